@@ -13,8 +13,8 @@
 #include "ir/host/host.h"
 #include "ir/types/dtype.h"
 
-// The front end, as the rest of the house sees it: an op is defined from text (or a C++ function, cpp_api.h), and
-// lowered for a signature to a graph.
+// The public interface of the front end: defines an op from its source (or from a C++ function, cpp_api.h) and lowers
+// it to a graph for a signature.
 
 namespace ingot::frontend {
 
@@ -23,68 +23,69 @@ class Evaluation;  // interpret/evaluation.h
 
 enum class Device : uint8_t { Cpu, Cuda };
 
-/// How 16-bit floats round and what may be approximate (DESIGN §3).
+/// How 16-bit floats round, and which approximations are allowed.
 enum class Numerics : uint8_t {
   Default,  ///< intermediates of 16-bit floats stay in float32
   Eager,    ///< rounded after each op, as eager PyTorch does
   Fast,     ///< fast-math allowed
 };
 
-/// Where functions that make tensors from nothing put them without a `device=` (torch.set_default_device).
+/// The device of functions that create tensors (zeros, arange, …) without a `device=` (torch.set_default_device).
 enum class FactoryDevice : uint8_t {
-  Unset,      ///< where PyTorch does, on the CPU; but of what has dims it is taken that the op's device is meant
-  Cpu,        ///< on the CPU, and the op runs on CUDA
-  Same,       ///< where the op runs
-  Elsewhere,  ///< on a device that the op knows nothing of
+  Unset,      ///< no default device: 0-dim tensors are CPU scalars, others are assumed to be on the op's device
+  Cpu,        ///< the CPU, while the op runs on CUDA
+  Same,       ///< the op's device
+  Elsewhere,  ///< a device unknown to the op: creating such a tensor is refused
 };
 
-/// What lowering may know of one argument.
+/// Describes one argument, as far as lowering may know it.
 struct ArgumentSpec {
   enum class Kind : uint8_t {
     Tensor,
-    CpuScalar,  ///< a 0-dim CPU tensor beside CUDA tensors: a value, that promotes as a 0-dim tensor does
+    CpuScalar,  ///< a 0-dim CPU tensor in an op on CUDA: a value that promotes as a 0-dim tensor does
     Number,     ///< a Python number
     None,
-    Absent,  ///< left out: the parameter's default
+    Absent,  ///< omitted: the parameter's default applies
   } kind = Kind::Tensor;
-  ir::DType dtype = ir::DType::F32;           ///< of a tensor
+  ir::DType dtype = ir::DType::F32;           ///< of a Tensor or a CpuScalar
   ir::HostKind number = ir::HostKind::Float;  ///< of a Number
   uint8_t rank = 0;
-  uint64_t ones = 0;  ///< bit d is set where size(d) is 1
+  uint64_t ones = 0;  ///< bit d is set if size(d) is 1
   bool operator==(const ArgumentSpec&) const = default;
 };
 
-/// All that the lowered graph may depend on, beside the values that it asks to be static.
+/// Everything that the lowered graph may depend on, apart from the values that lowering asks to be static.
 struct Signature {
-  static constexpr size_t kMostDims = 16;  ///< of a tensor
+  static constexpr size_t kMostDims = 16;  ///< the maximum rank of a tensor
 
   Device device = Device::Cpu;
-  uint8_t device_index = 0;  ///< which of the CUDA devices
+  uint8_t device_index = 0;  ///< the index of the CUDA device
   Numerics numerics = Numerics::Default;
   ir::DType default_dtype = ir::DType::F32;
   FactoryDevice factories = FactoryDevice::Unset;
-  std::optional<ir::DType> autocast = {};  ///< torch.autocast's own dtype, where it is on for the device
-  std::vector<ArgumentSpec> arguments;     ///< one for each parameter
-  /// The parameters (bits, the last one for the 64th and all behind it) of which gradients will be asked. What these
-  /// read of the op's reductions are results then, behind those that it returns (ir::Use::Residual).
+  std::optional<ir::DType> autocast = {};  ///< torch.autocast's dtype, if it is enabled for the device
+  std::vector<ArgumentSpec> arguments;     ///< one per parameter
+  /// The parameters with respect to which gradients will be asked, one bit each; the last bit is for the 64th parameter
+  /// and all later ones. The reduction values that these gradients read become results, after those that the op returns
+  /// (ir::Use::Residual).
   uint64_t gradients = 0;
-  /// Whether gradients of gathers may be sums that the caller takes (ir::Result::scatters), where a kernel would
-  /// compare too many indices with too many places.
+  /// Whether gradients of gathers may be sums that the caller computes (ir::Result::scatters). The caller sets this
+  /// where a kernel would compare too many indices with too many positions.
   bool scatters = false;
   bool operator==(const Signature&) const = default;
 
-  /// One line that two signatures share only when they are equal, "cuda f32 | x: f32[?, 1] | bias: float".
+  /// One line that is the same for two signatures only if they are equal: "cuda f32 | x: f32[?, 1] | bias: float".
   std::string text() const;
 };
 
-/// The values behind the symbols, asked only for what must be static.
+/// The values of symbols (sizes and numbers). Lowering reads only those that must be static.
 struct SymbolValues : ir::HostInputs {
-  /// Of a tensor parameter, asked only where it decides whether an op in place reaches another tensor. None: such an op
-  /// is refused.
+  /// The strides of a tensor parameter. They are asked only where they decide whether an in-place op reaches another
+  /// tensor. If the function is empty, such an op is refused.
   std::function<std::vector<int64_t>(uint32_t param)> strides = {};
 };
 
-/// A parameter as its author wrote it.
+/// A parameter as its author declared it.
 struct Parameter {
   enum class Annotation : uint8_t { None, Float, Int, Bool, Tensor } annotation = Annotation::None;
   std::string name;
@@ -93,32 +94,33 @@ struct Parameter {
   bool keyword_only = false;
 };
 
-/// An op as its author wrote it, whichever door it came through.
+/// An op as its author wrote it, in Python or in C++.
 class Definition {
  public:
   virtual ~Definition() = default;
   virtual const std::string& name() const = 0;
   virtual std::span<const Parameter> parameters() const = 0;
-  /// The author's text, for the header of generated source; a C++ function has none.
+  /// The op's source, for the header of generated code; empty for a C++ function.
   virtual std::string_view text() const = 0;
-  /// What tells it apart from every other op of its name, for cache keys; empty where nothing does.
+  /// Distinguishes the op from every other op of its name in cache keys; empty if nothing does.
   virtual std::string identity() const { return std::string(text()); }
-  /// The text as a syntax tree, for people to read; a C++ function has none.
+  /// The source as a readable syntax tree; empty for a C++ function.
   virtual std::string tree() const { return {}; }
-  /// Whether what the op does in place is done to its arguments.
+  /// Whether in-place ops on the op's parameters modify the caller's arguments.
   virtual bool writes_arguments() const { return true; }
-  /// Whether a result that is one of the arguments, element for element, may be that argument.
+  /// Whether a result that equals an argument, element for element, may be that argument itself.
   virtual bool may_return_arguments() const { return false; }
-  /// The gradient that its author wrote, `def f_backward(grad, …)`: it takes the gradients with respect to the results,
-  /// then what the op takes, and returns one value a parameter, None where there is no gradient. Null: there is none.
+  /// The custom backward that the author wrote, `def f_backward(grad, …)`; null if there is none. It takes the
+  /// gradients with respect to the results, then the op's own arguments. It returns one value per parameter, None where
+  /// there is no gradient.
   virtual std::shared_ptr<const Definition> derivative() const { return nullptr; }
-  /// Evaluates the op on one value a parameter; an omitted argument is nullopt and takes its default.
+  /// Evaluates the op on one value per parameter; an omitted argument is nullopt and takes its default.
   virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
 };
 
-/// Reads an op from text: a file of defs (the op is `name`, or the last def that is not the gradient of another,
-/// `f_backward` beside `f`) or a bare expression. Module constants
-/// travel as assignments of the text; a Source with origins places messages in the files that its parts came from.
+/// Parses an op from its source: a file of defs, or a bare expression. In a file the op is the def `name`, or else the
+/// last def that is not the backward of another one (`f_backward` of `f`). Module constants are part of the source, as
+/// assignments. A Source with origins maps messages to the files that its parts came from.
 /// Errors: Error(Author).
 std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name = {});
 inline std::shared_ptr<const Definition> define(std::string text, std::string source_name = "<text>",
@@ -126,30 +128,31 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
   return define(std::make_shared<const Source>(std::move(source_name), std::move(text)), name);
 }
 
-/// What a call of an op kept for its gradient.
+/// The residuals that a call of an op saved for its gradient.
 struct Residuals {
-  uint64_t gradients = 0;          ///< its signature's
-  std::vector<std::string> names;  ///< of the results that were kept; none: nothing was
+  uint64_t gradients = 0;          ///< those of its signature
+  std::vector<std::string> names;  ///< the names of the saved results; empty: nothing was saved
   bool operator==(const Residuals&) const = default;
 };
 
-/// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
-/// tuple. Its parameters are those of `forward` and, for each of so many results, the gradient with respect to it: a
-/// tensor of its shape, or None where there is none. It writes nothing in place. `autocast` is what the signature of
-/// the forward call had; autograd calls for gradients where it is off. With `returns_arguments`, as autograd's own
-/// nodes, it may return a gradient that it was given. What is `kept` are its last parameters; it has no gradient then.
+/// Returns the op that computes the gradients with respect to the `wanted` parameters, as a tuple of floating-point
+/// tensors. Its parameters are those of `forward`, then one gradient for each of its `results` results: a tensor of the
+/// result's shape, or None. It writes nothing in place. `autocast` is that of the forward call's signature, because
+/// autograd asks for gradients with autocast off. With `returns_arguments` it may return an incoming gradient itself,
+/// as autograd's own nodes do. The `residuals` are its last parameters; if there are any, it has no gradient of its
+/// own.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
                                            size_t results, std::optional<ir::DType> autocast = {},
                                            bool returns_arguments = false, Residuals residuals = {});
 
-/// The op that gives what `op` returns and, behind it, the gradients of the first of that with respect to the wanted
-/// arguments, tensors of floats each or made up of such. The first is one float; the rest, where `has_aux` says that
-/// there is any, has no part in the gradients.
+/// Returns the op that computes what `op` returns, followed by the gradients of its first result with respect to the
+/// `wanted` arguments. Each wanted argument is a tensor of floats, or a list, tuple or dict of such tensors. The first
+/// result is one float. With `has_aux` there are more results, which take no part in the gradients.
 std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
                                                  bool has_aux);
 
-/// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
-/// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.
+/// Lowers an op to a graph for a signature. Restarts with static values as evaluation asks for them. Above 5,000 nodes
+/// all sizes become static; above 50,000 lowering fails. No optimisation pass has run on the graph.
 ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values);
 
 struct NameInfo {
@@ -158,12 +161,12 @@ struct NameInfo {
   std::vector<std::string_view> aliases;
   bool is_function = true;   ///< torch.name(x) and name(x)
   bool is_method = true;     ///< x.name()
-  std::string_view summary;  ///< one line of what it gives
+  std::string_view summary;  ///< one line that describes the result
   std::string signature;     ///< "(input, min=None, max=None)"
-  std::string_view source;   ///< the file of PyTorch whose formula it has; empty where its own ops are the formula
+  std::string_view source;   ///< the file of PyTorch whose formula it follows; empty if its own ops define it
 };
 
-/// Every name of the language, aliases under the name that they stand for: `ingot ops`.
+/// Lists every supported function, with its aliases under its main name: `ingot ops`.
 std::vector<NameInfo> language_names();
 
 }  // namespace ingot::frontend

@@ -17,13 +17,14 @@
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
 
-// The pass: parameters as values, the op evaluated on them, what it returns as results. When evaluation needs the value
-// of a symbol it starts again with that value known, which then is a condition of the graph.
+// Lowering: makes values of the parameters, evaluates the op on them, and makes results of the returned values. When
+// evaluation needs the value of a symbol, it restarts with that value known. The value is then a condition of the
+// graph.
 
 namespace ingot::frontend {
 namespace {
 
-/// A size or a scalar. Ordered as a graph lists what is static.
+/// A size or a scalar, ordered as a graph lists its static values.
 struct Symbol {
   uint32_t param, dim;
   bool is_size;
@@ -37,7 +38,7 @@ struct KnownValue {
 
 /// The symbols whose values are known.
 using Specialization = std::map<Symbol, KnownValue>;
-/// What is known of memory, by the numbers of the questions.
+/// The known answers to alias questions, by the numbers of the questions.
 using Aliases = std::map<uint32_t, ir::AliasFact>;
 
 void make_residual_result(Builder& builder, const Residual& residual) {
@@ -65,7 +66,7 @@ ir::HostKind kind_of(ir::DType type) {
 
 class LoweringContext {
  public:
-  /// `keeps`: what gradients read of reductions becomes a result.
+  /// `keeps`: the reduction values that gradients read become results.
   LoweringContext(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
                   bool keeps, const Specialization& specialization, const Aliases& aliases)
       : definition_(definition),
@@ -133,11 +134,11 @@ class LoweringContext {
       At at(evaluation_.diagnostics, parameters[i].span);
       values.push_back(argument(i, parameters[i], facts[i]));
     }
-    evaluation_.check_limits();  // once all are there, so that their sizes are asked for together
+    evaluation_.check_limits();  // after all arguments, so that their sizes are asked for together
     return values;
   }
 
-  /// A custom derivative gives gradients whatever the op computes.
+  /// Gives all returned floating-point results gradients: a custom backward has them, whatever the op computes.
   void give_gradients() {
     allow_gradients(evaluation_.graph);
     for (ir::Result& result : evaluation_.graph.results)
@@ -211,7 +212,7 @@ class LoweringContext {
     const ir::Graph& graph = lowered_.graph;
     return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
       const ir::DType dtype = node.dtype;
-      const auto as_it_was = [&](ir::NodeId load) {  // what hooks of saved tensors give back may have another dtype
+      const auto as_it_was = [&](ir::NodeId load) {  // hooks of saved tensors may return another dtype
         return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
       };
       if (const auto load = residual_bindings.nodes.find(was); load != residual_bindings.nodes.end())
@@ -273,7 +274,7 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
     ir::Graph keeping = lowered(definition, signature, symbol_values, true);
     return std::ranges::count(keeping.results, ir::Use::Residual, &ir::Result::use) > 0 ? std::move(keeping)
                                                                                         : std::move(graph);
-  } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for
+  } catch (const Error& error) {  // there is no gradient: reported when it is asked for
     if (error.fault() != Fault::Author) throw;
     return graph;
   }

@@ -7,8 +7,8 @@
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 
-// The gradient of an op is an op: it is evaluated on the same arguments, and on the gradients with respect to its
-// results, in the same evaluation. So it is lowered as any, and has a gradient itself.
+// The gradient of an op is itself an op. It evaluates the forward op on the same arguments, then the gradient on the
+// incoming gradients, in one evaluation. So it is lowered like any other op, and has a gradient itself.
 
 namespace ingot::frontend {
 namespace {
@@ -73,8 +73,8 @@ class BackwardDefinition : public Definition {
   }
 
  private:
-  /// Replaces the nodes that a kept value was computed for by that value. If this evaluation finds other row statistics
-  /// than the call did, as limits may cause, the gradient ignores the kept values and computes everything again.
+  /// Replaces each node that a residual was saved for by the residual. If this evaluation finds other row statistics
+  /// than the forward call did, as limits may cause, the gradient ignores the residuals and recomputes everything.
   void use_saved(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
                  const Value& returned, std::span<const std::optional<Value>> residuals) const {
     const std::vector<Residual> expected = find_residuals(forward, *forward_, own, returned, residuals_.gradients);
@@ -104,7 +104,7 @@ class BackwardDefinition : public Definition {
   }
 
   std::shared_ptr<const Definition> forward_;
-  std::vector<bool> wanted_;  ///< one a parameter of the forward op
+  std::vector<bool> wanted_;  ///< one per parameter of the forward op
   size_t results_;
   std::optional<ir::DType> autocast_;
   bool returns_arguments_;

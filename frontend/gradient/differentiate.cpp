@@ -19,28 +19,29 @@
 #include "frontend/tensor/tensors.h"
 #include "ir/rows.h"
 
-// Nodes are functions of an index, and so are their adjoints. The part of a result, and the operand of a reduction, is
-// a function over a shape of its own: over it adjoints go down from node to node, each by the rule of its op, and
-// come to reads. What was read of one source is then brought home by the transpose of its access.
+// Reverse-mode differentiation. Nodes are functions of an index, and so are their adjoints. A block of a result, and
+// the operand of a reduction, is a function over its own shape, called a space here. Over a space adjoints propagate
+// from node to node, by the rule of each op, until they reach reads. The transpose of a read's access then maps its
+// adjoint back to the source.
 //
-// The rules are functions of the language, frontend/library/derivatives.py: `_exp_backward(grad, result, input)`. A
-// native function that has one of its own is differentiated by it, any other by what it is made of.
+// The rules are library functions in frontend/library/derivatives.py: `_exp_backward(grad, result, input)`. A native
+// function that has its own rule is differentiated by it; any other is differentiated through its body.
 
 namespace ingot::frontend {
 namespace {
 
-/// The gradient with respect to a node's value, at an index. Where it has a guard that does not hold, the node was not
-/// looked at, and the value means nothing.
+/// The gradient with respect to a node's value, at an index. Where there is a guard and it is false, the node's value
+/// was not used, and the adjoint is meaningless.
 struct Adjoint {
   ir::NodeId value;
   std::optional<ir::NodeId> guard = {};
 };
 
-/// What was read of a source.
+/// A read of a source (a parameter or a reduction), with its adjoint.
 struct Read {
   ir::NodeId load;
   IndexedValue adjoint;
-  std::optional<ir::NodeId> guard = {};  ///< as of its adjoint, which is 0 where that does not hold
+  std::optional<ir::NodeId> guard = {};  ///< the guard of the adjoint, which is 0 where the guard is false
 };
 
 class Reverse {
@@ -92,12 +93,12 @@ class Reverse {
 
  private:
   struct PendingCotangents {
-    std::map<uint32_t, Adjoint> adjoints;  ///< over each space
-    std::vector<Read> reads;               ///< of a reduction
+    std::map<uint32_t, Adjoint> adjoints;  ///< by space
+    std::vector<Read> reads;               ///< of the node, if it is a reduction
   };
 
-  /// Whether an argument's elements go into a node, as numbers that have derivatives. It may be younger than the
-  /// results: where a gradient is cut otherwise than its result, both are cut alike.
+  /// Whether floating-point elements of a wanted argument flow into a node. The node may be newer than the results:
+  /// where a gradient and its result have different blocks, aligning the blocks makes new nodes.
   bool depends(ir::NodeId node) {
     while (depends_.size() <= node.index) depends_.push_back(finds_dependent({static_cast<uint32_t>(depends_.size())}));
     return depends_[node.index];
@@ -187,8 +188,8 @@ class Reverse {
     return tensor_of(evaluation_, {as(node, ir::compute_type(graph_[node].dtype)), spaces_[space]});
   }
 
-  /// The function of the language that has the derivative of `name`; none where it is what the function is made of
-  /// that has derivatives.
+  /// The library function that is the derivative rule of `name`; null if the function is differentiated through its
+  /// body.
   static const LibraryFunction* rule_of(std::string_view name) {
     name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
     return find_library_function(fmt::format("_{}_backward", name));
@@ -200,7 +201,7 @@ class Reverse {
     });
   }
 
-  /// Calls a rule for what each of `arguments` adds to the gradient of an operand, None where that is nothing.
+  /// Calls a rule. Returns, for each of `arguments`, the term that is added to its gradient, or None.
   std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
                                  std::vector<Value> arguments, bool low_precision_output) {
     Evaluation inside = evaluation_.inside_native();
@@ -216,7 +217,7 @@ class Reverse {
 
   void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
     if (value.is_none()) return;
-    if (value.is<std::string>()) {  // the name of what has no derivative
+    if (value.is<std::string>()) {  // the name of a function without a derivative
       if (depends(node)) refuse(node, value.as<std::string>());
       return;
     }
@@ -253,7 +254,7 @@ class Reverse {
     if (!rule) return add(space, node.args[0], adjoint);
     std::vector<Value> arguments = taped->arguments;
     std::vector<std::optional<ir::NodeId>> operands(arguments.size());
-    size_t next = 1;  // behind the body
+    size_t next = 1;  // after the body
     for (size_t k = 0; k < arguments.size(); ++k) {
       const bool is_number = arguments[k].is_number() && graph_.host.kind(arguments[k].number()) != ir::HostKind::Bool;
       if (!arguments[k].is_tensor() && !is_number) continue;
@@ -280,7 +281,8 @@ class Reverse {
     add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
   }
 
-  /// The indices of a gather. One that is gathered itself is looked at only where the read was.
+  /// The indices of a gather. An index that is itself gathered is evaluated only where the read was: elsewhere it is
+  /// out of range.
   std::vector<ir::NodeId> indices_of(const Read& read) {
     const auto found = graph_.indices(read.load);
     std::vector<ir::NodeId> indices(found.begin(), found.end());
@@ -321,11 +323,11 @@ class Reverse {
 
   Evaluation& evaluation_;
   ir::Graph& graph_;
-  std::vector<bool> depends_;  ///< of the nodes that were asked for, and those before them
+  std::vector<bool> depends_;  ///< for the nodes asked about, and all before them
   std::vector<Shape> spaces_;
   std::map<ir::NodeId, PendingCotangents, std::greater<>>
-      pending_;                                   ///< the last made first: all that uses it is done then
-  std::map<uint32_t, std::vector<Read>> wanted_;  ///< what was read of each argument
+      pending_;                                   ///< newest first: all users of a node are done before it
+  std::map<uint32_t, std::vector<Read>> wanted_;  ///< the reads of each argument
 };
 
 }  // namespace

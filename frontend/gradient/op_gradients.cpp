@@ -14,7 +14,7 @@ namespace {
 
 bool is_given(const std::optional<Value>& gradient) { return gradient && gradient->is_tensor(); }
 
-/// Whether some dim of b is missing in a, or 1 there alone.
+/// Whether some dim of `b` is missing in `a`, or is 1 in `a` but not in `b`.
 bool spans_less(Evaluation& evaluation, const Tensor& a, const Tensor& b) {
   const Shape own = shape_of(evaluation, a), other = shape_of(evaluation, b);
   if (own.size() < other.size()) return true;
@@ -64,8 +64,8 @@ class ByHand {
   }
 
  private:
-  /// A tensor in memory of its own: what the derivative writes into what it takes, nobody else sees. It may be
-  /// evaluated for trial, of which nothing must be left.
+  /// Gives a tensor its own storage, so that in-place writes of the custom backward to its arguments have no effect
+  /// outside. The backward may be evaluated in a Trial, which must leave nothing behind.
   static Value own_memory(Evaluation& evaluation, const Value& value) {
     if (!value.is_tensor()) return value;
     Tensor tensor = *value.tensor();

@@ -9,18 +9,18 @@
 
 namespace ingot::frontend {
 
-/// The gradients with respect to `of`, of the arguments of an op that has been evaluated on them, in an evaluation that
-/// kept a tape: by the derivative that its author wrote, or by the rules. `incoming` are the gradients with respect to
-/// what it returned, one a result; of a result that has none, nothing or None.
-/// Errors: Error(Author) where there is no derivative, or the author's gives what does not fit.
+/// Computes the gradients with respect to `of`, arguments of an op. The op has been evaluated on `arguments`, in an
+/// evaluation that recorded a tape. Uses the custom backward if the author wrote one, else the derivative rules.
+/// `incoming` are the gradients with respect to the results, one each; nullopt or None for a result that has none.
+/// Errors: Error(Author) where there is no derivative, or where the custom backward returns values that do not fit.
 std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
                                    std::span<const std::optional<Value>> arguments, const Value& returned,
                                    std::span<const std::optional<Value>> incoming, std::span<const Argument> of);
 
-/// Adds the gradients to what the evaluation returns.
+/// Appends the gradients to the values that the evaluation returns.
 void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);
 
-/// What an op returned, from left to right.
+/// The values that an op returned, from left to right.
 std::span<const Value> results_of(const Value& returned);
 
 Value call_library(Evaluation& evaluation, std::string_view name, std::vector<Value> arguments);

@@ -34,7 +34,7 @@ class ReductionVjp {
         return {node(ir::Op::Mul, gradient, product_of_others())};
       case ir::ReduceKind::Max:
       case ir::ReduceKind::Min: {
-        // NaN is the largest and the smallest.
+        // NaN counts as the maximum and as the minimum.
         const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
         const ir::NodeId is_equal = is_approximate() ? is_about_extreme() : compared(ir::Op::Eq, operand_, value(0));
         const ir::NodeId is_it = compared(ir::Op::LogicalOr, is_equal, is_nan);
@@ -61,14 +61,14 @@ class ReductionVjp {
   }
   ir::NodeId constant_where(ir::NodeId when, double a, double b) { return chosen(when, constant(a), constant(b)); }
 
-  /// What is known of rows as a function over all of the domain.
+  /// Broadcasts a function of rows over the whole domain.
   ir::NodeId spread(const IndexedValue& of_rows) {
     std::vector<AffineExpr> rows = identity_rows(builder_, reduction_.domain.size());
     for (const size_t dim : dims_) rows[dim].terms.clear();
     return reindex(builder_, of_rows.node, {std::move(rows), of_rows.shape, reduction_.domain});
   }
 
-  /// A value of the reduction, over the domain.
+  /// Reads a value of the reduction, over the domain.
   ir::NodeId value(uint32_t number) {
     const ir::HostId zero = builder_.integer(0), one = builder_.integer(1);
     ir::Access access{{ir::SourceRef::Kind::Reduce, number}, Shape(reduction_.domain.size(), zero), {}, {}};
@@ -82,14 +82,15 @@ class ReductionVjp {
     return graph_.read(number == 0 ? graph_[id_].dtype : ir::DType::I64, std::move(access), {id_});
   }
 
-  /// Another reduction of the same rows.
+  /// Reduces another operand over the same rows, and broadcasts the value over the domain.
   ir::NodeId reduced(ir::ReduceKind kind, ir::NodeId operand) {
     const Tensor all = tensor_of(builder_, {operand, reduction_.domain});
     return spread(indexed_value_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
   }
 
-  /// Whether an element's value may have another last bit where it is computed again: on the CPU functions of the C
-  /// library have in vectors, and with numerics = fast any sum of products.
+  /// Whether the last bit of an element may differ when the element is recomputed. On the CPU, functions of the C
+  /// library may differ between scalar and vector code. With numerics = fast, sums of products may be contracted
+  /// differently, so any floating-point op counts.
   bool is_approximate() const {
     const bool is_fast = builder_.signature.numerics == Numerics::Fast;
     if (builder_.on_cuda() && !is_fast) return false;
@@ -107,7 +108,7 @@ class ReductionVjp {
     return false;
   }
 
-  /// Whether an element is the extreme, up to last bits: the one at its place is in any case.
+  /// Whether an element is the extreme, up to its last bits. The element at the position of the extreme always is.
   ir::NodeId is_about_extreme() {
     const double bits = 4 * (dtype() == ir::DType::F64 ? 0x1p-52 : 0x1p-23);
     const bool is_max = reduction_.kind == ir::ReduceKind::Max;
@@ -123,7 +124,7 @@ class ReductionVjp {
     return compared(ir::Op::LogicalOr, is_there, is_equal);
   }
 
-  /// How many elements of its row stand before an element.
+  /// The row-major position of an element within its row.
   ir::NodeId position() {
     ir::NodeId sum = index_scalar(builder_, builder_.integer(0));
     for (const size_t dim : dims_) {
@@ -134,7 +135,9 @@ class ReductionVjp {
     return sum;
   }
 
-  /// Of a row with a zero it is the product of the rest, and of one with two it is 0; its slope is not.
+  /// The product of the other elements of the row. In a row with one zero it is the product of the rest at the zero,
+  /// and 0 elsewhere. In a row with more zeros it is 0, but its derivative may not be: a separate expression has the
+  /// derivative.
   ir::NodeId product_of_others() {
     const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
     const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, zero);
@@ -143,7 +146,7 @@ class ReductionVjp {
     const ir::NodeId has_none = compared(ir::Op::Eq, zeros, zero), has_one = compared(ir::Op::Eq, zeros, one);
     const ir::NodeId quotient = node(ir::Op::Div, rest, operand_);
     const ir::NodeId value = chosen(is_zero, chosen(has_one, rest, zero), chosen(has_none, quotient, zero));
-    // The zeros' own product, and of two the other one: both are 0, as numbers that move.
+    // The product of the zeros, and the other one of two zeros. Their values are 0, but they have derivatives.
     const ir::NodeId product = reduced(ir::ReduceKind::Prod, chosen(is_zero, operand_, one));
     const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
     const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
@@ -156,7 +159,7 @@ class ReductionVjp {
   ir::NodeId id_;
   ir::Reduction reduction_;
   ir::NodeId operand_;
-  std::vector<size_t> dims_;  ///< those that go
+  std::vector<size_t> dims_;  ///< the reduced dims
 };
 
 }  // namespace

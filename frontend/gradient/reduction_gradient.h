@@ -8,14 +8,15 @@ namespace ingot::frontend {
 
 struct GuardedGradient {
   ir::NodeId value;                      ///< over the reduction's domain
-  std::optional<ir::NodeId> guard = {};  ///< it is 0 where this does not hold
+  std::optional<ir::NodeId> guard = {};  ///< the gradient is 0 where this is false
 };
 
-/// The gradient with respect to the operand of a reduction. `of_rows` is that with respect to its values, over its
-/// domain with the dims that go of size 1.
+/// Computes the gradient with respect to the operand of a reduction. `of_rows` is the gradient with respect to the
+/// reduction's value, over the domain with the reduced dims of size 1.
 ///
-/// A maximum's is shared by all elements that are equal to it (amax), one's that is found with its index is that
-/// element's, as in torch/csrc/autograd/FunctionsManual.cpp; a product's is the product of the other elements.
+/// As in torch/csrc/autograd/FunctionsManual.cpp, all elements equal to an extreme share its gradient (amax). If the
+/// extreme is found with its index, the gradient goes to that element alone. For a product it is multiplied by the
+/// product of the other elements.
 GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& of_rows);
 
 }  // namespace ingot::frontend

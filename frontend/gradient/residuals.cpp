@@ -14,20 +14,20 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
-// A gradient computes again what its op has computed. Of an element that costs nothing; of a row it costs a pass over
-// it. So what the gradient reads of the op's reductions is kept. Which values these are is seen on the gradient itself:
-// it is made for trial, of incoming gradients of which nothing is known, and followed from its results down to the
-// first values that are the same for all of a row.
+// Finds the residuals of an op. A gradient recomputes what its op has computed. For an element that is cheap, but for a
+// row it costs a pass over the row. So the reduction values that the gradient reads are saved (docs/performance.md:
+// saved-row-statistics). They are found on the gradient itself: it is built in a Trial for unknown incoming gradients,
+// then followed from its results down to the first values that are constant along a row.
 
 namespace ingot::frontend {
 namespace {
 
-/// A value of a reduction.
+/// A value of a reduction: the reduction's node, and the number of the value.
 using Reduced = std::pair<ir::NodeId, uint32_t>;
 
 class RowValues {
  public:
-  /// Nodes behind `end` are the gradient's own, `incoming` the parameters behind the op's own.
+  /// Nodes from `end` on belong to the gradient; parameters from `incoming` on are not the op's own.
   RowValues(const Builder& builder, ir::HostId one, ir::NodeId end, uint32_t incoming, std::vector<bool> forward)
       : builder_(builder), graph_(builder.graph), one_(one), end_(end), forward_(std::move(forward)) {
     forward_.resize(graph_.count());
@@ -51,7 +51,7 @@ class RowValues {
     }
   }
 
-  /// What was found; where that is more than the reductions' values of which it is made, these.
+  /// The residuals that were found, or the reduction values that they depend on if there are fewer of these.
   std::vector<Residual> residuals() const {
     const std::set<Reduced> all = reduced_values();
     std::vector<Residual> residuals;
@@ -66,8 +66,8 @@ class RowValues {
  private:
   struct NodeFacts {
     VaryingDims moves;
-    bool is_row = false;  ///< it moves as a reduction's value does of which it is made
-    bool known = true;    ///< the op computes the reductions of which it is made, and nothing of it is incoming
+    bool is_row = false;  ///< it varies along the same dims as a reduction value that it depends on
+    bool known = true;    ///< the op computes the reductions that it depends on, and it depends on no incoming gradient
   };
 
   NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
@@ -96,7 +96,7 @@ class RowValues {
     return id < end_ && facts.is_row && facts.known && facts.moves.size() <= Signature::kMostDims;
   }
 
-  /// The value that a node reads of a reduction which the op computes as well.
+  /// The reduction value that a node reads, if the op computes that reduction as well.
   std::optional<Reduced> known_value(ir::NodeId id) const {
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (!reduction || !(*reduction < end_) || !facts_[reduction->index].known) return std::nullopt;
@@ -145,13 +145,13 @@ class RowValues {
   const ir::Graph& graph_;
   ir::HostId one_;
   ir::NodeId end_;
-  std::vector<bool> forward_;  ///< of each node, whether the op's results are made of it
+  std::vector<bool> forward_;  ///< for each node, whether the op's results depend on it
   std::vector<NodeFacts> facts_;
   std::set<ir::NodeId> seen_, found_;
   std::set<Reduced> values_;
 };
 
-/// Of each node, whether what was returned is made of it.
+/// For each node, whether the returned values depend on it.
 std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
   std::vector<bool> needed(graph.count());
   for (const Value& result : results_of(returned))
@@ -163,7 +163,7 @@ std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
   return needed;
 }
 
-/// A gradient with respect to a result, of which nothing is known: what a parameter holds that is not there.
+/// An unknown gradient with respect to a result: a load of a parameter that exists only in the Trial.
 Tensor stand_in(Builder& builder, const Tensor& result) {
   const Shape shape = shape_of(builder, result);
   ir::Access access;
@@ -234,9 +234,9 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     std::vector<Residual> residuals = values.residuals();
     name_apart(residuals);
     return residuals;
-  } catch (const SpecializationRequest&) {  // the op is the same for all such sizes, whatever its gradient is
+  } catch (const SpecializationRequest&) {  // the op is not specialised for its gradient alone
     return {};
-  } catch (const Error& error) {  // which the gradient will say once it is asked for
+  } catch (const Error& error) {  // reported when the gradient is asked for
     if (error.fault() != Fault::Author) throw;
     return {};
   }

@@ -13,7 +13,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// Of each dim of the values, whether an index changes along it.
+/// For each dim of the values, whether an index varies along it.
 std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
   VaryingDims moves;
   for (const ir::NodeId index : indices) add_varying(moves, varying_dims_of(builder, index));
@@ -57,7 +57,8 @@ class Scattering {
   }
 
  private:
-  /// Whether a dim is all of one of the source, and where the indices lead is the same for all of it.
+  /// Whether a dim of the values covers one whole dim of the source, no other dim or index moves along that dim, and no
+  /// index varies along the dim of the values.
   bool goes_alone(size_t dim) const {
     if (terms_[dim].size() != 1 || indexed_[dim]) return false;
     const ir::HostPool& host = builder_.graph.host;
@@ -71,7 +72,8 @@ class Scattering {
                                 [&](const ir::IndirectIndex& indirect) { return leads_there(indirect.terms); });
   }
 
-  /// Through these dims of the source, from these dims of the values and from the indices.
+  /// The row-major position among the dims `through` of the source, from `dims` of the values and from the indices. An
+  /// index out of range gives a position past the end.
   ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> through) {
     Shape sizes;
     for (const uint32_t dim : through) sizes.push_back(source_[dim]);

@@ -6,19 +6,19 @@
 
 #include "frontend/gradient/indexed_value.h"
 
-// The gradient of a gather that may read an element several times is a scatter, in which values meet. A kernel in which
-// every element looks at all indices does it in one pass (transpose.h); where tables and indices are large, values and
-// the positions where they go are results, and whoever runs the graph adds them up (ir::Scatter).
+// The gradient of a gather that may read an element several times is a scatter that adds values up. A kernel in which
+// every element compares all indices computes it in one pass (transpose.h). Where tables and indices are large, the
+// values and their positions become results, and the caller of the graph adds them up (ir::Scatter).
 
 namespace ingot::frontend {
 
-/// Adds up what goes along no dim of the source, nor of any index: the elements that it leads to are the same for all
-/// of it. The dims are of size 1 then.
+/// Sums the values over dims that belong to no dim of the source and along which no index varies: all values along such
+/// a dim go to the same elements. These dims then have size 1.
 IndexedValue summed_where_idle(Builder& builder, const IndexedValue& values, const ir::Access& access,
                                std::span<const ir::NodeId> indices);
 
-/// What reading through a gather is backwards; nothing where it reads no element twice. Arguments as those of
-/// `transposed`, the values as `summed_where_idle` leaves them.
+/// The transpose of a gather as a scatter; nullopt if the gather reads no element twice. Takes the arguments of
+/// `transposed`, with the values as `summed_where_idle` returns them.
 std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
                                    std::span<const ir::NodeId> indices, const Shape& source);
 

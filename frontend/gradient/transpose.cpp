@@ -10,14 +10,15 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
-// The dims of the values are brought, step by step, to those of the source: what leads nowhere is summed, dims that go
-// along one dim of the source together are merged into it, and what is left is a block of the source, beside which
-// there are zeros. The steps are those of any tensor (tensors.h), so that blocks stay tiles and cost nothing.
+// Transforms the dims of the values step by step into those of the source. Dims that belong to no dim of the source are
+// summed. Dims that move along one dim of the source are merged into it. The remaining block is padded with zeros to
+// the size of the source. These are the ordinary steps of tensors (tensors.h), so parts remain concat blocks and cost
+// nothing.
 
 namespace ingot::frontend {
 namespace {
 
-/// Whether an access of this size goes along a dim, or is broadcast.
+/// Whether an access of this size moves along a dim, instead of being broadcast.
 bool goes_along(Builder& builder, ir::HostId size, ir::HostId dim) {
   if (is_one(builder, size)) return false;
   return builder.graph.host.same(size, dim) || builder.static_number(size).as_int() != 1;
@@ -53,8 +54,8 @@ class Transposition {
   size_t rank() const { return terms_.size(); }
   Shape shape() { return shape_of(builder_, values_); }
 
-  /// The values along a new last dim of this size: 0 but where the position there is `at`, a function of the index so
-  /// far.
+  /// Adds a last dim of this size to the values. They are 0 except where the position along it is `at`, a function of
+  /// the index so far.
   void spread(ir::HostId size, const IndexedValue& at) {
     const size_t last = rank();
     const auto widened = [&](Tensor tensor) {
@@ -71,7 +72,7 @@ class Transposition {
     });
   }
 
-  /// A gathered coordinate as a dim of the values.
+  /// Turns a gathered coordinate into a dim of the values.
   void place(const ir::IndirectIndex& indirect, const IndexedValue& index) {
     if (indirect.terms.empty()) return;
     spread(indirect.extent, {wrapped_index(builder_, index.node, indirect.extent), index.shape});
@@ -79,14 +80,14 @@ class Transposition {
     bound_steps();
   }
 
-  /// Where elements may be read several times, each element of the source looks at all reads.
+  /// Limits the work where elements may be read several times: each element of the source then compares all reads.
   void bound_steps() {
     const Shape shape = this->shape();
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
     if (!repeats) return;
-    // Up to so many steps another way is no faster, which sorts or adds row by row: on an H100 2^26 take 65 us where it
-    // takes 130, on two cores of the CPU 2^18 take 92 us and 2^20 200 to 250, where it takes 115 to 200.
+    // Up to `few` steps, no other way, which sorts or adds row by row, is faster (docs/performance.md:
+    // gather-gradient-limit).
     const int64_t few = int64_t{1} << (builder_.on_cuda() ? 26 : 18), most = int64_t{1} << 36;
     const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
     const ir::HostId steps = product(builder_, shape);
@@ -95,8 +96,8 @@ class Transposition {
                      "gather outside of the op");
   }
 
-  /// An index that goes along several dims of the source goes along the first one, and has a dim of its own for each
-  /// other.
+  /// Splits an index that moves along several dims of the source: it keeps the first dim, and gets a new dim for each
+  /// other one.
   void split_diagonals() {
     for (size_t dim = 0; dim < rank(); ++dim) {
       while (terms_[dim].size() > 1) {
@@ -117,7 +118,7 @@ class Transposition {
     }
   }
 
-  /// A dim that goes backwards, forwards.
+  /// Flips each dim that has a negative stride.
   void make_strides_positive() {
     const ir::HostPool& host = builder_.graph.host;
     for (size_t dim = 0; dim < rank(); ++dim) {
@@ -134,7 +135,8 @@ class Transposition {
     }
   }
 
-  /// A dim that goes along one of the source in steps that do not fit those of another: windows overlap, or lie apart.
+  /// A dim whose steps do not nest with those of other dims along the same dim of the source: windows overlap, or leave
+  /// gaps.
   std::optional<size_t> overlapping_dim() {
     bring_together();
     for (std::vector<size_t>& dims : along_)
@@ -142,7 +144,7 @@ class Transposition {
     return std::nullopt;
   }
 
-  /// The one of the fewest elements; a gathered one where there is no other.
+  /// The dim with the fewest elements; a gathered one only if there is no other.
   size_t fewest(std::vector<size_t> dims) {
     if (std::ranges::any_of(dims, [&](size_t dim) { return dim < own_; }))
       std::erase_if(dims, [&](size_t dim) { return dim >= own_; });
@@ -150,7 +152,7 @@ class Transposition {
     return *std::ranges::min_element(dims, {}, [&](size_t dim) { return builder_.static_number(shape[dim]).as_int(); });
   }
 
-  /// One place of all windows after the other.
+  /// Transposes the slices along the overlapping dim one by one, and adds them up.
   Tensor run_by_places(size_t loose) {
     std::optional<Tensor> sum;
     const int64_t count = builder_.static_number(shape()[loose]).as_int();
@@ -197,7 +199,8 @@ class Transposition {
 
   ir::HostId step(size_t dim) const { return terms_[dim].front().coef; }
 
-  /// Outer dims first: each takes as large a step as all of the next one.
+  /// Sorts dims from outer to inner, so that each steps over all elements of the next one. Returns whether that is
+  /// possible.
   bool put_in_order(std::vector<size_t>& dims) {
     if (dims.size() < 2) return true;
     const Shape shape = this->shape();
@@ -233,14 +236,14 @@ class Transposition {
     return filled(builder_, std::move(shape), Number{builder_.graph.host.real(0.0)}, values_.dtype);
   }
 
-  /// The block as the dim of the source that it is a part of.
+  /// Pads the block with zeros to the size of the source's dim.
   void pad(size_t dim) {
     const ir::HostPool& host = builder_.graph.host;
     const ir::HostId before = offsets_[dim], one = builder_.integer(1);
     ir::HostId length = shape()[dim];
     const int64_t distance = builder_.static_number(steps_[dim]).as_int();
     if (distance < 1) throw_internal("a block that goes nowhere, or backwards");
-    if (distance > 1) {  // each element with as many zeros behind it as are stepped over
+    if (distance > 1) {  // insert as many zeros after each element as are stepped over
       values_ = unsqueezed(builder_, values_, dim + 1);
       const std::array both{values_, zeros(dim + 1, builder_.integer(distance - 1))};
       values_ = flattened(builder_, concatenated(builder_, both, dim + 1), dim, 2);
@@ -268,12 +271,12 @@ class Transposition {
 
   Builder& builder_;
   const Shape& source_;
-  Shape offsets_;  ///< where in the source an index of zeros leads
+  Shape offsets_;  ///< the coordinates in the source for an index of zeros
   Tensor values_;
-  std::vector<std::vector<ir::Term>> terms_;  ///< where each dim of the values leads
-  size_t own_;                                ///< so many dims are not gathered coordinates
-  std::vector<std::vector<size_t>> along_;  ///< of each dim of the source, the dims that go along it, outer ones first
-  Shape steps_;                             ///< of what goes along each dim of the source
+  std::vector<std::vector<ir::Term>> terms_;  ///< where each dim of the values moves in the source
+  size_t own_;                                ///< this many dims are not gathered coordinates
+  std::vector<std::vector<size_t>> along_;    ///< for each source dim, the dims that move along it, outer ones first
+  Shape steps_;                               ///< the step of the values along each dim of the source
 };
 
 }  // namespace
@@ -290,7 +293,7 @@ Tensor transposed(Builder& builder, const IndexedValue& values, const ir::Access
                   std::span<const ir::NodeId> indices, const Shape& source) {
   const bool is_empty =
       std::ranges::any_of(values.shape, [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); });
-  if (is_empty) {  // which may begin anywhere, outside of the source as well
+  if (is_empty) {  // the access of an empty block may start outside of the source
     const ir::DType dtype = builder.graph[values.node].dtype;
     return filled(builder, source, Number{builder.graph.host.real(0.0)}, dtype);
   }

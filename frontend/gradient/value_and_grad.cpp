@@ -8,7 +8,7 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/storage.h"
 
-// A loss and its gradient as one op: both are evaluated on the same arguments, and what is lowered reads them once.
+// A loss and its gradient as one op: both are evaluated on the same arguments, so the lowered graph reads them once.
 
 namespace ingot::frontend {
 namespace {
@@ -51,7 +51,7 @@ class ValueAndGrad : public Definition {
   }
 
  private:
-  /// The tensors of which gradients are wanted: those of a list or a dict one by one.
+  /// The tensors with respect to which gradients are wanted; a list or a dict contributes each of its tensors.
   std::vector<Argument> wanted(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const {
     std::vector<Argument> of;
     for (uint32_t i = 0; i < arguments.size(); ++i)
@@ -72,7 +72,7 @@ class ValueAndGrad : public Definition {
     of.push_back({evaluation.graph.access(node).source.index, *tensor});
   }
 
-  /// As autograd has it: a gradient is of what is not written in place.
+  /// Fails if an argument whose gradient is wanted was written in place, as autograd does.
   void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
     const TensorHandle& handle = argument.tensor.layout;
     if (!handle.memory || handle.memory->version == handle.version) return;
@@ -98,7 +98,7 @@ class ValueAndGrad : public Definition {
   }
 
   std::shared_ptr<const Definition> op_;
-  std::vector<bool> wanted_;  ///< one a parameter
+  std::vector<bool> wanted_;  ///< one per parameter
   bool has_aux_;
   std::string name_;
 };

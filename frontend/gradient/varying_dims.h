@@ -6,21 +6,22 @@
 
 #include "frontend/tensor/builder.h"
 
-// Along which dims of its index a node's value changes.
+// The dims of a node's index along which its value varies.
 
 namespace ingot::frontend {
 
-/// The last dim first: how long it is, where the value moves along it.
+/// For each dim, the last one first: its size if the value varies along it.
 using VaryingDims = std::vector<std::optional<ir::HostId>>;
 
 void add_varying(VaryingDims& moves, const VaryingDims& more);
 bool same_dims(const VaryingDims& a, const VaryingDims& b);
 
 VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access);
-/// Of a node and all that it is made of over its own index, which what is reduced is not.
+/// The varying dims of a node and of all that it depends on over its own index. Operands of reductions have another
+/// index and do not count.
 VaryingDims varying_dims_of(const Builder& builder, ir::NodeId node);
 
-/// What a node's value is made of: a call is its body.
+/// The operands that a node's value depends on; for a call, its body alone.
 std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id);
 
 }  // namespace ingot::frontend

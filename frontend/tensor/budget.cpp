@@ -13,7 +13,7 @@ constexpr uint64_t kMaxNodes = 400'000;
 
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
 
-/// Adds to what was spent; whether that is past the limit.
+/// Adds `count` to `spent`, unless that exceeds the limit; returns whether it does.
 bool overspends(uint64_t& spent, uint64_t count, uint64_t limit) {
   if (count > limit - spent) return true;
   spent += count;

@@ -7,24 +7,24 @@
 
 namespace ingot::frontend {
 
-/// What lowering one op may spend, so that it ends within a second and a gigabyte whatever the text says. What is spent
-/// is never given back. Past a limit it is an author's error where evaluation is.
+/// Limits the work of lowering one op, so that it ends within a second and a gigabyte whatever the op's source is.
+/// Spent budget is never returned. Exceeding a limit is an author's error at the current place of evaluation.
 class Budget {
  public:
   explicit Budget(const Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  /// One step of evaluation, of statements, expressions and builtin loops.
+  /// Counts one step of evaluation: a statement, an expression, or an iteration of a builtin's loop.
   void step();
-  /// Items of tuples, lists and dicts, to be asked for before they are made.
+  /// Counts items of tuples, lists and dicts. To be called before they are made.
   void items(uint64_t count);
-  /// Characters of strings.
+  /// Counts characters of strings.
   void bytes(uint64_t count);
-  /// Blocks of tensors that cat and stack made of several, each time that they are looked at.
+  /// Counts the blocks of tensors that cat and stack made, each time that they are processed.
   void blocks(uint64_t count);
-  /// Nodes that a view looks at: each goes down to the loads.
+  /// Counts the nodes that a view rewrites: each view is pushed down to the loads.
   void nodes(uint64_t count);
 
-  /// Operands of the arithmetic of sizes and numbers (ir::HostPool::limit_work), and the error past that.
+  /// The limit on operands in the arithmetic of sizes and numbers (ir::HostPool::limit_work), and the error past it.
   static constexpr uint64_t kHostWork = 2'000'000;
   [[noreturn]] void fail_host_work() const;
 

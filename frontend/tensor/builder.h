@@ -17,58 +17,58 @@
 #include "frontend/tensor/value.h"
 #include "ir/graph.h"
 
-// Lowering evaluates an op for one signature: what is static is computed, what is a tensor becomes nodes. The builder
-// is what every room of the front end makes nodes with, asks for static values, states conditions and fails through.
+// Lowering evaluates an op for one signature: static values are computed, tensors become nodes. The whole front end
+// uses the builder to make nodes, ask for static values, state conditions and report errors.
 
 namespace ingot::frontend {
 
-/// Thrown when evaluation needs the value of these symbols; `lower` catches it and starts again with them known.
+/// Thrown when evaluation needs the values of these symbols; `lower` catches it and restarts with them known.
 struct SpecializationRequest {
-  std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the pool that asked
-  bool specialized = false;         ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
+  std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the throwing graph's pool
+  bool specialized = false;         ///< asked by `specialize_small` (ir::Static::specialized)
 };
 
-/// Thrown when evaluation needs to know whether tensors share memory; `lower` starts again with that known.
+/// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with that known.
 struct NeedAliases {
-  uint32_t number;  ///< of the question
+  uint32_t number;  ///< of the alias question
   ir::AliasFact fact;
 };
 
-/// What stands in a graph that is done for what was computed before: parameters that hold the same.
+/// Replacements in a finished graph: the parameters that hold the saved values of nodes and reductions.
 struct ResidualBindings {
-  std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for each, the load of a parameter
+  std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for a node, the load of a parameter
   std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
 };
 
-/// As ir::Scatter has it, of tensors.
+/// An ir::Scatter, of tensors.
 struct Scattered {
   Tensor values, positions;
   std::vector<uint32_t> through, along;
 };
 
-/// What a result is a sum of.
+/// The terms of a sum that the caller computes.
 struct ScatteredSum {
   std::vector<Scattered> parts;
-  std::optional<Tensor> beside;  ///< what is added to it, of the dtype of the values
+  std::optional<Tensor> beside;  ///< a tensor to add to the sum, of the dtype of the values
 };
 
-/// What one lowering makes, and what it has spent so far.
+/// The output of one lowering, and the budget it has spent so far.
 struct Lowered {
   ir::Graph graph;
   Diagnostics diagnostics;
   Budget budget{diagnostics};
-  /// The conditions that the graph states already.
+  /// The conditions that the graph already states.
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
-  std::optional<Tape> tape;  ///< where the results are to be differentiated
+  std::optional<Tape> tape;  ///< set if the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
   ResidualBindings residual_bindings;
-  std::map<size_t, ScatteredSum> sums;        ///< of what the op returns, where it has been made of zeros
-  uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share memory
-  std::map<uint32_t, ir::AliasFact> aliases;  ///< what is known of them, by number
+  std::map<size_t, ScatteredSum> sums;        ///< by position among the returned values, each of which holds zeros
+  uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share storage
+  std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by number of the question
 };
 
-/// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
-/// through them are those of a native library function.
+/// A handle on one lowering. Copies refer to the same lowering; they differ only in the kind of function that new ops
+/// belong to, such as a native library function.
 class Builder {
  public:
   Builder(Lowered& lowered, const Signature& signature, const SymbolValues& symbol_values);
@@ -81,61 +81,62 @@ class Builder {
   std::optional<Tape>& tape;
   ResidualBindings& residual_bindings;
   std::map<size_t, ScatteredSum>& sums;
-  /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
-  /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
+  /// Whether new ops belong to a function that PyTorch implements as one kernel. Then `/` is IEEE division, numbers
+  /// stay unrounded, numerics = eager rounds only at the function's boundary, and eager's layouts are recorded there.
   bool native = false;
-  /// Whether they are those of a derivative of 16-bit floats, which has its operands in float32.
+  /// Whether new ops belong to a derivative of 16-bit floats, whose operands are in float32.
   bool low_precision_output = false;
-  /// The parameters of which gradients are asked of what is evaluated.
+  /// The parameters (bits) with respect to which gradients are asked of the evaluated op.
   uint64_t gradients;
 
   bool on_cuda() const { return signature.device == Device::Cuda; }
 
-  /// An author's error where evaluation is.
+  /// Fails with an author's error at the current place of evaluation.
   [[noreturn]] void fail(std::string message, std::string hint = {}) const {
     diagnostics.fail(std::move(message), std::move(hint));
   }
 
-  // Host expressions. All arithmetic of the front end goes through `host`, which places Python's errors.
+  // Host expressions. All host arithmetic of the front end uses `host`, which locates Python's errors.
   ir::HostId host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b = 0);
   ir::HostId add(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Add, {x, y}); }
   ir::HostId sub(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Sub, {x, y}); }
   ir::HostId mul(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Mul, {x, y}); }
   ir::HostId integer(int64_t value) { return graph.host.integer(value); }
-  /// The value of a number; where it is made of symbols, asks for them (throws SpecializationRequest). `what` names the
-  /// need in the error for a tensor: "the bound of a range".
+  /// The value of a number. If it depends on symbols, asks for them (throws SpecializationRequest). `what` names the
+  /// use in the error for a tensor: "the bound of a range".
   ir::HostValue static_number(const Value& value, std::string_view what);
   ir::HostValue static_number(ir::HostId id);
   int64_t static_int(const Value& value, std::string_view what);
   bool static_bool(const Value& value, std::string_view what);
 
-  /// States what must hold of the arguments; where both are constants it is decided here. `message` may hold {0} and
+  /// States a condition on the arguments; if both operands are constants, checks it here. `message` may hold {0} and
   /// {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
 
-  /// What random numbers are drawn from: the graph's seed, which it has from the first draw on.
+  /// The graph's random seed, which the first random tensor adds to the graph.
   ir::NodeId seed();
-  /// The number of the next draw. It is counted as evaluation goes, so that an op, its gradient and its text in eager,
-  /// which go through the same calls in the same order, number their draws alike.
+  /// The number of the next tensor of random numbers. Tensors are numbered in the order of evaluation. An op, its
+  /// gradient and its source in eager make the same calls in the same order, so their numbers agree.
   int64_t next_draw() { return lowered_.draws++; }
 
-  /// The number of a question whether a tensor shares the memory of what it is made of,
+  /// The number of the next alias question: does a tensor share storage with its input?
   uint32_t next_alias_question() { return lowered_.alias_questions++; }
-  /// and its answer, where it is known.
+  /// The answer to an alias question, if it is known.
   std::optional<bool> shares_memory(uint32_t question) const;
-  /// Starts evaluation again with the answer known, unless that was done too often. `step` is where the tensor lies.
+  /// Restarts evaluation with the answer known, unless there were too many such restarts. `step` is the tensor's layout
+  /// step.
   void ask_for_alias(uint32_t question, uint32_t step);
 
   /// Records an author's name for a tensor and its nodes; no effect on other values.
   void name(const Value& value, std::string_view name);
-  /// Records that what is evaluated here comes to a tensor's node; no effect on other values.
+  /// Records that the expression evaluated here yields a tensor's node; no effect on other values.
   void mention(const Value& value);
-  /// Places a new node in the author's text, and checks the graph's limits.
+  /// Records the place of a new node in the op's source, and checks the graph's limits.
   ir::NodeId placed(ir::NodeId node);
-  /// Past 5,000 nodes all sizes are asked to be static; past 50,000 it is an error.
+  /// Above 5,000 nodes asks for all sizes to be static; above 50,000 fails.
   void check_limits();
 
-  /// What is lowered for as long as it lives is undone at its end.
+  /// Undoes, at the end of its lifetime, all that was lowered during it.
   class Trial {
    public:
     explicit Trial(const Builder& builder);

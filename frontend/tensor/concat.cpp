@@ -13,15 +13,15 @@
 namespace ingot::frontend {
 namespace {
 
-/// Unlike operands of arithmetic, tensors of any rank take part in promotion with the same weight.
+/// The common dtype. Unlike operands of arithmetic, tensors of all ranks have the same weight in promotion.
 ir::DType common_type(Builder& builder, std::span<const Tensor> tensors) {
   ir::DType type = tensors.front().dtype;
   for (const Tensor& tensor : tensors) type = promoted(builder, type, tensor.dtype);
   return type;
 }
 
-/// The legacy of torch.cat: tensors of shape [0] are skipped beside any others. A vector among tensors of other ranks
-/// is right only if it is one.
+/// Whether torch.cat skips a tensor: for historical reasons it ignores tensors of shape [0] among any others. A vector
+/// among tensors of other ranks is valid only if it is such a tensor.
 bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
   if (tensor.rank() != 1) return false;
   if (!of_one_rank) return builder.static_number(shape_of(builder, tensor).front()).as_int() == 0;
@@ -34,7 +34,7 @@ std::vector<LayoutId> layouts_of(std::span<const Tensor> tensors) {
   return layouts;
 }
 
-/// Side by side; the layout is for the caller to record.
+/// Concatenates; the caller records the layout.
 Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type, size_t dim,
               std::string_view function) {
   require_same_device(builder, tensors);
@@ -63,7 +63,7 @@ Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) 
   for (const Tensor& tensor : tensors) {
     if (!is_skipped(builder, tensor, of_one_rank)) parts.push_back(tensor);
   }
-  const ir::DType type = common_type(builder, tensors);  // of those that are skipped, too
+  const ir::DType type = common_type(builder, tensors);  // including skipped tensors
   if (parts.empty()) return copied(builder, cast(builder, tensors.front(), type));
   const size_t rank = parts.front().rank();
   if (rank == 0) builder.fail("zero-dimensional tensors cannot be concatenated", "stack them");
@@ -93,7 +93,7 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
     result.layout = record_cat(builder, layouts_of(parts), shape);
     return result;
   }
-  // Eager cats along the dim that comes to stand behind the new one, and splits that in two.
+  // Eager concatenates along the dim that follows the new one, and then splits that dim in two.
   const std::array both{shape[at], shape[at + 1]};
   Shape together = shape_of(builder, tensors.front());
   together[at] = product(builder, both);

@@ -6,7 +6,7 @@
 
 namespace ingot::frontend {
 
-/// torch.cat and torch.stack: tensors of one shape but for `dim` (cat), promoted together.
+/// torch.cat and torch.stack, with type promotion. The shapes are equal, for cat except along `dim`.
 Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim);
 Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim);
 

@@ -13,7 +13,7 @@ void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const 
   items.insert(items.begin() + static_cast<ptrdiff_t>(begin), with.begin(), with.end());
 }
 
-/// The tile under a change of its own dims: `rows` one for each of its present dims.
+/// The block under a change of its own dims; `rows` has one expression for each of its present dims.
 ConcatBlock rebuilt(Builder& builder, const ConcatBlock& block, std::vector<AffineExpr> rows, Shape shape,
                     Reassociation groups, Shape offsets) {
   const IndexMap view{std::move(rows), block.shape, shape};
@@ -21,8 +21,8 @@ ConcatBlock rebuilt(Builder& builder, const ConcatBlock& block, std::vector<Affi
   return {node, std::move(shape), simplified(std::move(groups)), std::move(offsets)};
 }
 
-/// Rows that keep the dims before `begin` and those from `begin + removed` on, the latter moved behind `added` new
-/// dims; the rows between are left empty.
+/// Expressions that keep the dims before `begin` and those from `begin + removed` on; the latter move behind `added`
+/// new dims. The expressions in between are left empty.
 std::vector<AffineExpr> rows_around(Builder& builder, size_t rank, size_t begin, size_t removed, size_t added) {
   std::vector<AffineExpr> rows = identity_rows(builder, rank);
   for (size_t d = begin; d < rank; ++d) {
@@ -35,7 +35,7 @@ std::vector<AffineExpr> rows_around(Builder& builder, size_t rank, size_t begin,
   return rows;
 }
 
-/// One dim of the tile's own as several.
+/// Splits one of the block's own dims into several.
 ConcatBlock split_own_dim(Builder& builder, const ConcatBlock& block, size_t own, std::span<const ir::HostId> sizes,
                           Reassociation groups, Shape offsets) {
   std::vector<AffineExpr> rows = rows_around(builder, block.shape.size(), own, 1, sizes.size());

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxNotes = 8;
 
-/// What a function of the library says, with its name as authors write it, if it is not said already.
+/// Prefixes a library function's message with the name that authors use, unless the message has it already.
 std::string said_by(std::string name, const std::string& message) {
   constexpr std::string_view kModule = "_linalg_";
   if (name.starts_with(kModule)) name.replace(0, kModule.size(), "linalg.");

@@ -9,14 +9,14 @@
 
 namespace ingot::frontend {
 
-/// How the names of the library's Sources begin; errors inside them are shown at the author's own call.
+/// The prefix of the names of the library's Sources. Errors inside them are shown at the author's own call.
 inline constexpr std::string_view kLibraryPrefix = "<library>/";
 
-/// Where evaluation is, and how it fails: errors are the author's, placed in the author's text, with a note for every
-/// call that leads there.
+/// The current place of evaluation, and how evaluation fails. Errors are the author's, located in the op's source, with
+/// a note for every enclosing call.
 class Diagnostics {
  public:
-  /// What is being evaluated.
+  /// The expression or statement that is being evaluated.
   Span here;
 
   struct CallSite {
@@ -25,7 +25,7 @@ class Diagnostics {
   };
   std::vector<CallSite> call_stack;
 
-  /// Moves `here` for as long as it lives.
+  /// Sets `here` for its lifetime.
   class At {
    public:
     At(Diagnostics& diagnostics, Span span) : diagnostics_(diagnostics), saved_(diagnostics.here) {
@@ -41,13 +41,13 @@ class Diagnostics {
   };
 
   bool in_library() const;
-  /// `here`, or the author's own call that led there while evaluation is inside library.py.
+  /// `here`, or the author's own call that led into the library.
   Span place() const;
-  /// Error(Author) at `place()`.
+  /// Throws Error(Author) at `place()`.
   [[noreturn]] void fail(std::string message, std::string hint = {}) const;
 
  private:
-  /// A span outside library.py, and how many calls of the stack lead to it.
+  /// A span outside the library, and how many calls of the stack lead to it.
   struct Place {
     Span span;
     size_t depth;

@@ -31,7 +31,7 @@ bool any_zero(const Builder& builder, const Shape& shape) {
   return std::ranges::any_of(shape, [&](ir::HostId size) { return host.is_int(host.resolve(size), 0); });
 }
 
-/// Whether x[…] has no elements, whatever the call: then nothing is gathered.
+/// Whether x[…] is empty whatever the arguments: then nothing is gathered.
 bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   Shape kept;
   const Shape shape = shape_of(builder, x);
@@ -42,7 +42,7 @@ bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, T
   return any_zero(builder, kept) || std::ranges::any_of(indices, has_none);
 }
 
-/// The tensor, whose indexed dims neither cut nor merge tiles.
+/// The tensor, materialised as one block if an indexed dim is merged or divided into blocks.
 Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   const bool plain = std::ranges::all_of(indices, [&](const auto& index) {
     const auto [begin, count] = dims_of(x.groups, index.first);
@@ -51,8 +51,7 @@ Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tenso
   return plain ? x : materialize_concat(builder, x);
 }
 
-/// Indices that count from the front alone: the negative ones, which PyTorch refuses, are made too large for any
-/// tensor.
+/// Disables counting from the end: negative indices, which PyTorch refuses here, become too large for any tensor.
 Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
@@ -65,14 +64,14 @@ Tensor without_wrapping(Builder& builder, Tensor index) {
   return index;
 }
 
-/// An index node in another index space: its dims are those from `first` on there.
+/// Moves an index node to another index space, in which its dims start at dim `first`.
 ir::NodeId placed_index(Builder& builder, const ConcatBlock& index, size_t first, const Shape& space) {
   IndexMap view{identity_rows(builder, index.shape.size()), index.shape, space};
   for (AffineExpr& row : view.rows) row.terms[0].dim += static_cast<uint32_t>(first);
   return reindex(builder, index.node, view);
 }
 
-/// Rows for the dims of a tile that are merged into one which `index` indexes.
+/// Sets the expressions for the dims of a block that are merged into the dim that `index` indexes.
 void gather_rows(Builder& builder, std::span<AffineExpr> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
   if (rows.size() == 1) {
     rows[0] = {builder.integer(0), {}, index};
@@ -83,7 +82,7 @@ void gather_rows(Builder& builder, std::span<AffineExpr> rows, std::span<const i
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = {builder.integer(0), {}, positions[i]};
 }
 
-/// What x[…, i, …] is made of: grid dims before, at and after the indices.
+/// The grid dims of x[…, i, …]: before, at and after the indices.
 struct Plan {
   std::vector<size_t> before, indexed, after;
 };
@@ -122,7 +121,7 @@ ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const Ali
   return result;
 }
 
-/// A vector of one element as a new tensor without dims.
+/// Turns a vector of one element into a new 0-dim tensor.
 Tensor scalar_of(Builder& builder, const Tensor& vector) {
   Tensor result = selected(builder, vector, 0, builder.integer(0));
   result.layout = record_contiguous(builder, {});
@@ -206,7 +205,7 @@ Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
 
 Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
   if (index.rank() > 1) builder.fail("index_select(): index is supposed to be a vector");
-  if (x.rank() == 0) {  // taken for a vector
+  if (x.rank() == 0) {  // treated as a vector
     builder.require(ir::Condition::Kind::Equal, product(builder, shape_of(builder, index)), builder.integer(1),
                     "index_select(): index to scalar can have only 1 value, got {0} value(s)");
     return scalar_of(builder, index_select(builder, unsqueeze(builder, x, 0), 0, index));

@@ -15,7 +15,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// A dtype as eager's messages call it.
+/// The name of a dtype in eager's messages.
 std::string_view eager_name(ir::DType type) {
   switch (type) {
     case ir::DType::Bool:
@@ -43,7 +43,7 @@ std::string_view eager_name(ir::DType type) {
   }
 }
 
-/// Values broadcast to the shape of `x`, which does not grow.
+/// Broadcasts values to the shape of `x`; fails if `x` would have to grow.
 Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
   const std::array<Shape, 2> shapes{shape_of(builder, x), shape_of(builder, values)};
   const Shape& shape = shapes[0];
@@ -72,13 +72,13 @@ Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast
   return tensor.dtype == type ? tensor : cast(builder, tensor, type);
 }
 
-/// What was computed on the GPU is not written to a CPU scalar.
+/// Refuses to write values of the GPU to a CPU scalar.
 void require_device(Builder& builder, const Tensor& to, const Tensor& values) {
   if (!to.on_host || values.on_host) return;
   builder.fail("a CUDA tensor is written into a CPU tensor, in place", "an op runs on one device: make a new tensor");
 }
 
-/// What an op gives is of no category above that of the tensor that it changes.
+/// Refuses a result whose dtype has a higher category than the dtype of the tensor that is written.
 void require_castable(Builder& builder, const Tensor& to, ir::DType type) {
   if (ir::category(type) <= ir::category(to.dtype)) return;
   builder.fail(
@@ -93,7 +93,7 @@ void require_assignable(Builder& builder, const Value& x, const Value& value) {
 
 std::vector<Value> items_of(const Value& index) { return index.is<Tuple>() ? *index.items() : std::vector{index}; }
 
-/// A mask over the first dims of `x`, as one of x's rank.
+/// Extends a mask over the first dims of `x` to x's rank.
 Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
   Tensor mask = *items_of(index).front().tensor();
   const Shape sizes = shape_of(builder, mask), shape = shape_of(builder, x);
@@ -111,12 +111,12 @@ Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
   return mask;
 }
 
-/// The cast of `x[…] = number`: eager checks the range, but for 16-bit floats.
+/// The cast of `x[…] = number`: eager checks the range, except for 16-bit floats.
 NumberCast assigned_cast(const Tensor& to) {
   return ir::is_narrow_float(to.dtype) ? NumberCast::Rounded : NumberCast::Checked;
 }
 
-/// x[mask] = values, of x's shape or one number.
+/// x[mask] = values, which have x's shape or are one number.
 void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& given) {
   const Tensor to = *x.tensor();
   const Value values = in_dtype(builder, given, to.dtype, assigned_cast(to)), chosen = aligned_mask(builder, to, mask);
@@ -177,7 +177,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
   require_view_index(builder, index);
   const Value part = tensor_getitem(builder, x, index);
   if (!value.is_tensor()) return copy_in_place(builder, part, value, assigned_cast(*part.tensor()));
-  // Leading dims of size 1 are left out, as eager does.
+  // Leading dims of size 1 are removed, as in eager.
   Tensor source = *value.tensor();
   while (source.rank() > part.tensor()->rank() && is_one(builder, shape_of(builder, source).front())) {
     source = select(builder, source, 0, builder.integer(0));

@@ -8,14 +8,14 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/views.h"
 
-// x[…]: integers, slices, None, … and integer tensors, as PyTorch reads them.
+// x[…] with PyTorch's meaning of integers, slices, None, … and integer tensors.
 
 namespace ingot::frontend {
 namespace {
 
 bool takes_a_dim(const Value& index) { return !index.is_none() && !index.is<Ellipsis>(); }
 
-/// The items of an index, with … written out as full slices.
+/// The items of an index, with … expanded to full slices.
 std::vector<Value> written_out(Builder& builder, const Value& index, size_t rank) {
   std::vector<Value> items{index};
   if (index.is<Tuple>()) items = *index.items();

@@ -6,9 +6,9 @@
 
 namespace ingot::frontend {
 
-/// value[index]; `index` as Python gives it: a number, Slice, None, Ellipsis, tensor, or a tuple of these.
+/// value[index]; `index` as Python passes it: a number, Slice, None, Ellipsis, tensor, or a tuple of these.
 Value tensor_getitem(Builder& builder, const Value& value, const Value& index);
-/// Iteration over a tensor: its parts along dim 0 (the size is asked to be static).
+/// Iterates over a tensor: returns its slices along dim 0, whose size is asked to be static.
 std::vector<Value> tensor_iterate(Builder& builder, const Value& value);
 
 }  // namespace ingot::frontend

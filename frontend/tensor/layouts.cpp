@@ -17,7 +17,7 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
   return static_cast<LayoutId>(builder.graph.eager_layouts.size() - 1);
 }
 
-/// Of what may be a view of `input`, whose elements overlap where those do.
+/// A handle on what may be a view of `input`; its elements overlap if those of `input` do.
 TensorHandle sharing_memory(Builder& builder, LayoutId step, const TensorHandle& input) {
   TensorHandle handle = unclear_memory(builder, step, input);
   if (handle.memory) handle.memory->overlaps_itself = overlaps_itself(input);

@@ -8,11 +8,11 @@
 namespace ingot::frontend {
 namespace {
 
-/// A dim of the grid: a dim of the tensor's own, or one of several that are merged into one.
+/// A dim of the grid: a dim of the tensor, or one of several that are merged into one.
 struct GridDim {
   size_t dim;
   bool is_merged;
-  ir::NodeId position;  ///< over the tensor's shape
+  ir::NodeId position;  ///< along the dim, over the tensor's shape
 };
 
 std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Shape& shape) {
@@ -27,7 +27,8 @@ std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Sha
   return dims;
 }
 
-/// Whether an element lies in a tile along one dim, and where: outside of the tile, at its border.
+/// Whether an element is in a block along one dim, and its coordinate in the block. Outside of the block the coordinate
+/// is that of the block's border.
 class Along {
  public:
   Along(Builder& builder, const GridDim& dim, ir::HostId offset, ir::HostId size, ir::HostId whole)
@@ -37,7 +38,7 @@ class Along {
     ends_ = host.same(builder.add(offset, size), whole);
   }
 
-  /// Whether the tile has no element along a dim that others have some of.
+  /// Whether the block is empty along a dim that is not empty.
   bool misses() const {
     if ((begins_ && ends_) || builder_.graph.host.least(size_) > 0) return false;
     return builder_.static_number(size_).as_int() == 0;
@@ -50,7 +51,7 @@ class Along {
     if (!begins_) place = index_binary(builder_, ir::Op::Maximum, place, zero);
     if (!ends_) {
       place = index_binary(builder_, ir::Op::Minimum, place, builder_.sub(size_, one));
-      // An index that is outside of the whole stays so, for the read to tell.
+      // An index outside of the whole dim stays out of range, so that the read detects it.
       const ir::NodeId is_inside = compared(ir::Op::Lt, whole_);
       place = builder_.graph.add(ir::Op::Where, ir::DType::I64, {is_inside, place, index_outside(builder_)});
     }
@@ -70,7 +71,7 @@ class Along {
   Builder& builder_;
   const GridDim& dim_;
   ir::HostId offset_, size_, whole_;
-  bool begins_, ends_;  ///< whether the tile reaches the first and the last element
+  bool begins_, ends_;  ///< whether the block reaches the first and the last element
 };
 
 }  // namespace
@@ -97,7 +98,7 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
     }
     const ir::NodeId moved = reindex(builder, block.node, {std::move(rows), block.shape, shape});
     const ir::NodeId value = work_node(builder, moved, tensor.dtype);
-    if (!chosen) {  // where the others are not
+    if (!chosen) {  // the value of elements that are in no other block
       chosen = value;
       continue;
     }
@@ -105,7 +106,7 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
     for (size_t i = 1; i < conditions.size(); ++i) {
       is_here = graph.add(ir::Op::LogicalAnd, ir::DType::Bool, {is_here, conditions[i]});
     }
-    // An index that is outside of the whole is found by whichever part reads at all.
+    // Both arms are evaluated: an index outside of the whole is detected by any block that reads.
     chosen = builder.placed(graph.add({ir::Op::Where, type, ir::kEagerArms, {is_here, value, *chosen}}));
   }
   Tensor result =

@@ -2,13 +2,13 @@
 
 #include "frontend/tensor/builder.h"
 
-// Parts that stay apart cost nothing, and are what cat and stack make (tiles.h). Where indices are not known until the
-// kernel runs, or rows begin anywhere in a part, they cannot stay apart: then the kernel asks for each element which
-// part it is of.
+// Separate blocks, which cat and stack make (concat_blocks.h), cost nothing. They cannot stay separate where indices
+// are unknown until the kernel runs, or where a new shape's rows start at any position of a block. Then the kernel
+// selects the block for each element.
 
 namespace ingot::frontend {
 
-/// The same tensor as one tile, of which no dim is merged. Sizes of parts that may be empty are asked to be static.
+/// The same tensor as one block without merged dims. Sizes of blocks that may be empty are asked to be static.
 Tensor materialize_concat(Builder& builder, const Tensor& tensor);
 
 }  // namespace ingot::frontend

@@ -2,12 +2,12 @@
 
 #include "frontend/tensor/pointwise.h"
 
-// The boundary of a native library function: a Call node a tile, which rounding and differentiation stop at. Its
-// operands are the tensors and the numbers of the call; flags have chosen the body already.
+// The boundary of a native library function: one Call node per block, at which rounding and differentiation stop. Its
+// operands are the tensors and the numbers of the call; bools have already selected the body.
 
 namespace ingot::frontend {
 Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands) {
-  // A native function inside another is part of its formula, but for derivatives.
+  // A native function inside another one is part of that function's formula, except for derivatives.
   if (!body.is_tensor() || (builder.native && !builder.tape)) return body;
   const ir::DType dtype = body.tensor()->dtype;
   std::vector<Tensor> tensors{*body.tensor()};

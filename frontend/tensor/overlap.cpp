@@ -7,24 +7,25 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/storage.h"
 
-// What two tensors in one memory have in common. Eager refuses tensors whose extents meet where both are dense, and
-// lets the others pass to whatever its loop makes of them; here only what is known to come out right passes.
+// The overlap of two tensors in one storage. Eager refuses dense tensors whose extents overlap in part, and leaves the
+// result for other tensors to the order of its loop. Here only tensors that are known to give the right result are
+// accepted.
 
 namespace ingot::frontend {
 namespace {
 
-/// start, start + step, …: `length` coordinates of a dim. The step of a single one is 0.
+/// The coordinates start, start + step, … of a dim, `length` of them. A single coordinate has step 0.
 struct Range {
   ir::HostId start;
   int64_t step;
   ir::HostId length;
 };
 
-/// The part of a tensor that views of it see, where that is a box.
+/// The part of a tensor that views of it cover, if that part is a box.
 struct Region {
-  /// One for each dim of the tensor.
+  /// One per dim of the tensor.
   std::vector<Range> ranges;
-  /// Of the view: which of the tensor's dims each is; none: a dim of no steps.
+  /// For each dim of the view, the tensor's dim; nullopt for a dim that moves along none.
   std::vector<std::optional<size_t>> dims;
 };
 
@@ -46,7 +47,7 @@ void narrow(Builder& builder, Region& region, const View& view, ir::HostId lengt
   range.length = length;
 }
 
-/// A reshape that only adds dims of size 1, or takes them away, sees the same box.
+/// A reshape that only adds or removes dims of size 1 covers the same box.
 bool follow_reshape(Builder& builder, Region& region, const Shape& shape) {
   const auto moves = [&](const std::optional<size_t>& dim) {
     return dim && !is_one(builder, region.ranges[*dim].length);
@@ -67,7 +68,7 @@ bool follow_reshape(Builder& builder, Region& region, const Shape& shape) {
   return true;
 }
 
-/// Whether what the view sees of a box is a box; then `region` is that.
+/// Applies a view to a box. Returns whether the view covers a box of it; `region` is then that box.
 bool follow(Builder& builder, Region& region, const View& view) {
   const auto at = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
   switch (view.kind) {
@@ -109,7 +110,8 @@ bool same_range(const ir::HostPool& host, const Range& a, const Range& b) {
   return a.step == b.step && host.same(a.start, b.start) && host.same(a.length, b.length);
 }
 
-/// Whether no coordinate is known to be in both: one ends before the other begins, or their steps never meet.
+/// Whether two ranges are known to have no common coordinate: one ends before the other begins, or their steps never
+/// meet.
 bool are_apart(Builder& builder, const Range& a, const Range& b) {
   ir::HostPool& host = builder.graph.host;
   const ir::HostId distance = host.resolve(builder.sub(b.start, a.start));
@@ -147,7 +149,7 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
   throw_internal("a view of no kind");
 }
 
-/// Whether `read` is known to have none of the elements of `written`, or each at its own place.
+/// Whether `read` is known to share no element with `written`, or each at the same index.
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
   if (!read.layout.memory || read.layout.memory != written.layout.memory) return true;
   const Views of_written = views_of(written.layout), of_read = views_of(read.layout);

@@ -4,7 +4,7 @@
 
 namespace ingot::frontend {
 
-/// Fails, in eager's words, unless it is known that `read` has no element of `written`, or each at its own place.
+/// Fails, with eager's message, unless `read` is known to share no element with `written`, or each at the same index.
 void refuse_overlap(Builder& builder, const Tensor& written, const Tensor& read);
 
 }  // namespace ingot::frontend

@@ -43,7 +43,8 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                  "cast first: x.float()");
   }
   const ir::Accepts& accepts = ir::info(op).accepts;
-  if (ir::info(op).rule == ir::Rule::Logical) work = result_type(builder, operands);  // eager's kernels are of that
+  // Eager's kernels are for the operands' type.
+  if (ir::info(op).rule == ir::Rule::Logical) work = result_type(builder, operands);
   if (accepts.contains(work)) return;
   if (op == ir::Op::Neg) {
     builder.fail("negation, the `-` operator, on a bool tensor is not supported",
@@ -55,7 +56,7 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                     : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
 }
 
-/// Whether an op on these operands is eager's CUDA kernel: CPU scalars among themselves stay on the CPU.
+/// Whether eager runs an op on these operands as a CUDA kernel. Ops on CPU scalars alone run on the CPU.
 bool runs_on_cuda(const Builder& builder, std::span<const Value> operands) {
   return builder.on_cuda() && std::ranges::any_of(operands, [](const Value& operand) {
            return operand.is_tensor() && !operand.tensor()->on_host;
@@ -67,9 +68,10 @@ bool has_one_element(Builder& builder, const Value& operand) {
                                                     [&](ir::HostId size) { return is_one(builder, size); });
 }
 
-/// How an operand becomes one of the common dtype. Eager rounds it to that, but for what a kernel reads as one number
-/// in the type of its arithmetic: CUDA's kernels what lies on the host, the CPU's a factor or divisor of one element.
-/// Without numerics = eager a number that arithmetic takes is as exact as what lies between two ops.
+/// How an operand is converted to the common dtype. Eager rounds it to that dtype, unless a kernel reads it as one
+/// number in the type in which it computes. CUDA kernels do so for operands on the host, CPU kernels for a factor or
+/// divisor of one element. Without numerics = eager, a number in arithmetic is as exact as an intermediate between two
+/// ops.
 NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
   const bool on_cuda = runs_on_cuda(builder, operands);
   const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
@@ -86,14 +88,14 @@ NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> oper
     case ir::Op::TruncDivide:
       return cast(i == 1 && (on_cuda ? is_host_number(operands[i]) : has_one_element(builder, operands[i])));
     case ir::Op::Fma:
-      return NumberCast::Wrapped;  // no op of eager's
+      return NumberCast::Wrapped;  // eager has no such op
     default:
       return NumberCast::Rounded;
   }
 }
 
-/// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
-/// The kernels multiply by its reciprocal. Inside native functions division is what it says.
+/// The number by which a CUDA kernel divides a tensor: a Python number, or a CPU scalar in an op on CUDA. Eager's
+/// kernels multiply by its reciprocal. Inside native functions division is IEEE division.
 std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, const Value& b) {
   const bool on_cuda = builder.on_cuda() && a.is_tensor() && !a.tensor()->on_host;
   if (!on_cuda || builder.native || !is_host_number(b)) return std::nullopt;
@@ -105,8 +107,8 @@ ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
-/// States, as eager's CPU kernels do and its CUDA kernels do not, that no integer is divided by a number that is zero:
-/// whether or not a result needs the quotient.
+/// States that no integer is divided by a number that is zero, whether or not a result needs the quotient. Eager's CPU
+/// kernels check that, its CUDA kernels do not.
 void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<const Value> operands,
                      const Tensor& result) {
   const bool divides =
@@ -120,7 +122,7 @@ void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<cons
   builder.require(ir::Condition::Kind::True, is_right, is_right, "ZeroDivisionError");
 }
 
-/// The attr of the node of an op whose result is of dtype `type`.
+/// The attr of an op's node with a result of dtype `type`.
 uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
   const bool is_unrounded = builder.signature.numerics != Numerics::Eager;
@@ -128,7 +130,7 @@ uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContractable : 0;
 }
 
-/// The limit, or one that changes nothing where it is a number and NaN, which eager's clamp ignores.
+/// The limit; if it is a number and NaN, which eager's clamp ignores, a limit that changes nothing.
 Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
   ir::HostPool& host = builder.graph.host;
   if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
@@ -188,7 +190,7 @@ Value divide_operator(Builder& builder, const Value& a, const Value& b) {
 Value divide(Builder& builder, const Value& a, const Value& b) {
   const auto number = cuda_divisor(builder, a, b);
   if (!number) return pointwise(builder, ir::Op::Div, {a, b});
-  // The reciprocal is taken in double, whatever the dtype.
+  // The reciprocal is computed in double, whatever the dtype.
   const auto f64 = static_cast<uint32_t>(ir::DType::F64);
   const Value inverse = Number{builder.host(ir::HostOp::ReciprocalIn, {*number}, f64)};
   return pointwise(builder, ir::Op::Mul, {a, inverse});
@@ -206,7 +208,7 @@ bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
 
 namespace {
 
-/// What the second operand of a scaled sum or difference is multiplied by.
+/// The factor of the second operand of a scaled sum or difference.
 Tensor factor_of(Builder& builder, ir::Op op, const Value& alpha, ir::DType type, NumberCast cast) {
   if (alpha.is_number()) {
     const ir::HostId number = alpha.number();
@@ -243,7 +245,7 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
   if (category == ir::Category::Floating && !ir::is_floating(type)) {
     builder.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
-  // With numerics = eager the CPU's kernel takes the factor in the dtype, too.
+  // With numerics = eager the CPU kernel also rounds the factor to the dtype.
   const bool is_exact = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
   const NumberCast of_factor = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
   const std::array<Tensor, 3> tensors{factor_of(builder, op, alpha, type, of_factor),
@@ -264,8 +266,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 namespace {
 
-/// x³ (`last`: Mul) or x⁻² (Reciprocal) as eager's kernels of 16-bit types compute it, but the CPU's of float16: the
-/// square is rounded.
+/// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels for 16-bit types compute it, except
+/// the CPU's for float16.
 Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
   const ir::DType work = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),
@@ -292,7 +294,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   const bool base_on_cuda = base.is_tensor() && !base.tensor()->on_host;
   const bool by_number = exponent.is_number() || (base_on_cuda && is_host_number(exponent));
   if (!base.is_tensor()) {
-    // number ** tensor: PyTorch makes its result contiguous, whatever the exponent's strides.
+    // number ** tensor: PyTorch's result is contiguous, whatever the exponent's strides.
     Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
     result.layout = record_contiguous(builder, shape_of(builder, result));
     return result;
@@ -311,7 +313,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
       condition.layout = record_contiguous(builder, {});
       return where(builder, condition, yes(), no());
     };
-    // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
+    // Eager's CPU kernel does not use square roots for float16; they differ from powers at -inf and -0.
     if (type == ir::DType::F16 && !builder.on_cuda() && host.kind(number) == ir::HostKind::Float) {
       return where_it_is(
           0.25, builder.host(ir::HostOp::Mul, {number, number}),
@@ -347,14 +349,14 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   require_accepted(builder, ir::Op::Maximum, operands, type);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
-    // The kernel for numbers takes them in the type in which it computes: on CUDA float32 for 16-bit floats.
+    // The kernel for numbers converts them to the type in which it computes: on CUDA float32 for 16-bit floats.
     if (operand.is_number()) {
       require_in_range(builder, operand.number(), builder.on_cuda() ? ir::compute_type(type) : type);
     }
     tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Rounded));
   }
   const std::string callee = builder.tape ? builder.tape->record("clamp", {x, low, high}) : std::string();
-  // The limit comes first: where both are zeros, the eager kernels keep x's.
+  // The limit is the first operand: if both are zeros, eager's kernels keep x's.
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
     ir::NodeId node = args[0];
@@ -383,7 +385,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   if (ir::is_wide_unsigned(type) && !builder.diagnostics.in_library()) {
     builder.fail(fmt::format("\"where\" is not implemented for {}", name_of(type)), "cast first: x.long()");
   }
-  // A number goes to a 16-bit float by way of float32, and becomes infinite there.
+  // A number is converted to a 16-bit float through float32, and may become infinite.
   const NumberCast numbers = ir::is_narrow_float(type) ? NumberCast::Rounded : NumberCast::Checked;
   const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),
                                       operand_tensor(builder, b, type, numbers)};

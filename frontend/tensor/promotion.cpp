@@ -14,7 +14,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// A number as the host expression of a Scalar node of `type`.
+/// Converts a number to the host expression of a Scalar node of `type`.
 ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast) {
   const ir::HostPool& host = builder.graph.host;
   number = host.resolve(number);
@@ -30,7 +30,7 @@ ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, Number
   return builder.integer(ir::wrap_to(type, host.value(number).as_int()));
 }
 
-/// The C++ type of a dtype, as PyTorch's messages call it.
+/// The C++ type of a dtype, as PyTorch's messages name it.
 std::string_view c_name(ir::DType type) {
   switch (type) {
     case ir::DType::Bool:
@@ -71,7 +71,7 @@ std::string_view c_name(ir::DType type) {
   throw_internal("a dtype of no C++ type");
 }
 
-/// Whether a float is within a range, or is infinite or NaN: a bool.
+/// Whether a float is in the range ±`largest`, infinite, or NaN, as a bool.
 ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double largest) {
   ir::HostPool& host = builder.graph.host;
   const ir::HostId magnitude = builder.host(ir::HostOp::Abs, {number});
@@ -81,7 +81,7 @@ ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double lar
   return builder.host(ir::HostOp::Select, {above, infinite, host.boolean(true)});
 }
 
-/// What a rank leaves of a lower one.
+/// The type of a higher priority combined with one of a lower priority.
 ir::DType ranked(Builder& builder, ir::DType higher, ir::DType lower) {
   if (ir::is_floating(higher)) return higher;
   return higher == ir::DType::Bool || ir::is_floating(lower) ? promoted(builder, higher, lower) : higher;
@@ -135,7 +135,7 @@ ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
     node = builder.graph.add(ir::Op::Cast, ir::DType::F32, {node});
     now = ir::DType::F32;
   }
-  // The 16-bit floats are converted to and from float32 alone.
+  // 16-bit floats are converted to and from float32 only.
   return now == target ? node : builder.graph.add(ir::Op::Cast, target, {node});
 }
 
@@ -162,7 +162,7 @@ void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
   if (is_float_type && !is_integer) {
     return require(is_within_or_infinite(builder, number, ir::float_limits(type).largest));
   }
-  if (is_float_type && type != ir::DType::F16) return;  // it holds every integer
+  if (is_float_type && type != ir::DType::F16) return;  // every integer is in range
   const auto most = static_cast<int64_t>(ir::float_limits(ir::DType::F16).largest);
   auto [smallest, largest] = is_float_type ? ir::IntegerLimits{-most, most} : ir::integer_limits(type);
   if (!ir::is_signed(type) && is_integer) smallest = -largest;
@@ -171,7 +171,7 @@ void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
 }
 
 Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast) {
-  // The kernels of native functions convert floats in ways of their own.
+  // Kernels of native functions have their own conversions of floats.
   const bool unchecked = builder.native && ir::is_floating(type);
   if (cast == NumberCast::Checked && !unchecked) require_in_range(builder, number, type);
   const ir::HostId value = converted(builder, number, type, cast);
@@ -244,7 +244,8 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
     block.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
   Tensor base = tensor;
-  base.layout = detached_memory(tensor);  // eager's x.view(dtype) has no gradient, and what it writes takes none away
+  // Eager's x.view(dtype) has no gradient, and writing to it does not remove one.
+  base.layout = detached_memory(tensor);
   result.layout = view_memory(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }

@@ -9,13 +9,13 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// A reduction keeps its operand where it is: its domain are the finest dims of the tensor's one tile, so that merging
-// dims costs nothing here either, and views of its values stop at their load.
+// A reduction leaves its operand unchanged: its domain consists of the finest dims of the tensor's single block. So
+// merged dims cost nothing here either, and views of its values stop at their load.
 
 namespace ingot::frontend {
 namespace {
 
-/// The finest dims behind each dim of a tensor of one tile.
+/// The finest dims of each dim of a tensor of one block.
 std::vector<DimRange> finest_dims(const Tensor& tensor) {
   std::vector<DimRange> ranges;
   for (size_t dim = 0; dim < tensor.rank(); ++dim) {
@@ -30,7 +30,7 @@ std::vector<DimRange> finest_dims(const Tensor& tensor) {
 
 bool has_value_of_none(ir::ReduceKind kind) { return kind < ir::ReduceKind::Max; }
 
-/// What has no elements at all is not looked at: its result may have none either.
+/// States that the reduced dims have elements. Other dims may be empty: then the result is empty, too.
 void require_elements(Builder& builder, const Tensor& x, std::span<const size_t> dims, std::string_view function) {
   const Shape shape = shape_of(builder, x);
   if (dims.size() == x.rank()) {
@@ -46,7 +46,7 @@ void require_elements(Builder& builder, const Tensor& x, std::span<const size_t>
                     fmt::format("{}(): Expected reduction dim {} to have non-zero size.", function, dim));
 }
 
-/// A value of the reduction over the dims that stay.
+/// Reads a value of the reduction, over the dims that are not reduced.
 Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DType dtype, const Tensor& x,
                 const std::vector<DimRange>& finest, std::span<const size_t> dims) {
   const Shape& domain = x.blocks[0].shape;

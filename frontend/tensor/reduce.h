@@ -8,10 +8,10 @@
 
 namespace ingot::frontend {
 
-/// The values of a tensor along some dims, each at most once, made one; or two values, as ir::info(kind).values says.
-/// With `keepdim` the dims stay, of size 1. The first result has the tensor's dtype, an index is int64. Reducing a
-/// tensor without elements is an error where the kind has no value of none, in PyTorch's words for `function`; without
-/// a `function` it is none, and the maximum of no floats is -inf.
+/// Reduces a tensor along some dims, each listed at most once, to one value or two, as ir::info(kind).values says. With
+/// `keepdim` the dims stay, with size 1. The first result has the tensor's dtype; an index is int64.
+/// Errors: a reduction over no elements, if the kind has no value for that, with PyTorch's message for `function`.
+/// Without a `function` it is no error, and the maximum of no floats is -inf.
 std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& x, std::span<const size_t> dims,
                            bool keepdim, std::string_view function);
 

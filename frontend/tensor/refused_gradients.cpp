@@ -10,8 +10,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// Whether a node is made of elements of parameters, through floating nodes that are not detached (as
-/// ir::find_gradients has it), and of which.
+/// The parameters (bits) whose elements a tensor depends on, through floating-point nodes that are not detached (like
+/// ir::find_gradients).
 uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
   std::vector<bool> is_seen(graph.count());
   std::vector<ir::NodeId> pending;

@@ -10,7 +10,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// `node` and all that it is made of, ascending, which is a topological order.
+/// `node` and all that it depends on, ascending, which is a topological order.
 std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
   std::vector<bool> seen(node.index + 1);
   std::vector<ir::NodeId> pending{node};
@@ -18,7 +18,7 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
   while (!pending.empty()) {
     const ir::NodeId id = pending.back();
     pending.pop_back();
-    // What a reduction is made of stays as it is.
+    // Operands of a reduction stay unchanged.
     for (const ir::NodeId arg : graph[id].args) {
       if (graph[arg].op == ir::Op::Reduce) continue;
       if (!seen[arg.index]) pending.push_back(arg);
@@ -34,7 +34,7 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 
 class Reindexer {
  public:
-  /// `looked_at`: old dims along which the source may have one element, and indices are looked at all the same.
+  /// `looked_at`: old dims along which the source may have one element, but whose indices must be checked nevertheless.
   Reindexer(Builder& builder, const IndexMap& view, std::vector<bool> looked_at)
       : builder_(builder),
         graph_(builder.graph),
@@ -54,7 +54,7 @@ class Reindexer {
     for (const ir::NodeId id : nodes) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
-      // A read is where the author indexes: messages speak of `table[0, t]`, not of the parameter.
+      // A read is located where the author indexes: messages refer to `table[0, t]`, not to the parameter.
       if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.placed(moved);
       if (moved != id) graph_.carry(graph_, id, moved);
       moved_[id.index] = moved;
@@ -63,7 +63,7 @@ class Reindexer {
     return moved_.at(root.index);
   }
 
-  /// The old dims whose index no access read.
+  /// The gathered old dims whose index no access read.
   std::vector<bool> unread() const {
     std::vector<bool> dims(view_.rows.size());
     for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && view_.rows[d].gathered && !is_read_[d];
@@ -81,7 +81,7 @@ class Reindexer {
       case ir::Op::Load:
       case ir::Op::Gather: {
         has_access_ = true;
-        std::vector<ir::NodeId> indices = moved(node.args);  // behind a reduction, if it reads one
+        std::vector<ir::NodeId> indices = moved(node.args);  // after a reduction, if it reads one
         ir::Access access = moved(graph_.access(id), indices);
         return graph_.read(node.dtype, std::move(access), std::move(indices));
       }
@@ -99,8 +99,8 @@ class Reindexer {
     return result;
   }
 
-  /// A position: an Index as far as it moves along straight lines. What is gathered is added to it. It reads nothing,
-  /// so that nobody would hear of an index out of range.
+  /// Rewrites a position: an Index for its affine part, plus the gathered parts. It reads nothing, so it does not count
+  /// as a read: an index out of range would not be detected.
   ir::NodeId position(ir::Access old) {
     const std::vector<bool> read = is_read_;
     std::vector<ir::NodeId> indices;
@@ -119,7 +119,7 @@ class Reindexer {
     return sum ? index_binary(builder_, ir::Op::Add, *sum, offset) : index_scalar(builder_, offset);
   }
 
-  /// The access as the new index space has it; `indices` grows with its leads.
+  /// The access in the new index space; appends its indirect indices to `indices`.
   ir::Access moved(ir::Access old, std::vector<ir::NodeId>& indices) {
     ir::Access access{old.source, old.offsets, {}, old.indirect};
     std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
@@ -135,7 +135,7 @@ class Reindexer {
       }
       const ir::HostId full = host_.resolve(view_.from[skipped + j]);
       const AffineExpr& row = view_.rows[skipped + j];
-      // A dim that may be of size 1 while the value is wider: 0 makes steps along it go nowhere.
+      // The dim may have size 1 while the value is wider: the factor is then 0, so that steps along it lead nowhere.
       const bool exact = size == full || not_one(builder_, size);
       const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
       if (row.gathered) {
@@ -153,7 +153,7 @@ class Reindexer {
         offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, row.offset), moves));
       }
       for (const ir::Term& part : row.terms) {
-        // One size cannot say of which of several coordinates it is 1: then the steps say it.
+        // If several coordinates move with the dim, its size cannot say which of them is 1: then the steps do.
         const bool shared = users_[part.dim] > 1;
         const bool unchanged = !shared && row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
         sizes[part.dim] = unchanged ? size
@@ -172,7 +172,7 @@ class Reindexer {
     return access;
   }
 
-  /// Along a dim of one element an index leads nowhere, and is still looked at.
+  /// Checks the index along a dim of one element: it selects nothing, but must be in range.
   void check_index(const AffineExpr& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
     if (!row.gathered || !(looked_at_[dim] || is_one(builder_, view_.from[dim]))) return;
     access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
@@ -217,7 +217,7 @@ bool is_identity(const Builder& builder, const IndexMap& view) {
   return true;
 }
 
-/// The sum of the positions along all dims of a value of this shape, each so many times.
+/// The sum of the positions along all dims of a value of this shape, each multiplied by its factor.
 template <typename Factor>
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, const Factor& factor) {
   std::vector<ir::AccessDim> dims;
@@ -244,7 +244,7 @@ ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing
   if (is_identity(builder, reindexing)) return node;
   Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.rows.size()));
   const ir::NodeId moved = reindexer.run(node);
-  // Along an expanded dim an index leads nowhere: no read would tell that it is outside.
+  // Along an expanded dim no read uses the index, so none would detect that it is out of range.
   std::vector<bool> unread = reindexer.unread();
   if (std::ranges::none_of(unread, std::identity())) return moved;
   return Reindexer(builder, reindexing, std::move(unread)).run(node);
@@ -285,7 +285,7 @@ ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent) 
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
   const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
   const ir::NodeId from_end = index_binary(builder, ir::Op::Add, index, extent);
-  // What is less than -extent must not count from the end once more.
+  // An index below -extent must not count from the end a second time.
   const ir::NodeId outside = graph.add(ir::Op::Lt, ir::DType::Bool, {from_end, zero});
   const ir::NodeId wrapped = graph.add(ir::Op::Where, ir::DType::I64, {outside, index_outside(builder), from_end});
   return graph.add(ir::Op::Where, ir::DType::I64, {negative, wrapped, index});

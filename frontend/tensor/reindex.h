@@ -6,8 +6,8 @@
 
 #include "frontend/tensor/builder.h"
 
-// Every value is a function of its index, so a view of a value rewrites the indices of what it is made of, down to the
-// loads: (a + b)[..., 0] is a[..., 0] + b[..., 0]. Views cost nothing, copy nothing and leave no node.
+// Every value is a function of its index. So a view of a value rewrites the indices of all that the value depends on,
+// down to the loads: (a + b)[..., 0] is a[..., 0] + b[..., 0]. Views cost nothing, copy nothing and leave no node.
 
 namespace ingot::frontend {
 
@@ -20,28 +20,28 @@ struct AffineExpr {
 };
 
 struct IndexMap {
-  std::vector<AffineExpr> rows;  ///< one for each dim of `from`
+  std::vector<AffineExpr> rows;  ///< one per dim of `from`
   Shape from, to;
 };
 
-/// Coordinate d is index d: what a view starts from before it changes some rows.
+/// Identity expressions, coordinate d is index d: a view starts from these and changes some of them.
 std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank);
 
-/// The node whose value at an index of the new space is that of `node` at the old one.
+/// The node whose value at an index of the new space is the value of `node` at the old index.
 ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing);
 
-// int64 nodes for the arithmetic of indices; constants and ones fold.
+// int64 nodes for index arithmetic. Adding 0, and multiplying or dividing by 1, makes no node.
 
-/// The position along dim `dim` of a value of this shape; where the size is 1, and the value may be broadcast, it is 0.
+/// The position along dim `dim` of a value of this shape; 0 if the size is 1, where the value may be broadcast.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim);
-/// The position among all elements of a value of this shape, counted row by row.
+/// The row-major position among all elements of a value of this shape.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape);
-/// A position along dims that are merged into one, as a position along each of them.
+/// Splits a position along merged dims into a position along each of them.
 std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes);
 ir::NodeId index_scalar(Builder& builder, ir::HostId value);
 ir::NodeId index_binary(Builder& builder, ir::Op op, ir::NodeId a, ir::HostId b);
-/// An index, of any integer dtype, counted from the end of `extent` where it is negative; outside where it is too much
-/// so.
+/// Wraps an index of any integer dtype: a negative one counts from the end of `extent`. One below -extent becomes out
+/// of range.
 ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent);
 /// An index that is too large for any tensor.
 ir::NodeId index_outside(Builder& builder);

@@ -4,14 +4,14 @@
 #include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/tensors.h"
 
-// Splitting dims goes down to the loads, merging dims floats up: a change of shape that keeps row-major order is dims
-// split into pieces and neighbouring pieces merged again. Where no such pieces are found, sizes are asked to be static;
-// where there are none at all, indices are computed.
+// Splits of dims are pushed down to the loads, merges move up to the results. A change of shape that keeps row-major
+// order splits dims into pieces and merges adjacent pieces again. If no such pieces are found, sizes are asked to be
+// static. If there are none even then, indices are computed.
 
 namespace ingot::frontend {
 namespace {
 
-/// a / b where b is known to divide a.
+/// a / b if b is known to divide a.
 std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b) {
   ir::HostPool& host = builder.graph.host;
   if (host.is_int(b, 0)) return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b)
   return q;
 }
 
-/// How dims are split into pieces, and how many pieces each new dim merges.
+/// How the old dims are split into pieces, and how many pieces each new dim merges.
 struct Pieces {
   std::vector<Shape> of_old;
   Reassociation of_new;
@@ -57,7 +57,7 @@ std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId
   return pieces;
 }
 
-/// Asks for the sizes that are not known; with all known it does nothing.
+/// Asks for the sizes that are not known; does nothing if all are known.
 void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
   std::vector<ir::HostId> symbols;
   for (const ir::HostId size : sizes) {
@@ -68,7 +68,7 @@ void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
   if (!symbols.empty()) throw SpecializationRequest{std::move(symbols)};
 }
 
-/// Dims [begin, begin + count) as dims of other sizes, of the same product.
+/// Reshapes dims [begin, begin + count) to other sizes with the same product.
 Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
   const Shape old_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                         tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
@@ -94,7 +94,7 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
   return tensor;
 }
 
-/// A dim of the grid as `outer` rows of `inner`, where tiles begin and end within rows.
+/// The blocks with a dim of the grid as rows of `inner_size`, split so that each is whole rows or a part of one row.
 std::vector<ConcatBlock> blocks_in_rows(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
   const int64_t inner = builder.static_number(inner_size).as_int();
   std::vector<ConcatBlock> blocks;
@@ -165,7 +165,7 @@ Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::Host
     return without_elements(builder, tensor.dtype, {shape.begin(), shape.end()});
   }
 
-  // Dims of size 1 say nothing about order: they are taken out, and put in again last.
+  // Dims of size 1 do not affect the order: they are removed here, and inserted again at the end.
   Tensor result = unmerged(builder, tensor);
   for (size_t d = result.grid.size(); d-- > 0;) {
     if (is_one(builder, result.grid[d])) result = selected(builder, result, d, builder.integer(0));

@@ -9,17 +9,18 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// Tensors as results: each tile becomes a part, with the affine map that stores it where its merged dims and its place
-// beside other tiles say.
+// Makes results of tensors: each concat block becomes an output block. Its affine store map follows from its merged
+// dims and its offsets among other blocks.
 
 namespace ingot::frontend {
 namespace {
 
-/// ConcatBlocks whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a
+/// Blocks whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a
 /// vector.
 constexpr int64_t kShortDim = 4;
 
-/// A C++ compiler takes half a minute for so many; the parameters of a CUDA kernel have room for some hundreds.
+/// The maximum number of results: a C++ compiler takes too long for more (docs/performance.md: compile-limits). The
+/// parameters of a CUDA kernel have room for some hundreds.
 constexpr size_t kMostResults = 4096;
 
 std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
@@ -29,8 +30,8 @@ std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
   return builder.graph.host.value(size).as_int();
 }
 
-/// Where tiles that lie side by side along the last dim are all short there, one tile an element: [n, 2] beside [n, 2]
-/// is four times [n, 1].
+/// Splits adjacent blocks that are all short along the last dim into one block per element: [n, 2] next to [n, 2]
+/// becomes four times [n, 1].
 void split_short_blocks(Builder& builder, Tensor& tensor) {
   if (tensor.blocks.size() < 2 || tensor.grid.empty()) return;
   const size_t dim = tensor.grid.size() - 1;
@@ -51,7 +52,7 @@ void split_short_blocks(Builder& builder, Tensor& tensor) {
   tensor.blocks = std::move(elements);
 }
 
-/// The steps in the tensor's coordinates of dims that are merged into its dims: (dim, coefficient) for each.
+/// For each dim that is merged into the tensor's dims, its step in the tensor's coordinates: (dim, coefficient).
 std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups) {
   std::vector<ir::Term> terms;
   const size_t count = groups.empty() ? sizes.size() : groups.size();
@@ -86,8 +87,8 @@ ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const 
   return output;
 }
 
-/// The author's name for a tensor: its own, else the last one, of those that all of its tiles have and that no
-/// parameter has.
+/// The author's name for a tensor: its own if all of its blocks have it and no parameter has it, else the last such
+/// name.
 std::string authors_name(const Builder& builder, const Tensor& tensor) {
   std::string chosen;
   for (const std::string& name : builder.graph.names(tensor.blocks.front().node)) {
@@ -109,7 +110,7 @@ ir::Result result_of(Builder& builder, Tensor tensor) {
   return result;
 }
 
-/// Whether two accesses lead to the same elements, index by index. Leading dims of size 1 may stand in one of them
+/// Whether two accesses lead to the same elements, index by index. Leading dims of size 1 may be present in one of them
 /// alone.
 bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Access& b) {
   const auto same = [&](ir::HostId x, ir::HostId y) { return host.same(x, y); };
@@ -122,7 +123,7 @@ bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Acce
          std::ranges::equal(std::views::drop_while(a.dims, is_one), std::views::drop_while(b.dims, is_one), same_dim);
 }
 
-/// Whether a part stores what a parameter holds at the same place.
+/// Whether an output block stores what a parameter already holds at the same place.
 bool is_untouched(const Builder& builder, const ir::OutputBlock& output, uint32_t param) {
   const ir::Graph& graph = builder.graph;
   if (graph[output.node].op != ir::Op::Load) return false;
@@ -172,7 +173,7 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
   const bool taken = std::ranges::count(builder.graph.results, result.name, &ir::Result::name) > 0;
   if (result.name.empty() || taken) result.name = default_name;
 
-  // A result never aliases an argument: what would be a view is copied.
+  // A result never aliases an argument: a view becomes a copy.
   using Kind = ir::LayoutStep::Kind;
   const Kind kind = builder.graph.eager_layouts[tensor.layout].kind;
   const bool is_view = kind == Kind::Param || kind == Kind::View || kind == Kind::Reshape || kind == Kind::Unformatted;
@@ -194,7 +195,7 @@ bool make_mutations(Builder& builder, std::span<const std::optional<Value>> argu
 
 namespace {
 
-/// What a result, so far of zeros, is a sum of, as results behind those that there are.
+/// Makes a result, which holds zeros so far, a sum whose terms are additional results after the existing ones.
 void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   std::vector<ir::Result>& results = builder.graph.results;
   const auto inner = [&](const Tensor& tensor, std::string_view what) {

@@ -6,14 +6,14 @@
 
 #include "frontend/tensor/builder.h"
 
-// Shapes whose sizes are host integers: broadcasting, dims as authors count them, and merged dims.
+// Shapes whose sizes are host integers: broadcasting, dims as arguments, and merged dims.
 
 namespace ingot::frontend {
 
-/// What two sizes broadcast to. States the condition that they do, where it is not known; two sizes that cannot be 1
-/// become one symbol. `message` is that of the condition, with {0} and {1} for a and b.
+/// Broadcasts two sizes. If it is not known that they match, states the condition; unifies two sizes that cannot be 1.
+/// `message` is the condition's, with {0} and {1} for a and b.
 ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const std::string& message);
-/// What shapes broadcast to, aligned at their last dims, with PyTorch's message where they do not.
+/// Broadcasts shapes, aligned at their last dims, with PyTorch's message if they do not match.
 Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes);
 
 ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes);
@@ -27,18 +27,18 @@ struct DimRange {
   size_t begin, count;
 };
 DimRange dims_of(const Reassociation& groups, size_t dim);
-/// One count a dim, also where nothing is merged, and none where every count is 1.
+/// One count per dim even if nothing is merged (explicit_groups), or empty if every count is 1 (simplified).
 Reassociation explicit_groups(const Reassociation& groups, size_t count);
 Reassociation simplified(Reassociation groups);
-/// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty where nothing is merged.
+/// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty if nothing is merged.
 Reassociation compose(const Reassociation& inner, const Reassociation& outer, size_t count);
 /// The sizes after merging.
 Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups);
 
-/// The shape that PyTorch would show.
+/// The shape that PyTorch would report.
 Shape shape_of(Builder& builder, const Tensor& tensor);
 
-/// A dim counted from either end, as its index from the front. Fails in PyTorch's words.
+/// Converts a dim counted from either end to an index from the front. Fails with PyTorch's message.
 size_t resolve_dim(const Builder& builder, int64_t dim, size_t rank);
 size_t resolve_dim(Builder& builder, const Value& dim, size_t rank);
 /// Dims given as one number, a tuple or a list; each at most once.
@@ -46,11 +46,11 @@ std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t ran
 /// The sizes of a shape argument: a tuple, a list, or *sizes; each a number.
 Shape sizes_argument(Builder& builder, const Value& sizes);
 
-/// Asks for a size up to 16 to be static: a constant index or slice touches it, so that a box's corners are known to be
-/// four. A size that is not small stays a symbol, which from then on is known to be more than 16.
+/// Asks for a size up to 16 to be static, because a constant index or slice uses it: the coordinates of a box are then
+/// known to be four. A larger size stays a symbol, which from then on is known to be more than 16.
 void specialize_small(Builder& builder, ir::HostId size);
 
-/// "[3, x.size(1)]".
+/// Prints a shape: "[3, x.size(1)]".
 std::string print_shape(const Builder& builder, std::span<const ir::HostId> shape);
 
 }  // namespace ingot::frontend

@@ -36,7 +36,7 @@ Tensor seen(Builder& builder, const View& view, const Tensor& base) {
   throw_internal("a view of no kind");
 }
 
-/// A tensor with the coordinates [start, start + length) of a dim replaced.
+/// Replaces the coordinates [start, start + length) of a dim.
 Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId start, ir::HostId length,
                 const Tensor& part) {
   const ir::HostPool& host = builder.graph.host;
@@ -48,7 +48,7 @@ Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId sta
   return pieces.size() == 1 ? part : concatenated(builder, pieces, dim);
 }
 
-/// The same for every step-th coordinate, one by one.
+/// Replaces every step-th coordinate, one by one.
 Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const Tensor& part) {
   constexpr int64_t kMost = 32;
   const int64_t count = builder.static_number(slice.length).as_int();
@@ -78,7 +78,7 @@ Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const 
       "clone() the tensor before performing the operation");
 }
 
-/// `base` after what `view` sees of it has become `part`.
+/// `base` after its part that `view` sees has become `part`.
 Tensor written(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
   switch (view.kind) {
     case View::Kind::Permute: {
@@ -103,17 +103,17 @@ Tensor written(Builder& builder, const View& view, const Tensor& base, const Ten
   throw_internal("a view of no kind");
 }
 
-/// Sources of loads from here on are no parameters.
+/// Loads with a source index from here on read no parameter.
 constexpr uint32_t kFirstUnwritten = 0x8000'0000;
 
-/// A chain of views is freed link by link.
+/// The maximum length of a chain of views, which is freed recursively, link by link.
 constexpr uint32_t kMostViews = 2000;
 
 constexpr const char* kUnclearHint =
     "reshape, flatten and contiguous copy or share memory as strides will have it, and nothing is written through "
     "diagonal, unfold and x[tensor]: write .clone() for a copy, .view(…) to share";
 
-/// After a write: nobody knows what is in the memory that may be this one.
+/// After a write: makes every other storage that may be this one unreadable, and fails if one belongs to a parameter.
 void make_others_unclear(Builder& builder, Storage& memory) {
   if (!memory.candidates) return;
   for (const std::weak_ptr<Storage>& candidate : *memory.candidates) {
@@ -129,7 +129,7 @@ void make_others_unclear(Builder& builder, Storage& memory) {
   }
 }
 
-/// Before a write: asks whether it reaches other tensors, where only strides say so.
+/// Before a write: asks whether it reaches other tensors, if only the strides decide that.
 void ask_for_aliases(Builder& builder, const Storage& memory) {
   if (!memory.candidates || !builder.symbol_values.strides) return;
   std::optional<Storage::Question> first;
@@ -143,13 +143,13 @@ void ask_for_aliases(Builder& builder, const Storage& memory) {
   if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
 }
 
-/// The contents with the gradients of one history.
+/// The contents, with the gradients of one history.
 Tensor contents_of(Builder& builder, const Storage& memory, const std::shared_ptr<History>& history) {
   if (!history) return *memory.contents;
   return history->contents ? *history->contents : detached(builder, *memory.contents);
 }
 
-/// A load of elements that nothing gave a value.
+/// Whether a node loads elements that were never given a value.
 bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
   const bool is_load = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
   return is_load && graph.access(id).source.index >= kFirstUnwritten;
@@ -164,7 +164,7 @@ bool same_views(const View* a, const View* b) {
   return true;
 }
 
-/// The contents, then what each of the views sees, which lead from the memory to a tensor in it.
+/// The contents, then what each of the views sees. The views lead from the storage to a tensor in it.
 std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
   const Storage& memory = *handle.memory;
   const std::shared_ptr<History>& history = handle.history;
@@ -181,7 +181,7 @@ std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, s
   return tensors;
 }
 
-/// The node to which the gradient of a node flows, if it flows to any.
+/// The node to which the gradient of a node flows, if there is one.
 std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id) {
   for (;;) {
     const ir::Node& node = graph[id];
@@ -203,7 +203,7 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
   });
 }
 
-/// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
+/// Stores values that a tensor of one history wrote; the other histories keep their gradients, as in eager.
 void put_contents(Builder& builder, Storage& memory, const std::shared_ptr<History>& history, const Tensor& values) {
   const TensorHandle handle = memory.contents->layout;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
@@ -220,7 +220,7 @@ void put_contents(Builder& builder, Storage& memory, const std::shared_ptr<Histo
   }
 }
 
-/// Where `place` is one of several views: refuses the call if `read` requires grad.
+/// If `place` is one of several views, refuses the call if `read` requires grad.
 void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* reason) {
   if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
 }
@@ -243,7 +243,7 @@ TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorH
   if (!handle.memory || !other.memory) return handle;
   auto& candidates = other.memory->candidates;
   if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.memory);
-  if (std::has_single_bit(candidates->size())) {  // now and then
+  if (std::has_single_bit(candidates->size())) {  // prune at each power of two
     std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
   }
   candidates->push_back(handle.memory);
@@ -259,7 +259,8 @@ TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t st
   if (shares == false) return new_memory(builder, step);
   TensorHandle handle = unclear_memory(builder, step, x.layout);
   const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
-  handle.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);  // a memory format has no overlap
+  // A copy in a memory format does not overlap itself.
+  handle.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);
   handle.memory->question = {question, step};
   return handle;
 }
@@ -291,7 +292,7 @@ TensorHandle detached_memory(const Tensor& x) {
   keep_contents(x);
   handle.history = std::make_shared<History>();
   handle.memory->detached.push_back(handle.history);
-  if (handle.view && handle.view->is_of_several) {  // autograd does not know it as one
+  if (handle.view && handle.view->is_of_several) {  // autograd does not know that it is one of several
     View view = *handle.view;
     view.is_of_several = false;
     handle.view = std::make_shared<const View>(std::move(view));
@@ -363,7 +364,7 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
   memory.reshaped = {};
   Tensor now = values;
   now.layout = {};
-  now.on_host = memory.contents->on_host;  // where a written number is too
+  now.on_host = memory.contents->on_host;  // also for a number that is written
   for (size_t i = chain.size(); i-- > 0;) {
     if (chain[i]->kind == View::Kind::Reshape && !memory.reshaped.seen) {
       memory.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, memory.version};
@@ -374,7 +375,8 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
   make_others_unclear(builder, memory);
 }
 
-// It is a load of a parameter that does not exist, one for each tensor, so that views of it leave it as it is.
+// An unwritten value is a load of a parameter that does not exist. Each tensor has its own, and views leave it
+// unchanged.
 
 ir::NodeId unwritten_node(Builder& builder, ir::DType type) {
   ir::Access access;

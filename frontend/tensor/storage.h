@@ -7,14 +7,14 @@
 
 #include "frontend/tensor/builder.h"
 
-// The account of eager's memory, beside that of its strides (layouts.h): which tensors share elements, so that an op in
-// place reaches all of them. Nodes are never changed. What is written is the contents of a memory, as a new tensor made
-// of the old one and of what is written; every tensor that lies there reads its values again when they are next asked
-// for. Inside a native library function there is no such account.
+// Models eager's storages, beside its strides (layouts.h): which tensors share elements, so that an in-place op reaches
+// all of them. Nodes never change. A write replaces the contents of a storage by a new tensor, made from the old
+// contents and the written values. Every tensor in the storage reads its values again at its next use. Inside a native
+// library function storages are not modelled.
 
 namespace ingot::frontend {
 
-/// How a tensor reads another one, of which it is a view.
+/// How a view reads the tensor that it is a view of.
 struct View {
   enum class Kind : uint8_t { Permute, Unsqueeze, Select, Slice, Expand, Reshape, Bitcast } kind;
   size_t dim = 0;                       ///< Unsqueeze, Select, Slice
@@ -24,85 +24,86 @@ struct View {
   Shape shape = {};                     ///< Expand, Reshape
   ir::DType dtype = ir::DType::F32;     ///< Bitcast
   uint32_t depth = 1;                   ///< how many views it is made of
-  bool is_of_several = false;           ///< it, or a view that it is of, is one of those that split or unbind returned
-  std::shared_ptr<const View> of = {};  ///< the view that is viewed; none: all of the memory
+  bool is_of_several = false;           ///< whether split, chunk or unbind returned it or a view below it
+  std::shared_ptr<const View> of = {};  ///< the view that is viewed; null: the whole storage
 };
 
-/// The contents of a memory as one x.detach() and its views see them: the same values, with gradients only to what
+/// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to what
 /// these tensors wrote.
 struct History {
-  std::shared_ptr<const Tensor> contents;  ///< none: nothing was written through it yet, and no gradient flows
+  std::shared_ptr<const Tensor> contents;  ///< null: nothing was written through it yet, and no gradient flows
 };
 
-/// What eager allocates for a tensor that is no view.
+/// The memory that eager allocates for a tensor that is not a view.
 struct Storage {
   explicit Storage(const Builder& maker) : builder(maker) {}
 
-  Builder builder;                                    ///< reads again where there is none at hand
-  std::optional<uint32_t> param = {};                 ///< whose memory it is
-  std::shared_ptr<const Tensor> contents;             ///< none while nothing lies there
-  std::vector<std::weak_ptr<History>> detached = {};  ///< those of its detach()es; some may be gone
-  uint64_t version = 0;                               ///< how often it was written
-  /// Keeps the values in the shape of the last write, if that went through a reshape. Each write would otherwise
-  /// reshape them to the memory's shape and back, and so split them into more tiles.
+  Builder builder;                                    ///< reads values again where no other builder is at hand
+  std::optional<uint32_t> param = {};                 ///< the parameter that it belongs to
+  std::shared_ptr<const Tensor> contents;             ///< null while nothing is stored
+  std::vector<std::weak_ptr<History>> detached = {};  ///< the histories of its detach() calls; some may have expired
+  uint64_t version = 0;                               ///< how many times it was written
+  /// The values in the shape of the last write, if that write went through a reshape. Otherwise each write would
+  /// reshape them to the storage's shape and back, and so split them into more blocks.
   struct Reshaped {
     std::shared_ptr<const Tensor> seen;
     std::shared_ptr<const View> view;
     std::shared_ptr<History> history;
-    uint64_t version = 0;  ///< valid while it is the memory's
+    uint64_t version = 0;  ///< valid while it equals the storage's version
   };
   Reshaped reshaped = {};
-  /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
+  /// The storages that may be this one, depending on the strides of a call, including this one itself. Null: no other
+  /// may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
-  /// The number of the question whether it is the memory of another, in which the tensor of a layout step lies.
+  /// The alias question whether this is the storage of another tensor; `step` is the tensor's layout step.
   struct Question {
     uint32_t number, step;
   };
   std::optional<Question> question = {};
-  /// Whether memory that may be this one was written: then nobody knows what is here.
+  /// Whether a storage that may be this one was written: then the contents are unknown.
   bool may_alias_written = false;
-  /// Whether a tensor lies here of which several elements may be one: windows that overlap, what was expanded.
+  /// Whether it has a tensor of which several elements may be one: overlapping windows, an expanded tensor.
   bool overlaps_itself = false;
 };
 
-/// Of a tensor in memory of its own.
+/// A tensor with its own storage.
 TensorHandle new_memory(const Builder& builder, uint32_t step);
-/// Of a parameter.
+/// The storage of a parameter.
 TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
-/// Of a tensor that is a view of `other` or a copy, which its strides will say.
+/// A tensor that is a view of `other` or a copy, depending on strides.
 TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorHandle& other);
-/// Of a view of `x` or of a copy, as its strides will say: which of the two is asked for once something is written.
+/// A view of `x` or a copy, depending on strides. Which of the two is asked for when something is written.
 TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
-/// Whether several elements of a tensor may lie in one place.
+/// Whether several elements of a tensor may be at one address.
 bool overlaps_itself(const TensorHandle& handle);
-/// Of a view of `x`.
+/// A view of `x`.
 TensorHandle view_memory(const Tensor& x, uint32_t step, View view);
-/// The placement of x.detach(): the same elements, a new history of gradients.
+/// x.detach(): the same elements, a new history of gradients.
 TensorHandle detached_memory(const Tensor& x);
-/// A view as one of several that a function returned: while autograd records the call, eager refuses to write it, and
-/// to read it after another tensor of its memory was written.
+/// Marks a view as one of several that a function returned. While autograd records the call, eager refuses to write to
+/// it, and to read it after another tensor of its storage was written.
 Tensor one_of_several(Tensor tensor);
 
 using Views = std::vector<const View*>;
-/// The views that lead from a memory to a tensor in it.
+/// The views that lead from a storage to a tensor in it.
 Views views_of(const TensorHandle& handle);
-/// The contents of a placement's memory with the gradients of its history, seen through views.
+/// The contents of a handle's storage, with the gradients of its history, seen through views.
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
-/// Makes the values of a tensor with memory of its own those that lie there, unless something lies there already.
+/// Stores the values of a tensor with its own storage as the storage's contents, unless there are contents already.
 void keep_contents(const Tensor& tensor);
 bool is_stale(const Tensor& tensor);
 void read_again(Tensor& tensor);
 
-/// Puts values where a tensor lies. They are of its dtype and shape.
+/// Writes values to the elements of a tensor. They have its dtype and shape.
 void write(Builder& builder, const Tensor& to, const Tensor& values);
 
-/// A value that nothing gave, for elements that are to be written.
+/// A placeholder for elements that are still to be written.
 ir::NodeId unwritten_node(Builder& builder, ir::DType type);
-/// Fails where a result of the graph depends on such a value.
+/// Fails if a result of the graph depends on such a placeholder.
 void refuse_unwritten(Builder& builder);
 
-/// The parameter whose memory the tensor lies in, if an op in place has written to it.
+/// The parameter whose storage the tensor is in, if an in-place op has written to it.
 std::optional<uint32_t> mutated_parameter(const Value& value);
 
 }  // namespace ingot::frontend

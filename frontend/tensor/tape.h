@@ -9,22 +9,22 @@
 
 namespace ingot::frontend {
 
-/// A call of a function that has, or may have, a derivative of its own, with one value a parameter. Those that are
-/// tensors or numbers other than bools are the operands of its Call nodes, in this order.
+/// A call of a function that has, or may have, its own derivative rule, with one value per parameter. The tensors, and
+/// the numbers other than bools, are the operands of its Call nodes, in this order.
 struct TapedCall {
   std::string function;
   std::vector<Value> arguments;
 };
 
-/// What derivatives need to know of an evaluation beside its graph.
+/// The information about an evaluation that derivatives need besides its graph.
 class Tape {
  public:
-  /// Keeps a call. Gives what its Call nodes are to name: views copy these nodes, and the name goes with them.
+  /// Records a call. Returns the name for its Call nodes: views copy these nodes, and keep the name.
   std::string record(std::string_view function, std::vector<Value> arguments);
-  /// The call that a Call node names; null where it names a function alone, as those do that reduce.
+  /// The call that a Call node names; null if the node names only a function, as those of reductions do.
   const TapedCall* find(std::string_view name) const;
 
-  /// Whether what is differentiated is itself a result: then it is to be as exact as without a gradient.
+  /// Whether the differentiated values are themselves results: then they must be as exact as without a gradient.
   bool has_results = false;
 
  private:

@@ -12,8 +12,8 @@ void for_blocks(Tensor& tensor, Change change) {
   for (ConcatBlock& block : tensor.blocks) block = change(block);
 }
 
-/// Whether the range [start, start + length) is exactly that of some tiles along a dim of the grid, all others being
-/// known to lie outside: then a slice needs no numbers.
+/// Whether the range [start, start + length) is exactly that of some blocks along a dim of the grid, and all other
+/// blocks are known to be outside. Then a slice needs no static values.
 bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                         std::vector<ConcatBlock>& taken) {
   ir::HostPool& host = builder.graph.host;
@@ -29,7 +29,7 @@ bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::
   return true;
 }
 
-/// A slice along a dim of the grid that cuts tiles.
+/// Slices along a dim of the grid that is divided into blocks.
 std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start,
                                        ir::HostId length, int64_t step) {
   std::vector<ConcatBlock> pieces;
@@ -78,7 +78,7 @@ Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::Hos
   return result;
 }
 
-/// Leading dims of size 1 up to a rank; nodes are aligned at their last dims, so they stay.
+/// Adds leading dims of size 1 up to a rank. Nodes are aligned at their last dims, so they stay.
 Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   const size_t missing = rank - tensor.rank();
   if (missing == 0) return tensor;
@@ -94,7 +94,7 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   return tensor;
 }
 
-/// Of a dim of size 1 that is cut, the one tile that has an element along it: only that is broadcast.
+/// Keeps the one block that has an element along a dim of size 1 that is divided into blocks: only that is broadcast.
 void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
   std::vector<ConcatBlock> kept;
   for (const ConcatBlock& block : tensor.blocks) {
@@ -107,7 +107,7 @@ void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
   tensor.grid[dim] = builder.integer(1);
 }
 
-/// Broadcast to the sizes of a grid of its rank.
+/// Broadcasts to the sizes of a grid of the same rank.
 void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
   for (size_t d = 0; d < grid.size(); ++d) {
     const bool spreads = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
@@ -125,7 +125,8 @@ void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> g
   tensor.grid.assign(grid.begin(), grid.end());
 }
 
-/// Splits the dims of tensors of one rank that some of them merge across tiles; returns what is to be merged again.
+/// Splits the dims of tensors of one rank that some of them merge across blocks; returns the groups that are to be
+/// merged again.
 Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return tensor.groups.empty(); })) return {};
   Reassociation result(tensors.front().rank(), 1);
@@ -166,7 +167,7 @@ Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   return result;
 }
 
-/// The part of a tensor at offsets of its grid, as a tensor.
+/// The region of a tensor at these offsets of its grid, as a tensor.
 Tensor region(Builder& builder, Tensor tensor, const Shape& offsets, const Shape& sizes) {
   for (size_t d = 0; d < offsets.size(); ++d) {
     if (builder.graph.host.same(sizes[d], tensor.grid[d])) continue;
@@ -175,7 +176,7 @@ Tensor region(Builder& builder, Tensor tensor, const Shape& offsets, const Shape
   return tensor;
 }
 
-/// ConcatBlocks of equal extents, merged alike.
+/// Gives blocks of equal extents the same merged dims.
 void align_blocks(Builder& builder, std::vector<ConcatBlock>& blocks) {
   const size_t rank = blocks.front().offsets.size();
   for (size_t dim = 0; dim < rank; ++dim) {

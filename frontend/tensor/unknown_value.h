@@ -6,8 +6,8 @@
 
 namespace ingot::frontend {
 
-/// Fails because what decides is the value of a tensor. An author is told of the text and `hint`; a caller of a library
-/// function, whose text is not the author's, of the argument.
+/// Fails because a decision depends on the value of a tensor. An author gets `message` and `hint`. If the decision is
+/// in a library function, the message is about the argument, because the author did not write that code.
 [[noreturn]] void refuse_unknown_value(Builder& builder, std::string message, std::string hint);
 
 }  // namespace ingot::frontend

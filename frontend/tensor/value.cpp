@@ -12,7 +12,7 @@ namespace {
 
 using Items = std::vector<Value>;
 
-/// Frees items without recursion: lists may stand in lists a hundred thousand deep.
+/// Frees items without recursion: lists may be nested a hundred thousand deep.
 void free_items(const Items* items) {
   thread_local std::vector<const Items*> pending;
   thread_local bool freeing = false;
@@ -22,7 +22,7 @@ void free_items(const Items* items) {
   while (!pending.empty()) {
     const Items* next = pending.back();
     pending.pop_back();
-    delete next;  // its own items come to `pending`
+    delete next;  // adds its own items to `pending`
   }
   freeing = false;
 }

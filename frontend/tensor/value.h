@@ -10,58 +10,58 @@
 
 #include "ir/graph.h"
 
-// What an expression of the language is worth while an op is lowered. Static Python values are themselves; a number is
-// a host expression (a constant, or made of sizes and scalars); a tensor is a node and a shape, or several side by
-// side.
+// The value of an expression while an op is lowered. Static Python values represent themselves. A number is a host
+// expression (a constant, or computed from sizes and scalars). A tensor is a node and a shape, or several concatenated
+// blocks.
 
 namespace ingot::frontend {
 
 class Value;
 struct Function;        // a def, a nested def or a lambda with its closure: interpret/interpreter.h
 struct Builtin;         // a function on tensors that is written in C++: library/builtins.h
-struct PythonFunction;  // one of Python's own: library/builtins.h
+struct PythonFunction;  // a builtin of Python: library/builtins.h
 
 using Shape = std::vector<ir::HostId>;
-/// How many dims, taken in order, are merged into each dim of something; empty where it is one each.
+/// How many consecutive dims are merged into each dim of something; empty if one each.
 using Reassociation = std::vector<uint32_t>;
 
-/// A block of a tensor: the values of a node over the index space `shape`, its dims merged into those of the tensor's
-/// grid, where it begins at `offsets`.
+/// A block of a tensor: the values of a node over the index space `shape`. Its dims are merged by `groups` into those
+/// of the tensor's grid, where it starts at `offsets`.
 struct ConcatBlock {
   ir::NodeId node;
   Shape shape;
   Reassociation groups;
-  Shape offsets;  ///< one for each dim of the grid
+  Shape offsets;  ///< one per dim of the grid
 };
 
-struct Storage;  // tensor/memory.h
+struct Storage;  // tensor/storage.h
 struct View;
 struct History;
 
-/// Which of eager's tensors a value is: how it lies in memory, and what of that memory it shares with others. A copy of
-/// a Tensor is the same of eager's tensors; every step in the account of eager's (layouts.h) is another.
+/// Identifies one of eager's tensors: its strides, its storage, and what part of the storage it covers. A copy of a
+/// Tensor is the same tensor of eager's; every layout step (layouts.h) is a different one.
 struct TensorHandle {
   uint32_t step = 0;                      ///< in Graph::eager_layouts
-  std::shared_ptr<Storage> memory;        ///< none inside a native library function
-  std::shared_ptr<const View> view;       ///< none: all of the memory
-  uint64_t version = 0;                   ///< of the memory, when the tensor's values were read
-  std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(), or none, the memory's own
+  std::shared_ptr<Storage> memory;        ///< null inside a native library function
+  std::shared_ptr<const View> view;       ///< null: the whole storage
+  uint64_t version = 0;                   ///< of the storage, when the tensor's values were read
+  std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(); null: the storage's own
 
   operator uint32_t() const { return step; }
 };
 
-/// A tensor: tiles that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
-/// merged into those of the tensor. Merging leaves nodes alone and floats up to the results; it stands in the tile
-/// where it can (cat of flattened tensors) and in the tensor where a merge crosses tiles (a flattened stack).
+/// A tensor: blocks that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
+/// merged into those of the tensor. A merge changes no node and moves up to the results. It is part of the block where
+/// possible (cat of flattened tensors), and of the tensor where it crosses blocks (a flattened stack).
 struct Tensor {
-  ir::DType dtype = ir::DType::F32;  ///< what PyTorch would say; a node's own may be float32 for a 16-bit float
+  ir::DType dtype = ir::DType::F32;  ///< PyTorch's dtype; that of a node may be float32 for a 16-bit float
   std::vector<ConcatBlock> blocks;
   Shape grid;
   Reassociation groups;
   TensorHandle layout = {};
-  /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
+  /// A CPU tensor in an op on CUDA: a CPU scalar, or a tensor computed from CPU scalars and numbers alone.
   bool on_host = false;
-  /// The author's last name for it. Its nodes may be those of equal tensors, too, and have the names of all of them.
+  /// The author's last name for the tensor. Equal tensors may share nodes, which then have the names of all of them.
   std::string name = {};
 
   size_t rank() const { return groups.empty() ? grid.size() : groups.size(); }
@@ -72,23 +72,23 @@ struct Ellipsis {};
 struct Number {
   ir::HostId id;
 };
-/// A named tuple's, as torch.return_types has it.
+/// The type of a named tuple, as in torch.return_types.
 struct TupleType {
   std::string name;
   std::vector<std::string> items;  ///< the names of its items
 };
 struct Tuple {
   std::shared_ptr<const std::vector<Value>> items;
-  std::shared_ptr<const TupleType> type = {};  ///< of a named tuple
+  std::shared_ptr<const TupleType> type = {};  ///< null unless it is a named tuple
 };
 struct List {
   std::shared_ptr<std::vector<Value>> items;
-};  // shared and changed in place, as Python's
-/// keys[i] has values[i]; shared and changed in place. Keys differ and are what Python can hash.
+};  // shared and mutable, as in Python
+/// keys[i] maps to values[i]; shared and mutable. Keys are distinct and hashable in Python.
 struct Dict {
   std::shared_ptr<std::vector<Value>> keys, values;
 };
-/// dict.keys(), .values() and .items(): as the dict is when it is looked at.
+/// dict.keys(), .values() and .items(): a live view of the dict.
 struct DictView {
   enum class Part : uint8_t { Keys, Values, Items } part;
   Dict of;
@@ -99,21 +99,21 @@ struct Slice {
 struct Range {
   int64_t start, stop, step;
 };
-/// name_ of a function `name` of tensors: what that gives is written where its first argument lies, which is what a
-/// call is worth.
+/// The in-place variant `name_` of a tensor function `name`: writes the function's result to its first argument, which
+/// is the value of the call.
 struct InPlace {
   std::shared_ptr<const Value> function;
 };
-/// A method together with its tensor, list or dict: f is a Builtin, a library Function, one of these in place, or the
-/// name of a list's or a dict's method.
+/// A method bound to its tensor, list or dict. `function` is a Builtin, a library Function, the in-place variant of
+/// one, or the name of a method of a list or a dict.
 struct BoundMethod {
   std::shared_ptr<const Value> function, self;
 };
-/// torch.contiguous_format and the like.
+/// torch.contiguous_format and similar constants.
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 /// torch, torch.nn.functional, math, …
 enum class Namespace : uint8_t { Torch, Functional, Special, Linalg, Nn, Math };
-/// torch.finfo(dtype) and torch.iinfo(dtype): its attributes are static numbers.
+/// torch.finfo(dtype) and torch.iinfo(dtype), with static numbers as attributes.
 struct NumberLimits {
   ir::DType type;
 };
@@ -130,7 +130,7 @@ class Value {
   Value(Tensor tensor);
   static Value tuple(std::vector<Value> items);
   static Value list(std::vector<Value> items);
-  static Value dict();  ///< an empty one
+  static Value dict();  ///< an empty dict
 
   template <typename T>
   bool is() const {
@@ -146,7 +146,7 @@ class Value {
   bool is_number() const { return is<Number>(); }
   ir::HostId number() const { return as<Number>().id; }
   bool is_tensor() const { return is<std::shared_ptr<Tensor>>(); }
-  /// What a tensor is worth now: after its memory was written, that is read again.
+  /// The tensor, read again if its storage has been written since; null for anything else.
   const Tensor* tensor() const;
   /// The items of a tuple or a list; null for anything else.
   const std::vector<Value>* items() const;
@@ -155,7 +155,7 @@ class Value {
   Variant variant_;
 };
 
-/// What a value is, as messages call it: "a float32 tensor", "a number", "None", "a tuple", …
+/// The kind of a value for messages: "a float32 tensor", "a number", "None", "a tuple", …
 std::string describe(const Value& value);
 
 }  // namespace ingot::frontend

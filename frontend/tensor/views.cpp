@@ -13,7 +13,7 @@ namespace {
 
 using LayoutRows = std::vector<std::vector<ir::Term>>;
 
-/// Dim k of a view is dim k of its input.
+/// Maps dim k of a view to dim k of its input.
 LayoutRows identity_layout(Builder& builder, size_t rank) {
   LayoutRows rows;
   for (uint32_t d = 0; d < rank; ++d) rows.push_back({{d, builder.integer(1)}});
@@ -25,7 +25,7 @@ Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows ro
   return result;
 }
 
-/// A change of shape that PyTorch refuses where it cannot share memory.
+/// A change of shape that PyTorch refuses if it cannot share storage.
 Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
   if (result.layout.step == x.layout.step) return result;
   result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
@@ -39,19 +39,19 @@ ir::HostId at_least_zero(Builder& builder, ir::HostId id) {
   return is_nonnegative(builder, id) ? id : builder.host(ir::HostOp::Max, {id, builder.integer(0)});
 }
 
-/// A bound of a slice as Python clamps it to [0, size].
+/// A bound of a slice, clamped to [0, size] as in Python.
 ir::HostId clamped_bound(Builder& builder, ir::HostId bound, ir::HostId size) {
   const ir::HostId low = at_least_zero(builder, index_from_front(builder, bound, size));
   if (is_nonnegative(builder, builder.sub(size, low))) return low;
   return builder.host(ir::HostOp::Min, {low, size});
 }
 
-/// States that a size that is given at run time is not negative.
+/// States that a size given at run time is not negative.
 void require_nonnegative(Builder& builder, ir::HostId size, const std::string& message) {
   if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, size, message);
 }
 
-/// A size as its author wrote it, -1 meaning `otherwise`.
+/// A size as its author wrote it, where -1 means `otherwise`.
 ir::HostId unless_minus_one(Builder& builder, ir::HostId size, ir::HostId otherwise) {
   if (is_nonnegative(builder, size)) return size;
   const ir::HostId is_minus_one = builder.host(ir::HostOp::Eq, {size, builder.integer(-1)});
@@ -69,7 +69,7 @@ void require_dims(Builder& builder, const Tensor& x, std::string_view function) 
   if (x.rank() == 0) builder.fail(fmt::format("{} cannot be applied to a 0-dim tensor", function));
 }
 
-/// The product of `numerator` over that of `denominator`, factors that both have cancelled.
+/// The product of `numerator` divided by the product of `denominator`, with common factors cancelled.
 ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator) {
   const ir::HostPool& host = builder.graph.host;
   Shape rest;
@@ -88,8 +88,8 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }
 
-/// Sizes as their author wrote them, one of which may be -1: what is left of `whole` beside the others. A run-time
-/// number that may be -1 is asked to be static unless the others are constants.
+/// Sizes as their author wrote them. One may be -1: it is inferred from `whole` and the others. A run-time number that
+/// may be -1 is asked to be static, unless the others are constants.
 Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
   const ir::HostPool& host = builder.graph.host;
   std::optional<size_t> at;
@@ -265,7 +265,7 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
       rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
-    // A dim grows from size 1 or stays: unlike broadcasting it never shrinks to 1.
+    // A dim of size 1 grows, any other stays. Unlike in broadcasting, a larger dim does not match the size 1.
     const ir::HostId is_single = builder.host(ir::HostOp::Eq, {old, builder.integer(1)});
     builder.require(ir::Condition::Kind::Equal, sizes[d], builder.host(ir::HostOp::Select, {is_single, sizes[d], old}),
                     expanded_size_message(d));
@@ -281,7 +281,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
   specialize_small(builder, size);
-  // Where sizes are small there are fewer chunks than asked for: only known sizes say how many.
+  // For small sizes there are fewer chunks than asked for; only a known size tells how many.
   const auto least = static_cast<double>(std::max<int64_t>(host.least(size), 0));
   const auto others = static_cast<double>(chunks - 1);
   if (least <= others * others) builder.static_number(size);
@@ -296,7 +296,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
     const ir::HostId start = builder.mul(each, builder.integer(i));
-    // The second of two is floor(size / 2), which says more of itself than size - ceil(size / 2).
+    // The second of two chunks is floor(size / 2), about which more is known than about size - ceil(size / 2).
     const ir::HostId rest =
         chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : builder.sub(size, start);
     const ir::HostId length = i + 1 < chunks ? each : rest;
@@ -371,7 +371,7 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   const Shape old_sizes = shape_of(builder, x);
   sizes = with_inferred(builder, old_sizes, std::move(sizes));
-  if (same_shape(builder, old_sizes, sizes)) {  // always a view, though strides along dims of size 1 are made anew
+  if (same_shape(builder, old_sizes, sizes)) {  // always a view, though eager computes new strides for dims of size 1
     Tensor result = x;
     result.layout = record_reshape(builder, x, sizes);
     return sharing(builder, x, std::move(result));

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = ir::Condition::Kind;
 
-/// Windows across the parts of a cat: for each place in a window the elements that stand there.
+/// Windows across the blocks of a cat: for each position in a window, the elements at that position, concatenated.
 Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size,
                             int64_t step) {
   std::vector<Tensor> places;
@@ -42,7 +42,7 @@ Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count,
   return result;
 }
 
-/// The part of a diagonal that lies in a tile of a cat; nothing where it misses the tile.
+/// The part of a diagonal that is in a block of a cat; nullopt if it misses the block.
 std::optional<ConcatBlock> diagonal_in(Builder& builder, const ConcatBlock& block, std::array<size_t, 2> dims,
                                        std::array<int64_t, 2> starts, int64_t length) {
   const Shape sizes = extents(builder, block);

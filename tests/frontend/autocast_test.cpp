@@ -1,7 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// torch.autocast in the front end: which calls it casts for, and what it leaves alone. What PyTorch's lists hold is
-// tried by tests/runtime/autocast_test.cpp and tests/python/test_autocast.py.
+// torch.autocast in the front end: which calls it casts, and which it leaves alone. The contents of PyTorch's lists are
+// tested by tests/runtime/autocast_test.cpp and tests/python/test_autocast.py.
 
 namespace ingot::frontend {
 namespace {
@@ -12,7 +12,7 @@ Call under(ir::DType own, Device device, std::initializer_list<std::string> argu
   return call;
 }
 
-/// The dtype of the result of a text on CUDA tensors under autocast to float16.
+/// The dtype of an op's result on CUDA tensors under autocast to float16.
 std::string on_cuda(const std::string& text, std::initializer_list<std::string> arguments) {
   const ir::Graph graph = under(ir::DType::F16, Device::Cuda, arguments).lower(text);
   return std::string(short_name(graph.results[0].dtype));
@@ -40,7 +40,7 @@ TEST(Autocast, CastsFloatsThatAreOfTheDeviceAndNotFloat64) {
 TEST(Autocast, WidestRefusesOther16BitFloats) {
   const std::string message = refusal("atan2(x, y)", under(ir::DType::F16, Device::Cuda, {"f16:4", "bf16:4"}));
   EXPECT_NE(message.find("under torch.autocast to float16 `atan2` takes no bfloat16 tensor"), std::string::npos);
-  // float32 that comes first settles it, as in PyTorch.
+  // If float32 comes first, the result is float32, as in PyTorch.
   EXPECT_EQ(on_cuda("atan2(x, y)", {"f32:4", "bf16:4"}), "f32");
 }
 
@@ -52,7 +52,7 @@ TEST(Autocast, AnAuthorsFunctionIsNotPyTorchs) {
   EXPECT_EQ(on_cuda("def exp(x):\n  return x * 2\n\ndef f(x):\n  return exp(x)\n", {"f16:4"}), "f16");
 }
 
-/// The graph of the gradient of a text with respect to its first parameter, called where autocast is off.
+/// The printed graph of an op's gradient with respect to all its parameters, with autocast off for the gradient itself.
 std::string gradient(const std::string& text, std::optional<ir::DType> forward_autocast, Call call) {
   const auto definition = backward(define(text), std::vector<bool>(call.sizes.size() - 1, true), 1, forward_autocast);
   const ir::Graph graph = ir::simplify(ir::inline_calls(call.lower(*definition)));

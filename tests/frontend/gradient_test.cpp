@@ -11,8 +11,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// Those that PyTorch has no derivative of, or that only stand in functions with one of their own; and `where`, whose
-/// arms differentiate.cpp guards.
+/// Primitives without a rule: PyTorch has no derivative for them, or they occur only inside functions that have their
+/// own rule. The arms of `where` are guarded by differentiate.cpp.
 const std::set<ir::Op> kWithoutRule = {
     ir::Op::Nextafter,         ir::Op::ScaledErfc,         ir::Op::AirySeries,         ir::Op::ChebyshevRecurrence,
     ir::Op::HermiteRecurrence, ir::Op::LaguerreRecurrence, ir::Op::LegendreRecurrence, ir::Op::Where};
@@ -77,9 +77,9 @@ TEST(Gradient, IsKnownOfEachResultBeforehand) {
   EXPECT_EQ(found, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
 }
 
-/// Of gradients with respect to all arguments.
+/// The graph of an op whose gradients with respect to all arguments will be asked.
 ir::Graph keeping(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
-  static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs point into their texts
+  static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs refer to their sources
   definitions.push_back(define(text));
   return lowered(*definitions.back(), shapes, ~uint64_t{0});
 }
@@ -101,7 +101,7 @@ TEST(Gradient, KeepsWhatItReadsOfRows) {
     EXPECT_EQ(kept_names(keeping(text, {{4, 50}})), Names{}) << text;
 }
 
-/// What an extreme is compared with is what it is of: both are the call's.
+/// An extreme is compared with the sums that it was taken from: both are those of the call.
 TEST(Gradient, KeepsTheSumsOfWhichItKeepsAnExtreme) {
   EXPECT_EQ(kept_names(keeping("x.sum(0).amax()", {{40, 50}})), (std::vector<std::string>{"row_sum", "row_max"}));
 }
@@ -124,7 +124,7 @@ TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
   const std::vector<std::string> names = kept_names(lowered(*forward, {{4, 50}}, 1));
   const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = names});
   const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}, {4, 1}});
-  EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);  // of the incoming gradient
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);  // over the incoming gradient
   EXPECT_EQ(graph.params[2].name, "row_max");
   const auto anew = backward(forward, {true}, 1);
   EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
@@ -146,7 +146,7 @@ TEST(Gradient, ByHandWritesWhatIsItsOwn) {
   for (const ir::Result& result : graph.results) EXPECT_FALSE(result.mutates);
 }
 
-/// The gradient of an op of a table [9, 4, 3] and of int64 numbers [5], with respect to the table.
+/// The gradient with respect to the table, of an op on a table [9, 4, 3] and int64 numbers [5].
 ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
   Signature signature;

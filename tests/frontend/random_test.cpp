@@ -4,12 +4,12 @@
 
 #include "tests/frontend/tensor_testing.h"
 
-// Draws: how they are numbered, and where their elements are.
+// Random numbers: how random tensors are numbered, and the positions of their elements.
 
 namespace ingot::frontend {
 namespace {
 
-/// The numbers of the draws that a graph has words of.
+/// The numbers of the random tensors whose words occur in a graph.
 std::multiset<int64_t> draws_of(const ir::Graph& graph) {
   std::multiset<int64_t> draws;
   const std::vector<bool> live = graph.live();
@@ -27,7 +27,7 @@ TEST(Random, DrawsAreNumberedAsEvaluationComesToThem) {
   EXPECT_EQ(draws_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (Draws{0, 1}));
   EXPECT_EQ(draws_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")), (Draws{0}));
   EXPECT_EQ(draws_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (Draws{0, 0, 1}));
-  // A dropout of p = 0 draws nothing and keeps its number, as one whose p is known at run time does.
+  // A dropout with p = 0 samples nothing but uses up a number, like one whose p is known only at run time.
   EXPECT_EQ(draws_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (Draws{1}));
   EXPECT_EQ(draws_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")), (Draws{0, 1}));
 }
@@ -40,7 +40,7 @@ TEST(Random, TheSeedIsAParameterOfWhatDrawsAlone) {
   ASSERT_TRUE(graph.seed);
   EXPECT_EQ(*graph.seed, 1u);
   EXPECT_EQ(graph.params[1].name, "seed_");
-  // Also where what is drawn goes nowhere: the text in eager draws a seed, too.
+  // Also if the random tensor is not used: the op's source in eager draws a seed, too.
   EXPECT_TRUE(call.lower("def f(x):\n    torch.rand_like(x)\n    return x * 2").seed);
 }
 

@@ -4,7 +4,7 @@
 #include "frontend/frontend.h"
 #include "tests/frontend/tensor_testing.h"
 
-// The C++ door: the same op as text and as a C++ function is the same graph.
+// The C++ API: an op defined by its source and the same op as a C++ function have the same graph.
 
 namespace ingot {
 namespace {
@@ -107,7 +107,7 @@ TEST(CppDoor, ItsErrorsAreTheAuthors) {
   EXPECT_THROW(define("f(x, y)", [](Value x) { return x; }), Error);
 }
 
-// The lists
+// The list of supported functions
 
 TEST(Language, HasManyNamesAndSaysWhatEachIs) {
   const std::vector<frontend::NameInfo> names = frontend::language_names();

@@ -1,13 +1,13 @@
 #include "tests/frontend/tensor_testing.h"
 
-// On which device a value is: CPU scalars beside CUDA tensors, tensors made from nothing, and x.to(device).
+// The device of a value: CPU scalars in an op on CUDA, newly created tensors, and x.to(device).
 
 namespace ingot::frontend {
 namespace {
 
 Call cuda(std::initializer_list<std::string> arguments) { return Call(arguments).on(Device::Cuda); }
 
-/// Whether CUDA's kernel for a number divides: it multiplies by the reciprocal, or divides by a tensor as others do.
+/// Whether CUDA's kernel takes the divisor as a number, and so multiplies by its reciprocal instead of dividing.
 bool divides_by_number(const std::string& text, const Call& call) {
   return call.simple(text).find(" div ") == std::string::npos;
 }
@@ -24,7 +24,8 @@ TEST(Devices, OnlyNumbersAndCpuScalarsAreNumbersToCudasKernels) {
   EXPECT_FALSE(divides_by_number("x / x.new_full((), 41.0)", cuda({"f32:3"})));
   EXPECT_FALSE(divides_by_number("x / s.to(x.device)", cuda({"f32:3", "cpu f32"})));
   EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", {"f32:3"}));
-  EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));  // on the CPU it divides
+  // `s / 3.0` is computed on the CPU, where it is a division.
+  EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));
 }
 
 TEST(Devices, AWholeQuotientOfACpuScalarTakesItsValue) {

@@ -4,7 +4,7 @@
 #include "tests/frontend/tensor_testing.h"
 #include "tests/rounds.h"
 
-// The laws of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on
+// Properties of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on
 // arrays that each op indexes directly.
 
 namespace ingot::frontend {
@@ -14,7 +14,7 @@ using ingot::Slice;
 using ingot::Value;
 using Sizes = std::vector<int64_t>;
 
-/// A value and what it must be.
+/// A value and its expected elements.
 struct Pair {
   Value value;
   Array array;
@@ -37,7 +37,7 @@ class Program {
 
   int64_t below(int64_t bound) { return std::uniform_int_distribution<int64_t>(0, bound - 1)(random_); }
   const Pair& pick() {
-    // Later values are likelier, so that views of views arise.
+    // Later values are likelier, which gives views of views.
     const auto count = static_cast<int64_t>(pairs_.size());
     return pairs_[static_cast<size_t>(std::max(below(count), below(count)))];
   }
@@ -157,7 +157,7 @@ class Program {
     return Pair{x.value.expand({shape.begin(), shape.end()}), broadcast(x.array, shape)};
   }
 
-  /// Merges neighbouring dims, splits one, or asks for a shape that has nothing in common with the old one.
+  /// Merges adjacent dims, splits one, or asks for an unrelated shape.
   std::optional<Pair> reshaped(const Pair& x) {
     Array array = x.array;
     Sizes& shape = array.shape;
@@ -236,7 +236,7 @@ class Program {
                 })};
   }
 
-  /// Positions, where(position > 1, x, position) along the last dim.
+  /// where(position > 1, x, position * 3) with the positions along the last dim.
   std::optional<Pair> masked(const Pair& x) {
     if (x.array.shape.empty()) return std::nullopt;
     const Value position = ingot::arange(x.value.size(-1));

@@ -1,6 +1,6 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Ops in place: what every name of a memory is worth afterwards, what is written into parameters, and what is refused.
+// In-place ops: the values of all tensors in a storage afterwards, what is written to parameters, and what is refused.
 
 namespace ingot::frontend {
 namespace {
@@ -9,7 +9,7 @@ using Index = std::vector<int64_t>;
 using Values = std::function<int64_t(const Index&)>;
 
 struct Program {
-  std::string body;  ///< of `def f(x)`, x being [4, 3] of 10 * i + j
+  std::string body;  ///< of `def f(x)`, with x[i, j] = 10 * i + j of shape [4, 3]
   std::vector<int64_t> shape;
   Values expected;  ///< of the first result
 };

@@ -1,6 +1,6 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Ops as their graphs print: what is left of an op is what a careful person would compute.
+// The printed graphs of ops: a graph computes no more than careful hand-written code would.
 
 namespace ingot::frontend {
 namespace {

@@ -1,11 +1,11 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Numbers that are known at run time are held to the same rules as constants, by conditions.
+// Numbers known at run time obey the same rules as constants: conditions check them.
 
 namespace ingot::frontend {
 namespace {
 
-/// What a call with these values of the numbers is told: "fine", or the message of the condition that fails.
+/// The outcome of a call with these numbers: "fine", or the message of the condition that fails.
 std::string told(const ir::Graph& graph, const Call& call) {
   std::vector<ir::HostValue> slots(graph.host.count());
   const SymbolValues symbol_values = call.symbol_values();
@@ -17,7 +17,7 @@ std::string told(const ir::Graph& graph, const Call& call) {
   return "fine";
 }
 
-/// The text lowered for the first call's signature, asked about the second call.
+/// Lowers an op for the first call's signature, and checks the second call.
 std::string told(const std::string& text, const Call& lowered, const Call& call) {
   const auto definition = define(text);
   return told(lowered.lower(*definition), call);
@@ -54,7 +54,7 @@ TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
     const std::string expected = std::string("value cannot be converted to type ") + one.type + " without overflow";
     EXPECT_EQ(told(one.text, call(one.fits), call(one.fits)), "fine") << one.text << " of " << one.dtype;
     EXPECT_EQ(told(one.text, call(one.fits), call(one.overflows)), expected) << one.text << " of " << one.dtype;
-    // A constant is decided when the op is compiled.
+    // A constant is checked when the op is compiled.
     const std::string constant = std::string("(lambda k: ") + one.text + ")(" + one.overflows + ")";
     EXPECT_NE(refusal(constant, {one.dtype}).find(expected), std::string::npos) << constant;
   }
@@ -63,7 +63,7 @@ TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
 TEST(RunTimeNumbers, HaveNoRangeWhereEagersKernelHasNone) {
   EXPECT_EQ(told("x + k", {"i8:3", "int=1"}, {"i8:3", "int=300"}), "fine");
   EXPECT_EQ(told("where(x > 0, x, k)", {"f16:3", "float=1"}, {"f16:3", "float=1e6"}), "fine");
-  const Call call = Call{"f16:3", "float=1e6"}.on(Device::Cuda);  // it computes in float32 there
+  const Call call = Call{"f16:3", "float=1e6"}.on(Device::Cuda);  // CUDA's kernel computes in float32
   EXPECT_EQ(told("clamp(x, max=k)", call, call), "fine");
 }
 

@@ -15,11 +15,11 @@
 #include "frontend/frontend.h"
 #include "tests/ir/reference.h"
 
-// Lowering for arguments given as text, and graphs run on small arrays, element by element.
+// Lowers ops for arguments described by strings, and runs graphs on small arrays, element by element.
 
 namespace ingot::frontend {
 
-/// Arguments as a signature sees them: "f32:3x4" (also "u8:" for 0 dims), "cpu f32", "float=0.5", "int=3", "None".
+/// Arguments as a signature describes them: "f32:3x4" ("u8:" for 0 dims), "cpu f32", "float=0.5", "int=3", "None".
 struct Call {
   Signature signature;
   std::vector<std::vector<int64_t>> sizes;
@@ -44,7 +44,7 @@ struct Call {
     return graph;
   }
   ir::Graph lower(const std::string& text) const { return lower(*frontend::define(text)); }
-  /// The printed graph after all passes: what is left is what a kernel computes.
+  /// The printed graph after all passes: what a kernel computes.
   std::string simple(const std::string& text) const {
     const ir::Graph graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lower(text)))));
     ir::verify(graph);
@@ -87,7 +87,7 @@ struct Call {
   }
 };
 
-/// The message with which an op is refused.
+/// The message with which an op is refused, or "accepted".
 inline std::string refusal(const std::string& text, const Call& call) {
   try {
     call.lower(text);
@@ -118,7 +118,7 @@ struct Array {
   int64_t operator[](const std::vector<int64_t>& index) const { return data[offset(index)]; }
   int64_t& operator[](const std::vector<int64_t>& index) { return data[offset(index)]; }
 
-  /// Each element as a function of its index.
+  /// An array whose elements are a function of the index.
   static Array of(std::vector<int64_t> sizes, const std::function<int64_t(const std::vector<int64_t>&)>& value) {
     Array result(std::move(sizes));
     for_each_index(result.shape, [&](const std::vector<int64_t>& index) { result[index] = value(index); });
@@ -137,7 +137,7 @@ struct Array {
 /// Runs an int64 graph on arrays.
 class GraphRun {
  public:
-  /// `number`: what every parameter that is a number is.
+  /// `number`: the value of every number parameter.
   GraphRun(const ir::Graph& graph, const std::vector<Array>& arguments, int64_t number = 0)
       : graph_(graph), arguments_(arguments), host_(graph.host.count()) {
     const ir::HostInputs inputs{[this](uint32_t param, uint32_t dim) { return arguments_[param].shape[dim]; },
@@ -154,7 +154,7 @@ class GraphRun {
 
   Array result(size_t number) {
     const ir::Result& result = graph_.results[number];
-    // Elements of no part keep what the parameter holds.
+    // Elements that no block writes keep the parameter's values.
     Array array = result.mutates ? arguments_[*result.mutates] : Array(sizes(result.shape));
     std::vector<int> written(array.data.size(), result.mutates ? 1 : 0);
     for (const ir::OutputBlock& part : result.blocks) {

@@ -2,8 +2,7 @@
 
 #include "tests/frontend/tensor_testing.h"
 
-// Promotion against PyTorch's own (tests/data/make_promotion.py), dtypes that ops take, and what their authors are
-// told.
+// Promotion compared with PyTorch's own (tests/data/make_promotion.py), the dtypes that ops accept, and error messages.
 
 namespace ingot::frontend {
 namespace {

@@ -1,7 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Views whose strides are multiples or sums of the tensor's, and the pieces that movers are made of: reads along
-// straight lines, no index computed.
+// Views whose strides are multiples or sums of the tensor's, and the functions that move elements, which are made of
+// such views: their reads are affine, and no index is computed.
 
 namespace ingot::frontend {
 namespace {
@@ -16,7 +16,7 @@ TEST(TensorWindows, WindowsOverlapInOneRead) {
 }
 
 TEST(TensorWindows, AlongADiagonalEachOperandSaysItselfWhereItIsBroadcast) {
-  // x[:k] may be one row, or all of them: along the diagonal its rows then stand still, its columns move.
+  // x[:k] may be one row or all of them. If it is one, only its column advances along the diagonal.
   const ir::Graph graph = Call({"f32:100x64", "int=1"}).lower("def f(x, k: int): return (x[:k] * x).diagonal()");
   for (uint32_t id = 0; id < graph.count(); ++id) {
     if (graph[{id}].op != ir::Op::Load) continue;
@@ -64,7 +64,7 @@ TEST(TensorWindows, MoversComputeNoIndex) {
 }
 
 TEST(TensorWindows, NothingIsABoolOfItsOwnWhereThereIsNothing) {
-  // The values of an empty tensor do not matter; that they fit its dtype does.
+  // The values of an empty tensor do not matter, but they must fit its dtype.
   for (const char* text : {"x.reshape(0, 3)", "torch.cat([x, x])[:0]", "torch.cat([x[:0], x[:0]]).roll(2)"}) {
     for (const char* dtype : {"bool:0", "f32:0", "i8:0"}) EXPECT_NO_THROW(Call({dtype}).lower(text)) << text << dtype;
   }
