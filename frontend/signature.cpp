@@ -34,7 +34,7 @@ std::string_view text_of(FactoryDevice device) {
     case FactoryDevice::Elsewhere:
       return " factories: elsewhere";
   }
-  throw_internal("a place of factories without a name");
+  throw_internal("a default device of factories without a name");
 }
 
 std::string_view text_of(ir::HostKind kind) {

@@ -13,7 +13,7 @@ Tensor tensor_of(Builder& builder, const IndexedValue& field) {
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor) {
   ConcatBlock block = materialize_concat(builder, tensor).blocks[0];
   for (size_t dim = 0; dim < tensor.rank(); ++dim) block = linearise_block(builder, block, dim);
-  if (block.shape.size() != tensor.rank()) throw_internal("a field over other dims than its tensor's");
+  if (block.shape.size() != tensor.rank()) throw_internal("a node over other dims than its tensor's");
   return {block.node, block.shape};
 }
 

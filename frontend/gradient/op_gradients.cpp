@@ -42,8 +42,9 @@ class ByHand {
     if (derivative_.parameters().size() != taken)
       evaluation.fail(
           fmt::format("`{}` takes {} arguments, not {}", derivative_.name(), derivative_.parameters().size(), taken),
-          fmt::format("it takes the gradient{} with respect to what `{}` returns, then what that takes",
-                      incoming.size() == 1 ? "" : "s", op_.name()));
+          fmt::format(
+              "its parameters are the gradient{} with respect to the results of `{}`, then the parameters of that op",
+              incoming.size() == 1 ? "" : "s", op_.name()));
     std::vector<std::optional<Value>> given;
     for (size_t k = 0; k < incoming.size(); ++k)
       given.push_back(is_given(incoming[k]) ? own_memory(evaluation, *incoming[k])
@@ -56,7 +57,7 @@ class ByHand {
     if (values.size() != arguments.size())
       evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", derivative_.name(),
                                   values.size(), op_.name(), arguments.size()),
-                      "return one a parameter, None where there is none");
+                      "return one per parameter, None where there is no gradient");
     std::vector<Gradient> found;
     for (const Argument& argument : of)
       found.push_back({*checked(evaluation, values[argument.param], argument).tensor()});
@@ -82,7 +83,7 @@ class ByHand {
                       "return a tensor, or None where there is no gradient");
     if (spans_less(evaluation, *gradient.tensor(), argument.tensor))
       evaluation.fail(fmt::format("`{}` returns a gradient for `{}` that is smaller than it", derivative_.name(), name),
-                      "return one of its shape, or of one that it was broadcast to");
+                      "return a gradient of its shape, or of a shape that it was broadcast to");
     return call_library(evaluation, "_gradient_by_hand", {gradient, tensor});
   }
 

@@ -92,8 +92,8 @@ class Transposition {
     const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
     const ir::HostId steps = product(builder_, shape);
     builder_.require(ir::Condition::Kind::Affordable, builder_.sub(limit, steps), steps,
-                     "the gradient of this gather compares every index with every place, {1} times, which is too slow: "
-                     "gather outside of the op");
+                     "the gradient of this gather compares every index with every position, {1} times, which is too "
+                     "slow: gather outside of the op");
   }
 
   /// Splits an index that moves along several dims of the source: it keeps the first dim, and gets a new dim for each
@@ -105,7 +105,8 @@ class Transposition {
         const auto goes_there = [&](const std::vector<ir::Term>& terms) {
           return std::ranges::count(terms, term.dim, &ir::Term::dim) > 0;
         };
-        if (std::ranges::count_if(terms_, goes_there) > 1) refuse("through a diagonal along which windows go");
+        if (std::ranges::count_if(terms_, goes_there) > 1)
+          refuse("through a diagonal of a dim that windows also move along");
         terms_[dim].pop_back();
         const Shape shape = this->shape();
         ir::NodeId at = index_position(builder_, shape, dim);
@@ -242,7 +243,7 @@ class Transposition {
     const ir::HostId before = offsets_[dim], one = builder_.integer(1);
     ir::HostId length = shape()[dim];
     const int64_t distance = builder_.static_number(steps_[dim]).as_int();
-    if (distance < 1) throw_internal("a block that goes nowhere, or backwards");
+    if (distance < 1) throw_internal("a block whose step is not positive");
     if (distance > 1) {  // insert as many zeros after each element as are stepped over
       values_ = unsqueezed(builder_, values_, dim + 1);
       const std::array both{values_, zeros(dim + 1, builder_.integer(distance - 1))};
@@ -266,7 +267,7 @@ class Transposition {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    builder_.fail("the gradient " + what + " is not known", "f.reference runs the same text in eager PyTorch");
+    builder_.fail("the gradient " + what + " is not supported", "f.reference runs the op's source in eager PyTorch");
   }
 
   Builder& builder_;

@@ -68,7 +68,7 @@ class ValueAndGrad : public Definition {
     const ir::NodeId node = tensor ? tensor->blocks.front().node : ir::NodeId{};
     if (!tensor || ir::category(tensor->dtype) != ir::Category::Floating || evaluation.graph[node].op != ir::Op::Load)
       evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(given)),
-                      "ask for gradients of tensors of floats on the op's device alone: argnums says of which");
+                      "only floating-point tensors on the op's device have gradients: select them with argnums");
     of.push_back({evaluation.graph.access(node).source.index, *tensor});
   }
 
@@ -85,16 +85,16 @@ class ValueAndGrad : public Definition {
     const std::span<const Value> results = results_of(returned);
     if (has_aux_ != (returned.items() != nullptr))
       evaluation.fail(fmt::format("`{}` returns {}", op_->name(), describe(returned)),
-                      has_aux_ ? "has_aux is of what returns the value and something beside it"
-                               : "where more than the value is returned, say has_aux=True");
+                      has_aux_ ? "with has_aux=True return a tuple: the value, then the auxiliary results"
+                               : "to return more than the value, pass has_aux=True");
     const bool is_tensor = !results.empty() && results[0].is_tensor();
     if (!is_tensor || ir::category(results[0].tensor()->dtype) != ir::Category::Floating)
       evaluation.fail(
           fmt::format("the value of `{}` is {}", op_->name(), results.empty() ? "nothing" : describe(results[0])),
-          "a value that has a gradient is a tensor of one float");
+          "return a floating-point tensor with one element");
     if (results[0].tensor()->rank() != 0)
       evaluation.fail(fmt::format("the value of `{}` is a tensor of {} dims", op_->name(), results[0].tensor()->rank()),
-                      "a value that has a gradient is one number, such as sum() or mean() gives");
+                      "reduce it to one number, for example with sum() or mean()");
   }
 
   std::shared_ptr<const Definition> op_;

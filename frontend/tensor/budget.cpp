@@ -37,35 +37,35 @@ void Budget::items(uint64_t count) {
 void Budget::bytes(uint64_t count) {
   if (overspends(bytes_, count, kMaxBytes)) {
     diagnostics_.fail(fmt::format("the op makes strings of more than {} characters", kMaxBytes),
-                      "strings are for messages and options alone");
+                      "use strings for messages and options only");
   }
 }
 
 void Budget::blocks(uint64_t count) {
   if (overspends(tiles_, count, kMaxTiles)) {
     diagnostics_.fail(
-        fmt::format("the op cuts its tensors into more than {} parts: each of the parts that cat, stack and "
-                    "writes to slices make is computed by itself, in every step from there on",
+        fmt::format("the op divides its tensors into more than {} parts: each part that cat, stack and writes to "
+                    "slices make is computed separately, in every later step",
                     kMaxTiles),
-        "apply the steps before the parts are put together, or return them and go on in another op");
+        "apply the steps before the parts are concatenated, or return the result and continue in another op");
   }
 }
 
 void Budget::nodes(uint64_t count) {
   if (overspends(nodes_, count, kMaxNodes)) {
     diagnostics_.fail(fmt::format("the op takes too many views of large expressions: slices and shifts of computed "
-                                  "tensors repeat what these are made of, here more than {} operations",
+                                  "tensors repeat the computation of these tensors, here more than {} operations",
                                   kMaxNodes),
-                      "take the views of its inputs instead, or compute what is viewed in an op of its own");
+                      "take views of the inputs instead, or compute the viewed tensor in a separate op");
   }
 }
 
 void Budget::fail_host_work() const {
   diagnostics_.fail(
-      fmt::format("the op's arithmetic of sizes and numbers takes too long: more than {} steps, for a number "
-                  "that is computed in a loop, or for the places of many parts of a cat or a stack",
+      fmt::format("the op's arithmetic on sizes and numbers takes too long: more than {} steps, for a number that "
+                  "is computed in a loop, or for the offsets of many parts of a cat or a stack",
                   kHostWork),
-      "compute the number before the call; apply what follows a cat to its parts");
+      "compute the number before the call; apply the steps after a cat to its parts instead");
 }
 
 }  // namespace ingot::frontend

@@ -42,8 +42,8 @@ ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b
 
 void refuse_unknown_value(Builder& builder, std::string message, std::string hint) {
   if (builder.diagnostics.in_library())
-    builder.fail("a tensor was given as an argument that decides what is computed, and its value is not known then",
-                 "give a number: s.item() where the op is called, or a parameter annotated `float` or `int`");
+    builder.fail("a tensor was passed for an argument that decides what is computed, but its value is not known then",
+                 "pass a number: s.item() where the op is called, or a parameter annotated `float` or `int`");
   builder.fail(std::move(message), std::move(hint));
 }
 
@@ -56,7 +56,7 @@ ir::HostValue Builder::static_number(ir::HostId id) {
 ir::HostValue Builder::static_number(const Value& value, std::string_view what) {
   if (value.is_number()) return static_number(value.number());
   if (value.is_tensor()) {
-    fail(fmt::format("{} must be a number known when the op is compiled, and the values of a tensor are not", what),
+    fail(fmt::format("{} must be a number known when the op is compiled, but the values of a tensor are not", what),
          "pass it as a parameter annotated `int` or `float`");
   }
   fail(fmt::format("{} must be a number, not {}", what, describe(value)));

@@ -45,7 +45,7 @@ bool names_device(const Builder& builder, const Value& value) {
 bool is_host_device(Builder& builder, const Value& device) {
   if (!names_device(builder, device)) {
     builder.fail(fmt::format("a device must be a torch.device or a string, not {}", describe(device)),
-                 "such as x.device");
+                 "pass for example x.device");
   }
   const bool is_index = device.is_number();
   const std::string text =
@@ -54,9 +54,9 @@ bool is_host_device(Builder& builder, const Value& device) {
   if (type == "cpu") return builder.on_cuda();
   const std::string own = fmt::format("cuda:{}", builder.signature.device_index);
   if (builder.on_cuda() && (text == "cuda" || text == own)) return false;
-  builder.fail(
-      fmt::format("the op runs on {}, so nothing is made on {} or moved there", builder.on_cuda() ? own : "cpu", text),
-      "move tensors before the call");
+  builder.fail(fmt::format("the op runs on {}, so it cannot create tensors on {} or move them there",
+                           builder.on_cuda() ? own : "cpu", text),
+               "move tensors before the call");
 }
 
 bool made_on_host(Builder& builder, const Tensor& made, const Value& device) {
@@ -71,15 +71,15 @@ bool made_on_host(Builder& builder, const Tensor& made, const Value& device) {
     case FactoryDevice::Elsewhere:
       break;
   }
-  builder.fail("eager makes this tensor on the default device, which is not the one that the op runs on",
-               "write the device of a tensor: device=x.device");
+  builder.fail("eager makes this tensor on the default device, but the op runs on another device",
+               "pass the device of a tensor: device=x.device");
 }
 
 Tensor moved_to(Builder& builder, Tensor x, const Value& device) {
   if (device.is_none()) return x;
   const bool to_host = is_host_device(builder, device);
   if (to_host && !x.on_host) {
-    builder.fail("the op runs on cuda, so nothing is moved to cpu", "move the op's result after the call");
+    builder.fail("the op runs on cuda, so it cannot move tensors to cpu", "move the op's result after the call");
   }
   x.on_host = to_host;
   return x;

@@ -17,10 +17,10 @@ namespace {
 void require_index_dtype(const Builder& builder, const Tensor& index, std::string_view function) {
   if (index.dtype == ir::DType::I64 || index.dtype == ir::DType::I32) return;
   if (index.dtype == ir::DType::Bool || index.dtype == ir::DType::U8) {
-    builder.fail(fmt::format("{} by a {} tensor takes it as a mask, and how many elements a mask keeps is only known "
+    builder.fail(fmt::format("{} by a {} tensor treats it as a mask, but how many elements a mask keeps is known only "
                              "when the op runs",
                              function, name_of(index.dtype)),
-                 "choose with where(mask, x, other); for indices cast with .long()");
+                 "select with where(mask, x, other); if the tensor holds indices, cast it with .long()");
   }
   builder.fail(fmt::format("tensors used as indices must be int64 or int32, not {}", name_of(index.dtype)),
                "cast with .long()");

@@ -53,7 +53,7 @@ Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
   if (grows) {
     builder.fail(fmt::format("output with shape {} doesn't match the broadcast shape {}", print_shape(builder, shape),
                              print_shape(builder, common)),
-                 "an op in place keeps the shape of its tensor: make a new one");
+                 "an in-place op keeps the shape of its tensor: make a new tensor");
   }
   for (size_t d = 0; d < shape.size(); ++d) {
     builder.require(ir::Condition::Kind::Equal, shape[d], common[d],
@@ -75,7 +75,7 @@ Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast
 /// Refuses to write values of the GPU to a CPU scalar.
 void require_device(Builder& builder, const Tensor& to, const Tensor& values) {
   if (!to.on_host || values.on_host) return;
-  builder.fail("a CUDA tensor is written into a CPU tensor, in place", "an op runs on one device: make a new tensor");
+  builder.fail("a CUDA tensor is written to a CPU tensor in place", "an op runs on one device: make a new tensor");
 }
 
 /// Refuses a result whose dtype has a higher category than the dtype of the tensor that is written.
@@ -83,7 +83,7 @@ void require_castable(Builder& builder, const Tensor& to, ir::DType type) {
   if (ir::category(type) <= ir::category(to.dtype)) return;
   builder.fail(
       fmt::format("result type {} can't be cast to the desired output type {}", eager_name(type), eager_name(to.dtype)),
-      "an op in place keeps the dtype of its tensor: make a new one");
+      "an in-place op keeps the dtype of its tensor: make a new tensor");
 }
 
 void require_assignable(Builder& builder, const Value& x, const Value& value) {
@@ -127,7 +127,7 @@ void write_masked(Builder& builder, const Value& x, const Value& mask, const Val
 }  // namespace
 
 void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands) {
-  if (!x.is_tensor()) builder.fail(fmt::format("{} is not changed in place", describe(x)), "tensors are");
+  if (!x.is_tensor()) builder.fail(fmt::format("{} cannot be changed in place", describe(x)), "only tensors can");
   const Tensor to = *x.tensor(), values = *result.tensor();
   for (const Value& operand : operands) {
     if (const Tensor* read = operand.tensor()) refuse_overlap(builder, to, *read);
@@ -156,7 +156,7 @@ bool is_mask(const Value& index) {
 
 void require_view_index(Builder& builder, const Value& index) {
   if (std::ranges::none_of(items_of(index), [](const Value& item) { return item.is_tensor(); })) return;
-  builder.fail("assignment at an index that is a tensor is not in the language, but for a single mask",
+  builder.fail("assignment to a tensor index is not supported, except for a single mask",
                "choose element by element with where(mask, a, b)");
 }
 
@@ -169,7 +169,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
   require_assignable(builder, x, value);
   if (is_mask(index)) {
     if (value.is_tensor() && value.tensor()->rank() > 0) {
-      builder.fail("the values that a mask takes must be one: a number or a 0-dim tensor",
+      builder.fail("assignment to a mask takes one value: a number or a 0-dim tensor",
                    "choose element by element with where(mask, values, x)");
     }
     return write_masked(builder, x, index, value);

@@ -24,7 +24,7 @@ void require_operands(Builder& builder, ir::Op op, std::span<const Value> operan
   if (std::ranges::any_of(operands, [](const Value& operand) { return operand.is_tensor(); })) return;
   builder.fail(fmt::format("{} takes a tensor, not a number", spelled(op)),
                operands.size() == 1 ? fmt::format("use math.{} for a Python number", spelled(op))
-                                    : "write Python's operators for numbers");
+                                    : "use Python's operators for numbers");
 }
 
 void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType work) {
@@ -39,7 +39,7 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
   }
   const auto has_dims = [](const Value& operand) { return operand.tensor() && operand.tensor()->rank() > 0; };
   if (op == ir::Op::Mul && ir::is_float8(work) && !std::ranges::all_of(operands, has_dims)) {
-    builder.fail(fmt::format("a {} tensor is multiplied by another one, not by a number", name_of(work)),
+    builder.fail(fmt::format("a {} tensor can be multiplied by another one, but not by a number", name_of(work)),
                  "cast first: x.float()");
   }
   const ir::Accepts& accepts = ir::info(op).accepts;

@@ -92,9 +92,9 @@ ir::DType ranked(Builder& builder, ir::DType higher, ir::DType lower) {
 ir::DType promoted(Builder& builder, ir::DType a, ir::DType b) {
   if (const auto both = ir::promote(a, b)) return *both;
   const bool is_float8 = ir::is_float8(a) || ir::is_float8(b);
-  builder.fail(fmt::format("{} and {} do not promote: {}", name_of(a), name_of(b),
-                           is_float8 ? "a float8 does with itself alone"
-                                     : "uint16, uint32 and uint64 do with themselves and with floats alone"),
+  builder.fail(fmt::format("{} and {} cannot be promoted: {}", name_of(a), name_of(b),
+                           is_float8 ? "a float8 dtype promotes only with itself"
+                                     : "uint16, uint32 and uint64 promote only with themselves and with floats"),
                fmt::format("cast one of them: x.to(torch.{})", is_float8 ? "float32" : "int64"));
 }
 
@@ -259,7 +259,7 @@ ir::HostId host_number(const Builder& builder, const Value& value) {
   if (value.is_number()) return value.number();
   const ir::NodeId node = value.tensor()->blocks.front().node;
   if (builder.graph[node].op == ir::Op::Scalar) return builder.graph.host_of(node);
-  builder.fail("eager reads the value of this CPU tensor on the host, where the op does not compute it",
+  builder.fail("eager reads the value of this CPU tensor on the host, but the op does not compute it there",
                "pass it as a parameter annotated `float`, or move it: s.to(x.device)");
 }
 

@@ -47,7 +47,7 @@ void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reas
                               .a = answer,
                               .b = answer,
                               .span = builder.diagnostics.place(),
-                              .message = fmt::format("a gradient is asked, and there is none of {}", reason)});
+                              .message = fmt::format("a gradient is requested, but there is none of {}", reason)});
 }
 
 void require_gradients(Builder& builder) {

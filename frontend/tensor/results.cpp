@@ -135,7 +135,7 @@ bool is_untouched(const Builder& builder, const ir::OutputBlock& output, uint32_
 void make_mutation(Builder& builder, const Value& value, uint32_t param) {
   const ir::Param& written = builder.graph.params[param];
   if (written.kind == ir::ParamKind::Number) {
-    builder.fail(fmt::format("`{}` is changed in place, but is a CPU tensor beside CUDA tensors here", written.name),
+    builder.fail(fmt::format("`{}` is changed in place, but it is a CPU tensor in an op on CUDA", written.name),
                  "an op writes on one device: change it before or after the call");
   }
   const Tensor& tensor = *value.tensor();
@@ -152,16 +152,17 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
   if (!value.is_tensor()) {
     builder.fail(fmt::format("an op returns tensors, not {}", describe(value)),
                  value.is_number() ? "a number alone needs no kernel: give it the shape of a tensor with full_like"
-                 : value.is_none() ? "does every way through it end with `return`?"
+                 : value.is_none() ? "does every path through the op end with `return`?"
                  : value.items()   ? "return one flat tuple of tensors"
                                    : "");
   }
   if (const auto param = mutated_parameter(value)) {
     const std::string& name = builder.graph.params[*param].name;
-    builder.fail(fmt::format("`{}` is changed in place, and returned or a view of it", name),
-                 fmt::format("a result is a tensor of its own: whoever calls has `{}`, so return nothing for it, or "
-                             "a .clone()",
-                             name));
+    builder.fail(
+        fmt::format("`{}` is changed in place, but it or a view of it is returned", name),
+        fmt::format("a result must be a new tensor: the caller has `{}` already, so do not return it, or return "
+                    "a .clone()",
+                    name));
   }
   const Tensor tensor = *value.tensor();
   if (tensor.on_host) {
@@ -224,7 +225,7 @@ void make_returned(Builder& builder, const Value& returned) {
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
   if (items->size() > kMostResults) {
     builder.fail(fmt::format("the op returns {} tensors, more than {}", items->size(), kMostResults),
-                 "stack those of one shape, or split the op into several");
+                 "stack tensors of one shape, or split the op into several");
   }
   builder.graph.returns = returns_of(returned);
   for (size_t i = 0; i < items->size(); ++i) {

@@ -112,7 +112,7 @@ size_t resolve_dim(const Builder& builder, int64_t dim, size_t rank) {
 
 size_t resolve_dim(Builder& builder, const Value& dim, size_t rank) {
   if (builder.static_number(dim, "a dim").kind == ir::HostKind::Bool)
-    builder.fail("a dim must be an integer, not a bool", "give a flag by its name, as in keepdim=True");
+    builder.fail("a dim must be an integer, not a bool", "pass a flag by its name, as in keepdim=True");
   return resolve_dim(builder, builder.static_int(dim, "a dim"), rank);
 }
 

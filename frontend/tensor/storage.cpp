@@ -53,8 +53,8 @@ Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const
   constexpr int64_t kMost = 32;
   const int64_t count = builder.static_number(slice.length).as_int();
   if (count > kMost) {
-    builder.fail(fmt::format("a slice in steps of {} is written in place, at {} places", slice.step, count),
-                 fmt::format("more than {} are not in the language: choose with where(mask, a, b)", kMost));
+    builder.fail(fmt::format("an in-place write to a slice with step {} has {} positions", slice.step, count),
+                 fmt::format("at most {} are supported: choose with where(mask, a, b)", kMost));
   }
   const ir::HostId one = builder.integer(1);
   for (int64_t i = 0; i < count; ++i) {
@@ -110,8 +110,8 @@ constexpr uint32_t kFirstUnwritten = 0x8000'0000;
 constexpr uint32_t kMostViews = 2000;
 
 constexpr const char* kUnclearHint =
-    "reshape, flatten and contiguous copy or share memory as strides will have it, and nothing is written through "
-    "diagonal, unfold and x[tensor]: write .clone() for a copy, .view(…) to share";
+    "reshape, flatten and contiguous copy or share memory depending on strides, and writes through diagonal, "
+    "unfold and x[tensor] are not supported: use .clone() for a copy, .view(…) to share";
 
 /// After a write: makes every other storage that may be this one unreadable, and fails if one belongs to a parameter.
 void make_others_unclear(Builder& builder, Storage& memory) {
@@ -120,7 +120,7 @@ void make_others_unclear(Builder& builder, Storage& memory) {
     const std::shared_ptr<Storage> other = candidate.lock();
     if (!other || other.get() == &memory) continue;
     if (other->param) {
-      builder.fail(fmt::format("this is changed in place, and may be in the memory of `{}` or a copy",
+      builder.fail(fmt::format("this tensor is changed in place, but may be in the memory of `{}` or be a copy",
                                builder.graph.params[*other->param].name),
                    kUnclearHint);
     }
@@ -277,8 +277,7 @@ TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
   view.depth = view.of ? view.of->depth + 1 : 1;
   view.is_of_several |= view.of && view.of->is_of_several;
   if (view.depth > kMostViews) {
-    x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
-                                  "clone() one of them");
+    x.layout.memory->builder.fail(fmt::format("a chain of more than {} views", kMostViews), "clone() one of them");
   }
   TensorHandle handle = x.layout;
   handle.step = step;
@@ -346,19 +345,19 @@ void read_again(Tensor& tensor) {
 
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const TensorHandle place = to.layout;
-  if (!place.memory) throw_internal("a tensor is written that lies nowhere");
+  if (!place.memory) throw_internal("a tensor without storage is written");
   Storage& memory = *place.memory;
   ask_for_aliases(builder, memory);
   if (memory.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
-                 "write .clone() first: what is expanded, or windows that overlap, share elements");
+                 "use .clone() first: expanded tensors and overlapping windows share elements");
   }
   for (const Tensor& read : {contents_of(builder, memory, place.history), values})
     refuse_gradient_of_several(builder, place, read,
-                               "what is written into a view that split, chunk or unbind returned");
+                               "the values written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
   if (std::ranges::any_of(chain, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
-    refuse_gradient(builder, values, "what is written through a view of another dtype");
+    refuse_gradient(builder, values, "the values written through a view of another dtype");
   const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
   ++memory.version;
   memory.reshaped = {};
@@ -394,7 +393,7 @@ void refuse_unwritten(Builder& builder) {
     const Diagnostics::At at(builder.diagnostics, graph.span(id));
     builder.fail(fmt::format("elements of {} are read that were never given a value",
                              names.empty() ? "empty_like" : fmt::format("`{}`", names.back())),
-                 "zeros_like gives them one");
+                 "use zeros_like to initialise them");
   }
 }
 

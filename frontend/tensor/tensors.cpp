@@ -391,7 +391,7 @@ void require_same_device(const Builder& builder, std::span<const Tensor> tensors
   const auto on_cpu = [](const Tensor& tensor) { return tensor.on_host && tensor.rank() > 0; };
   if (std::ranges::none_of(tensors, on_cuda) || std::ranges::none_of(tensors, on_cpu)) return;
   builder.fail("Expected all tensors to be on the same device, but found at least two devices, cuda and cpu",
-               "only a 0-dim CPU tensor may stand beside CUDA ones: move it, s.to(x.device)");
+               "the only CPU tensors that an op on CUDA takes are 0-dim: move it, s.to(x.device)");
 }
 
 Tensor detached(Builder& builder, Tensor tensor) {

@@ -83,7 +83,7 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
   }
   const ir::HostId elements = product(builder, denominator);
   builder.require(ir::Condition::Kind::NonNegative, builder.sub(elements, builder.integer(1)), elements,
-                  "the size -1 can be any value beside sizes that multiply to {1}");
+                  "the size -1 can be any value because the other sizes multiply to {1}");
   const ir::HostId below = product(builder, rest);
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }

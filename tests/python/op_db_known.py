@@ -18,9 +18,9 @@ KNOWN: dict[str, dict[str, str]] = {
     **{norm: {"'nuc'": "their sum", "singular value": "the largest and the smallest"}
        for norm in ("linalg.matrix_norm", "linalg.norm", "linalg.norm.subgradients_at_zero")},
     "nn.functional.batch_norm": {"float32[0]": "eager takes a vector without elements", "bfloat16[0]": "the same", "float64[0]": "the same"},
-    "gather": {"takes it as a mask": "in eager an index without elements has any dtype"},
+    "gather": {"treats it as a mask": "in eager an index without elements has any dtype"},
     # Where there is a GPU, the CPU's samples are moved to it; the GPU's stay where they are.
-    **({"to": {"nothing is made on cuda:0 or moved there": "results of an op are where its tensors are",
+    **({"to": {"it cannot create tensors on cuda:0 or move them there": "results of an op are where its tensors are",
                "to be on the same device": "so are its tensors"}} if torch.cuda.is_available() else {}),
 }  # fmt: skip
 

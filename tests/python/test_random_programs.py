@@ -29,8 +29,8 @@ MISSING_IN_EAGER = ("not implemented for", "not supported for", "unsupported", "
 # Ingot's refusals by design: what hangs on strides, or on values, when the op is lowered.
 LIMITS = ("may share memory with this one", "may be in the memory of", "overlap", "single memory location",
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
-          "returned or a view of it", "not implemented for bool", "wrapping around more than once", "is written in place, at",
-          "instance_norm: not implemented for int")  # which eager takes where there are no elements
+          "or a view of it is returned", "not implemented for bool", "wrapping around more than once",
+          "an in-place write to a slice with step", "instance_norm: not implemented for int")  # which eager takes where there are no elements
 # These functions choose elements. Nothing flows to the others, as to the arm of a `where` that was not taken.
 CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]", "fill_(", "copysign(")
 VECTOR_LOOP_SLOPES = ("hardswish", "F.elu", "F.selu", "F.celu", "logit(")

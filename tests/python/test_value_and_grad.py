@@ -261,8 +261,8 @@ def test_emit_and_prepare():
 @pytest.mark.parametrize("text, has_aux, said", [
     ("x * 2", False, "a tensor of 2 dims.*sum"),
     ("x.sum(), x", False, "has_aux=True"),
-    ("x.sum()", True, "has_aux is of what returns"),
-    ("(x > 0).sum()", False, "tensor of one float"),
+    ("x.sum()", True, "with has_aux=True return a tuple"),
+    ("(x > 0).sum()", False, "floating-point tensor with one element"),
 ])
 def test_what_has_no_value_to_differentiate(text, has_aux, said):
     f = ingot.op(f"def f(x):\n    return {text}")
