@@ -66,11 +66,11 @@ ir::HostKind kind_of(ir::DType type) {
 
 class LoweringContext {
  public:
-  /// `keeps`: the reduction values that gradients read become results.
+  /// `saves_residuals`: the reduction values that gradients read become results.
   LoweringContext(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
-                  bool keeps, const Specialization& specialization, const Aliases& aliases)
+                  bool saves_residuals, const Specialization& specialization, const Aliases& aliases)
       : definition_(definition),
-        keeps_(keeps),
+        saves_residuals_(saves_residuals),
         specialization_(specialization),
         evaluation_(Builder(lowered_, signature, symbol_values), call_stack_) {
     lowered_.aliases = aliases;
@@ -82,7 +82,7 @@ class LoweringContext {
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
     call_stack_.leaves = arguments;
-    const uint64_t gradients = keeps_ ? evaluation_.signature.gradients : 0;
+    const uint64_t gradients = saves_residuals_ ? evaluation_.signature.gradients : 0;
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
     evaluation_.may_scatter = evaluation_.signature.scatters;
     const Value returned = definition_.evaluate(evaluation_, arguments);
@@ -93,7 +93,7 @@ class LoweringContext {
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
     for (const Residual& one : residuals) make_residual_result(evaluation_, one);
     ir::find_gradients(evaluation_.graph);
-    if (definition_.derivative()) give_gradients();
+    if (definition_.derivative()) mark_differentiable();
     for (const auto& [symbol, specialization] : specialization_) {
       ir::HostPool& host = evaluation_.graph.host;
       const ir::HostId id =
@@ -105,7 +105,7 @@ class LoweringContext {
     std::ranges::sort(specialized);
     const auto repeated = std::ranges::unique(specialized);
     specialized.erase(repeated.begin(), repeated.end());
-    return ir::canonical(with_stand_ins());
+    return ir::canonical(with_residual_bindings());
   }
 
   /// The symbols that evaluation asked for, with their values.
@@ -124,48 +124,48 @@ class LoweringContext {
  private:
   std::vector<std::optional<Value>> make_arguments() {
     const std::span<const Parameter> parameters = definition_.parameters();
-    const std::vector<ArgumentSpec>& facts = evaluation_.signature.arguments;
-    if (facts.size() != parameters.size()) {
+    const std::vector<ArgumentSpec>& specs = evaluation_.signature.arguments;
+    if (specs.size() != parameters.size()) {
       evaluation_.fail(fmt::format("`{}` takes {} arguments, but {} are given", definition_.name(), parameters.size(),
-                                   facts.size()));
+                                   specs.size()));
     }
     std::vector<std::optional<Value>> values;
-    for (uint32_t i = 0; i < facts.size(); ++i) {
+    for (uint32_t i = 0; i < specs.size(); ++i) {
       At at(evaluation_.diagnostics, parameters[i].span);
-      values.push_back(argument(i, parameters[i], facts[i]));
+      values.push_back(argument(i, parameters[i], specs[i]));
     }
     evaluation_.check_limits();  // after all arguments, so that their sizes are asked for together
     return values;
   }
 
   /// Gives all returned floating-point results gradients: a custom backward has them, whatever the op computes.
-  void give_gradients() {
+  void mark_differentiable() {
     allow_gradients(evaluation_.graph);
     for (ir::Result& result : evaluation_.graph.results)
       if (!result.mutates && result.use == ir::Use::Returned && ir::category(result.dtype) == ir::Category::Floating)
         result.gradients = ~uint64_t{0};
   }
 
-  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentSpec& fact) {
-    ir::Param param{.name = parameter.name, .dtype = fact.dtype, .shape = {}};
-    switch (fact.kind) {
+  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentSpec& spec) {
+    ir::Param param{.name = parameter.name, .dtype = spec.dtype, .shape = {}};
+    switch (spec.kind) {
       case ArgumentSpec::Kind::None:
       case ArgumentSpec::Kind::Absent:
         param.kind = ir::ParamKind::Number;
         evaluation_.graph.params.push_back(std::move(param));
-        if (fact.kind == ArgumentSpec::Kind::Absent) return std::nullopt;
+        if (spec.kind == ArgumentSpec::Kind::Absent) return std::nullopt;
         return Value(None{});
       case ArgumentSpec::Kind::Number:
       case ArgumentSpec::Kind::CpuScalar: {
-        const bool is_number = fact.kind == ArgumentSpec::Kind::Number;
+        const bool is_number = spec.kind == ArgumentSpec::Kind::Number;
         param.kind = ir::ParamKind::Number;
-        param.number = is_number ? fact.number : kind_of(fact.dtype);
+        param.number = is_number ? spec.number : kind_of(spec.dtype);
         const KnownValue* value = find(specialization_, {index, 0, false});
         ir::HostPool& host = evaluation_.graph.host;
         const ir::HostId number = value ? host.constant(value->value) : host.scalar(index, param.number);
         evaluation_.graph.params.push_back(std::move(param));
         if (is_number) return Value(Number{number});
-        Tensor tensor = number_tensor(evaluation_, number, fact.dtype, NumberCast::Wrapped);
+        Tensor tensor = number_tensor(evaluation_, number, spec.dtype, NumberCast::Wrapped);
         tensor.layout = record_contiguous(evaluation_, {});
         tensor.layout.memory->param = index;
         return Value(std::move(tensor));
@@ -173,18 +173,18 @@ class LoweringContext {
       case ArgumentSpec::Kind::Tensor:
         break;
     }
-    if (fact.rank > Signature::kMostDims) {
+    if (spec.rank > Signature::kMostDims) {
       evaluation_.fail(
-          fmt::format("`{}` has {} dims", parameter.name, fact.rank),
+          fmt::format("`{}` has {} dims", parameter.name, spec.rank),
           fmt::format("an op takes tensors of at most {}: flatten some before the call", Signature::kMostDims));
     }
-    for (uint32_t dim = 0; dim < fact.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, fact));
+    for (uint32_t dim = 0; dim < spec.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, spec));
     evaluation_.graph.params.push_back(param);
     return Value(loaded(index, param));
   }
 
-  ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentSpec& fact) {
-    if (fact.ones >> dim & 1) return evaluation_.integer(1);
+  ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentSpec& spec) {
+    if (spec.ones >> dim & 1) return evaluation_.integer(1);
     const KnownValue* value = find(specialization_, {index, dim, true});
     return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
   }
@@ -206,17 +206,17 @@ class LoweringContext {
     return tensor;
   }
 
-  ir::Graph with_stand_ins() {
+  ir::Graph with_residual_bindings() {
     const ResidualBindings& residual_bindings = evaluation_.residual_bindings;
     if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return std::move(lowered_.graph);
     const ir::Graph& graph = lowered_.graph;
     return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
       const ir::DType dtype = node.dtype;
-      const auto as_it_was = [&](ir::NodeId load) {  // hooks of saved tensors may return another dtype
+      const auto with_old_dtype = [&](ir::NodeId load) {  // hooks of saved tensors may return another dtype
         return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
       };
       if (const auto load = residual_bindings.nodes.find(was); load != residual_bindings.nodes.end())
-        return as_it_was(out.add(out.transfer(graph, load->second, {})));
+        return with_old_dtype(out.add(out.transfer(graph, load->second, {})));
       const std::optional<ir::NodeId> reduction = graph.reduction_read(was);
       if (!reduction) return out.add(std::move(node));
       const auto param = residual_bindings.reduced.find({*reduction, graph.access(was).source.index});
@@ -224,12 +224,12 @@ class LoweringContext {
       ir::Access access = graph.access(was);
       access.source = {ir::SourceRef::Kind::Param, param->second};
       node.args.erase(node.args.begin());
-      return as_it_was(out.read(graph.params[param->second].dtype, std::move(access), std::move(node.args)));
+      return with_old_dtype(out.read(graph.params[param->second].dtype, std::move(access), std::move(node.args)));
     });
   }
 
   const Definition& definition_;
-  const bool keeps_;
+  const bool saves_residuals_;
   const Specialization& specialization_;
   Lowered lowered_;
   CallStack call_stack_;
@@ -241,11 +241,11 @@ class LoweringContext {
 namespace {
 
 ir::Graph lowered(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
-                  bool keeps) {
+                  bool saves_residuals) {
   Specialization specialization;
   Aliases aliases;
   while (true) {
-    LoweringContext context(definition, signature, symbol_values, keeps, specialization, aliases);
+    LoweringContext context(definition, signature, symbol_values, saves_residuals, specialization, aliases);
     try {
       return context.run();
     } catch (const SpecializationRequest& need) {
@@ -265,15 +265,16 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
   Signature plain = signature;
   plain.gradients = 0;
   ir::Graph graph = lowered(definition, plain, symbol_values, false);
-  const auto is_one_of = [&](auto&& predicate) {
+  const auto has_condition = [&](auto&& predicate) {
     return std::ranges::any_of(graph.conditions, [&](const ir::Condition& one) { return predicate(one, graph.host); });
   };
-  if (is_one_of(ir::hangs_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
-  if (graph.reduction_count() == 0 || is_one_of(ir::refuses_gradients)) return graph;
+  if (has_condition(ir::hangs_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
+  if (graph.reduction_count() == 0 || has_condition(ir::refuses_gradients)) return graph;
   try {
-    ir::Graph keeping = lowered(definition, signature, symbol_values, true);
-    return std::ranges::count(keeping.results, ir::Use::Residual, &ir::Result::use) > 0 ? std::move(keeping)
-                                                                                        : std::move(graph);
+    ir::Graph with_residuals = lowered(definition, signature, symbol_values, true);
+    return std::ranges::count(with_residuals.results, ir::Use::Residual, &ir::Result::use) > 0
+               ? std::move(with_residuals)
+               : std::move(graph);
   } catch (const Error& error) {  // there is no gradient: reported when it is asked for
     if (error.fault() != Fault::Author) throw;
     return graph;

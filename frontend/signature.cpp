@@ -49,23 +49,23 @@ std::string_view text_of(ir::HostKind kind) {
   throw_internal("a kind of number without a name");
 }
 
-std::string text_of(const ArgumentSpec& fact) {
-  switch (fact.kind) {
+std::string text_of(const ArgumentSpec& spec) {
+  switch (spec.kind) {
     case ArgumentSpec::Kind::None:
       return "None";
     case ArgumentSpec::Kind::Absent:
       return "default";
     case ArgumentSpec::Kind::Number:
-      return std::string(text_of(fact.number));
+      return std::string(text_of(spec.number));
     case ArgumentSpec::Kind::CpuScalar:
-      return fmt::format("cpu {}[]", short_name(fact.dtype));
+      return fmt::format("cpu {}[]", short_name(spec.dtype));
     case ArgumentSpec::Kind::Tensor:
       break;
   }
-  std::string text = fmt::format("{}[", short_name(fact.dtype));
-  for (int dim = 0; dim < fact.rank; ++dim) {
+  std::string text = fmt::format("{}[", short_name(spec.dtype));
+  for (int dim = 0; dim < spec.rank; ++dim) {
     if (dim > 0) text += ", ";
-    text += (fact.ones >> dim & 1) ? '1' : '?';
+    text += (spec.ones >> dim & 1) ? '1' : '?';
   }
   return text + "]";
 }
@@ -78,7 +78,7 @@ std::string Signature::text() const {
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);
   if (scatters) text += " scatters";
-  for (const ArgumentSpec& fact : arguments) text += " | " + text_of(fact);
+  for (const ArgumentSpec& spec : arguments) text += " | " + text_of(spec);
   return text;
 }
 

@@ -63,10 +63,10 @@ class Reverse {
 
   void run() {
     while (!pending_.empty()) {
-      auto [node, waiting] = *pending_.begin();
+      auto [node, cotangents] = *pending_.begin();
       pending_.erase(pending_.begin());
-      if (graph_[node].op == ir::Op::Reduce) go_through_reduction(node, waiting.reads);
-      for (const auto& [space, adjoint] : waiting.adjoints) go_through(space, node, adjoint);
+      if (graph_[node].op == ir::Op::Reduce) propagate_through_reduction(node, cotangents.reads);
+      for (const auto& [space, adjoint] : cotangents.adjoints) propagate(space, node, adjoint);
       evaluation_.check_limits();
     }
   }
@@ -126,9 +126,9 @@ class Reverse {
     return graph_[node].dtype == dtype ? node : graph_.add(ir::Op::Cast, dtype, {node});
   }
 
-  ir::NodeId either(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
+  ir::NodeId logical(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
 
-  ir::NodeId closed(const Adjoint& adjoint) {
+  ir::NodeId guarded_value(const Adjoint& adjoint) {
     return adjoint.guard ? value_where(evaluation_, *adjoint.guard, adjoint.value) : adjoint.value;
   }
 
@@ -143,8 +143,8 @@ class Reverse {
       if (is_opposite(*a.guard, *b.guard)) return {graph_.add(ir::Op::Where, dtype, {*a.guard, a.value, b.value})};
       if (is_opposite(*b.guard, *a.guard)) return {graph_.add(ir::Op::Where, dtype, {*b.guard, b.value, a.value})};
     }
-    Adjoint result{graph_.add(ir::Op::Add, dtype, {closed(a), closed(b)})};
-    if (a.guard && b.guard) result.guard = either(ir::Op::LogicalOr, *a.guard, *b.guard);
+    Adjoint result{graph_.add(ir::Op::Add, dtype, {guarded_value(a), guarded_value(b)})};
+    if (a.guard && b.guard) result.guard = logical(ir::Op::LogicalOr, *a.guard, *b.guard);
     return result;
   }
 
@@ -155,33 +155,33 @@ class Reverse {
     if (!inserted) at->second = sum(at->second, adjoint);
   }
 
-  void go_through(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+  void propagate(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
     switch (node.op) {
       case ir::Op::Load:
       case ir::Op::Gather: {
         const auto reduction = graph_.reduction_read(id);
         std::vector<Read>& reads = reduction ? pending_[*reduction].reads : wanted_.at(graph_.access(id).source.index);
-        reads.push_back({id, {closed(adjoint), spaces_[space]}, adjoint.guard});
+        reads.push_back({id, {guarded_value(adjoint), spaces_[space]}, adjoint.guard});
         return;
       }
       case ir::Op::Cast:
         return add(space, node.args[0], adjoint);
       case ir::Op::Where: {
         const ir::NodeId taken = node.args[0];
-        add(space, node.args[1], within(adjoint, taken));
-        add(space, node.args[2], within(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {taken})));
+        add(space, node.args[1], guarded_by(adjoint, taken));
+        add(space, node.args[2], guarded_by(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {taken})));
         return;
       }
       case ir::Op::Call:
-        return go_through_call(space, id, adjoint);
+        return propagate_through_call(space, id, adjoint);
       default:
-        if (ir::is_primitive(node.op)) return go_through_primitive(space, id, adjoint);
+        if (ir::is_primitive(node.op)) return propagate_through_primitive(space, id, adjoint);
     }
   }
 
-  Adjoint within(const Adjoint& adjoint, ir::NodeId taken) {
-    return {adjoint.value, adjoint.guard ? either(ir::Op::LogicalAnd, *adjoint.guard, taken) : taken};
+  Adjoint guarded_by(const Adjoint& adjoint, ir::NodeId taken) {
+    return {adjoint.value, adjoint.guard ? logical(ir::Op::LogicalAnd, *adjoint.guard, taken) : taken};
   }
 
   Value over(uint32_t space, ir::NodeId node) {
@@ -233,7 +233,7 @@ class Reverse {
                      "detach its operands: x.detach()");
   }
 
-  void go_through_primitive(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+  void propagate_through_primitive(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
     const std::string_view name = ir::info(node.op).name;
     const LibraryFunction* rule = rule_of(name);
@@ -246,7 +246,7 @@ class Reverse {
       add_value(space, node.args[k], values[k], adjoint);
   }
 
-  void go_through_call(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+  void propagate_through_call(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
     if (graph_.callee(id) == ir::kCustomGradient) return add(space, node.args[1], adjoint);
     const TapedCall* taped = evaluation_.tape->find(graph_.callee(id));
@@ -271,7 +271,7 @@ class Reverse {
       if (operands[k]) add_value(space, *operands[k], values[k], adjoint);
   }
 
-  void go_through_reduction(ir::NodeId id, const std::vector<Read>& reads) {
+  void propagate_through_reduction(ir::NodeId id, const std::vector<Read>& reads) {
     const ir::Reduction reduction = graph_.reduction(id);
     Shape rows = reduction.domain;
     for (size_t dim = 0; dim < rows.size(); ++dim)

@@ -6,8 +6,8 @@
 
 namespace ingot::frontend {
 
-Tensor tensor_of(Builder& builder, const IndexedValue& field) {
-  return whole(builder, field.node, builder.graph[field.node].dtype, field.shape);
+Tensor tensor_of(Builder& builder, const IndexedValue& function) {
+  return whole(builder, function.node, builder.graph[function.node].dtype, function.shape);
 }
 
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor) {

@@ -11,7 +11,7 @@ struct IndexedValue {
   Shape shape;
 };
 
-Tensor tensor_of(Builder& builder, const IndexedValue& field);
+Tensor tensor_of(Builder& builder, const IndexedValue& function);
 /// Converts a tensor to a function of an index over its shape.
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor);
 

@@ -31,9 +31,9 @@ std::vector<Gradient> gradients_by_rules(Evaluation& evaluation, std::span<const
   return gradients(evaluation, cotangents, of);
 }
 
-class ByHand {
+class CustomBackward {
  public:
-  ByHand(const Definition& op, const Definition& derivative) : op_(op), derivative_(derivative) {}
+  CustomBackward(const Definition& op, const Definition& derivative) : op_(op), derivative_(derivative) {}
 
   std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const std::optional<Value>> arguments,
                                   std::span<const Value> results, std::span<const std::optional<Value>> incoming,
@@ -47,10 +47,10 @@ class ByHand {
               incoming.size() == 1 ? "" : "s", op_.name()));
     std::vector<std::optional<Value>> given;
     for (size_t k = 0; k < incoming.size(); ++k)
-      given.push_back(is_given(incoming[k]) ? own_memory(evaluation, *incoming[k])
+      given.push_back(is_given(incoming[k]) ? with_own_storage(evaluation, *incoming[k])
                                             : call_library(evaluation, "zeros_like", {results[k]}));
     for (const std::optional<Value>& argument : arguments)
-      given.push_back(argument ? std::optional(own_memory(evaluation, *argument)) : std::nullopt);
+      given.push_back(argument ? std::optional(with_own_storage(evaluation, *argument)) : std::nullopt);
     Evaluation plain = evaluation.without_autocast();
     const Value returned = derivative_.evaluate(plain, given);
     const std::span<const Value> values = results_of(returned);
@@ -67,7 +67,7 @@ class ByHand {
  private:
   /// Gives a tensor its own storage, so that in-place writes of the custom backward to its arguments have no effect
   /// outside. The backward may be evaluated in a Trial, which must leave nothing behind.
-  static Value own_memory(Evaluation& evaluation, const Value& value) {
+  static Value with_own_storage(Evaluation& evaluation, const Value& value) {
     if (!value.is_tensor()) return value;
     Tensor tensor = *value.tensor();
     tensor.layout = new_memory(evaluation, tensor.layout.step);
@@ -98,7 +98,7 @@ std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
                                    std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
   const std::span<const Value> results = results_of(returned);
   if (const std::shared_ptr<const Definition> derivative = op.derivative())
-    return ByHand(op, *derivative).gradients(evaluation, arguments, results, incoming, of);
+    return CustomBackward(op, *derivative).gradients(evaluation, arguments, results, incoming, of);
   return gradients_by_rules(evaluation, results, incoming, of);
 }
 

@@ -37,9 +37,9 @@ class ReductionVjp {
         // NaN counts as the maximum and as the minimum.
         const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
         const ir::NodeId is_equal = is_approximate() ? is_about_extreme() : compared(ir::Op::Eq, operand_, value(0));
-        const ir::NodeId is_it = compared(ir::Op::LogicalOr, is_equal, is_nan);
-        const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_it, 1.0, 0.0));
-        return {node(ir::Op::Div, gradient, count), is_it};
+        const ir::NodeId is_extreme = compared(ir::Op::LogicalOr, is_equal, is_nan);
+        const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_extreme, 1.0, 0.0));
+        return {node(ir::Op::Div, gradient, count), is_extreme};
       }
       case ir::ReduceKind::ArgMax:
       case ir::ReduceKind::ArgMin:

@@ -40,7 +40,7 @@ class RowValues {
       const ir::NodeId id = pending.back();
       pending.pop_back();
       if (!seen_.insert(id).second) continue;
-      const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_kept(id);
+      const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_row_statistic(id);
       if (is_found)
         found_.insert(id);
       else if (const std::optional<Reduced> reduced = known_value(id)) {
@@ -91,7 +91,7 @@ class RowValues {
     return facts;
   }
 
-  bool is_kept(ir::NodeId id) const {
+  bool is_row_statistic(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
     return id < end_ && facts.is_row && facts.known && facts.moves.size() <= Signature::kMostDims;
   }
@@ -164,7 +164,7 @@ std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
 }
 
 /// An unknown gradient with respect to a result: a load of a parameter that exists only in the Trial.
-Tensor stand_in(Builder& builder, const Tensor& result) {
+Tensor unknown_gradient(Builder& builder, const Tensor& result) {
   const Shape shape = shape_of(builder, result);
   ir::Access access;
   access.source.index = static_cast<uint32_t>(builder.graph.params.size());
@@ -186,7 +186,7 @@ std::vector<Argument> asked_arguments(std::span<const std::optional<Value>> argu
   return of;
 }
 
-void name_apart(std::vector<Residual>& residuals) {
+void make_names_unique(std::vector<Residual>& residuals) {
   std::set<std::string> taken;
   for (Residual& one : residuals) {
     const std::string name = one.name;
@@ -224,7 +224,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     for (const Value& result : results_of(returned)) {
       const Tensor* tensor = result.tensor();
       const bool has_gradient = tensor && ir::category(tensor->dtype) == ir::Category::Floating;
-      incoming.push_back(has_gradient ? std::optional(Value(stand_in(plain, *tensor))) : std::nullopt);
+      incoming.push_back(has_gradient ? std::optional(Value(unknown_gradient(plain, *tensor))) : std::nullopt);
     }
     const std::vector<Gradient> gradients =
         op_gradients(plain, op, arguments, returned, incoming, asked_arguments(arguments, asked));
@@ -232,7 +232,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     for (const Gradient& gradient : gradients)
       for (const ConcatBlock& block : gradient.tensor.blocks) values.follow(block.node);
     std::vector<Residual> residuals = values.residuals();
-    name_apart(residuals);
+    make_names_unique(residuals);
     return residuals;
   } catch (const SpecializationRequest&) {  // the op is not specialised for its gradient alone
     return {};

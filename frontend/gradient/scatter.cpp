@@ -42,7 +42,7 @@ class Scattering {
 
   Scattered run() {
     std::vector<size_t> order, last;
-    for (size_t dim = 0; dim < terms_.size(); ++dim) (goes_alone(dim) ? last : order).push_back(dim);
+    for (size_t dim = 0; dim < terms_.size(); ++dim) (covers_source_dim(dim) ? last : order).push_back(dim);
     Scattered result;
     for (const size_t dim : last) result.along.push_back(terms_[dim][0].dim);
     for (uint32_t dim = 0; dim < source_.size(); ++dim)
@@ -59,7 +59,7 @@ class Scattering {
  private:
   /// Whether a dim of the values covers one whole dim of the source, no other dim or index moves along that dim, and no
   /// index varies along the dim of the values.
-  bool goes_alone(size_t dim) const {
+  bool covers_source_dim(size_t dim) const {
     if (terms_[dim].size() != 1 || indexed_[dim]) return false;
     const ir::HostPool& host = builder_.graph.host;
     const ir::Term& term = terms_[dim][0];

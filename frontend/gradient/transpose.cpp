@@ -40,11 +40,11 @@ class Transposition {
   }
 
   Tensor run() {
-    if (const auto loose = overlapping_dim()) return run_by_places(*loose);
-    sum_what_leads_nowhere();
-    bring_together();
+    if (const auto overlapping = overlapping_dim()) return run_by_slices(*overlapping);
+    sum_unmapped_dims();
+    group_by_source_dim();
     for (std::vector<size_t>& dims : along_)
-      if (!put_in_order(dims)) throw_internal("overlapping windows are transposed");
+      if (!sort_nested(dims)) throw_internal("overlapping windows are transposed");
     merge_and_order();
     for (size_t dim = 0; dim < source_.size(); ++dim) pad(dim);
     return std::move(values_);
@@ -77,11 +77,11 @@ class Transposition {
     if (indirect.terms.empty()) return;
     spread(indirect.extent, {wrapped_index(builder_, index.node, indirect.extent), index.shape});
     terms_.push_back(indirect.terms);
-    bound_steps();
+    limit_comparisons();
   }
 
   /// Limits the work where elements may be read several times: each element of the source then compares all reads.
-  void bound_steps() {
+  void limit_comparisons() {
     const Shape shape = this->shape();
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
@@ -139,9 +139,9 @@ class Transposition {
   /// A dim whose steps do not nest with those of other dims along the same dim of the source: windows overlap, or leave
   /// gaps.
   std::optional<size_t> overlapping_dim() {
-    bring_together();
+    group_by_source_dim();
     for (std::vector<size_t>& dims : along_)
-      if (!put_in_order(dims)) return fewest(dims);
+      if (!sort_nested(dims)) return fewest(dims);
     return std::nullopt;
   }
 
@@ -154,12 +154,12 @@ class Transposition {
   }
 
   /// Transposes the slices along the overlapping dim one by one, and adds them up.
-  Tensor run_by_places(size_t loose) {
+  Tensor run_by_slices(size_t overlapping) {
     std::optional<Tensor> sum;
-    const int64_t count = builder_.static_number(shape()[loose]).as_int();
+    const int64_t count = builder_.static_number(shape()[overlapping]).as_int();
     for (int64_t k = 0; k < count; ++k) {
       Transposition one = *this;
-      one.take(loose, builder_.integer(k));
+      one.take(overlapping, builder_.integer(k));
       Tensor found = one.run();
       sum = sum ? added(builder_, *sum, found) : std::move(found);
     }
@@ -174,7 +174,7 @@ class Transposition {
     if (dim < own_) --own_;
   }
 
-  void sum_what_leads_nowhere() {
+  void sum_unmapped_dims() {
     std::vector<size_t> nowhere;
     std::vector<std::vector<ir::Term>> kept;
     for (size_t dim = 0; dim < rank(); ++dim) {
@@ -192,7 +192,7 @@ class Transposition {
     terms_ = std::move(kept);
   }
 
-  void bring_together() {
+  void group_by_source_dim() {
     along_.assign(source_.size(), {});
     for (size_t dim = 0; dim < rank(); ++dim)
       if (!terms_[dim].empty()) along_[terms_[dim].front().dim].push_back(dim);
@@ -202,7 +202,7 @@ class Transposition {
 
   /// Sorts dims from outer to inner, so that each steps over all elements of the next one. Returns whether that is
   /// possible.
-  bool put_in_order(std::vector<size_t>& dims) {
+  bool sort_nested(std::vector<size_t>& dims) {
     if (dims.size() < 2) return true;
     const Shape shape = this->shape();
     std::ranges::sort(dims);

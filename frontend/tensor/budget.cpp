@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kMaxSteps = 500'000;
 constexpr uint64_t kMaxItems = 2'000'000;
 constexpr uint64_t kMaxBytes = 16'000'000;
-constexpr uint64_t kMaxTiles = 100'000;
+constexpr uint64_t kMaxBlocks = 100'000;
 constexpr uint64_t kMaxNodes = 400'000;
 
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
@@ -42,11 +42,11 @@ void Budget::bytes(uint64_t count) {
 }
 
 void Budget::blocks(uint64_t count) {
-  if (overspends(tiles_, count, kMaxTiles)) {
+  if (overspends(blocks_, count, kMaxBlocks)) {
     diagnostics_.fail(
         fmt::format("the op divides its tensors into more than {} parts: each part that cat, stack and writes to "
                     "slices make is computed separately, in every later step",
-                    kMaxTiles),
+                    kMaxBlocks),
         "apply the steps before the parts are concatenated, or return the result and continue in another op");
   }
 }

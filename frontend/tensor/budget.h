@@ -30,7 +30,7 @@ class Budget {
 
  private:
   const Diagnostics& diagnostics_;
-  uint64_t steps_ = 0, items_ = 0, bytes_ = 0, tiles_ = 0, nodes_ = 0;
+  uint64_t steps_ = 0, items_ = 0, bytes_ = 0, blocks_ = 0, nodes_ = 0;
 };
 
 }  // namespace ingot::frontend

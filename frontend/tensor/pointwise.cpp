@@ -306,7 +306,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   const auto by_short_cuts = [&] { return pointwise(builder, ir::Op::PowNumber, operands); };
   if (ir::is_narrow_float(type)) {
     const ir::HostId number = host_number(builder, exponent);
-    const auto where_it_is = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
+    const auto where_equal = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
       const ir::HostId is = builder.host(ir::HostOp::Eq, {asked, host.real(one)});
       if (host.is_constant(is)) return host.value(is).truthy() ? yes() : no();
       Tensor condition = number_tensor(builder, is, ir::DType::Bool, NumberCast::Rounded);
@@ -315,16 +315,16 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
     };
     // Eager's CPU kernel does not use square roots for float16; they differ from powers at -inf and -0.
     if (type == ir::DType::F16 && !builder.on_cuda() && host.kind(number) == ir::HostKind::Float) {
-      return where_it_is(
+      return where_equal(
           0.25, builder.host(ir::HostOp::Mul, {number, number}),
           [&] { return pointwise(builder, ir::Op::Pow, operands); }, by_short_cuts);
     }
     const bool has_rounded_squares = type == ir::DType::BF16 || (type == ir::DType::F16 && builder.on_cuda());
     if (has_rounded_squares && builder.signature.numerics == Numerics::Eager && !builder.native) {
       const auto by_steps = [&](ir::Op last) { return power_by_steps(builder, operands, type, last); };
-      return where_it_is(
+      return where_equal(
           3, number, [&] { return by_steps(ir::Op::Mul); },
-          [&] { return where_it_is(-2, number, [&] { return by_steps(ir::Op::Reciprocal); }, by_short_cuts); });
+          [&] { return where_equal(-2, number, [&] { return by_steps(ir::Op::Reciprocal); }, by_short_cuts); });
     }
   }
   if (ir::category(type) == ir::Category::Integral) {

@@ -34,14 +34,15 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 
 class Reindexer {
  public:
-  /// `looked_at`: old dims along which the source may have one element, but whose indices must be checked nevertheless.
-  Reindexer(Builder& builder, const IndexMap& view, std::vector<bool> looked_at)
+  /// `always_checked`: old dims along which the source may have one element, but whose indices must be checked
+  /// nevertheless.
+  Reindexer(Builder& builder, const IndexMap& view, std::vector<bool> always_checked)
       : builder_(builder),
         graph_(builder.graph),
         host_(builder.graph.host),
         view_(view),
         users_(view.to.size()),
-        looked_at_(std::move(looked_at)),
+        always_checked_(std::move(always_checked)),
         is_read_(view.rows.size()) {
     for (const AffineExpr& row : view.rows) {
       for (const ir::Term& term : row.terms) ++users_[term.dim];
@@ -174,7 +175,7 @@ class Reindexer {
 
   /// Checks the index along a dim of one element: it selects nothing, but must be in range.
   void check_index(const AffineExpr& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
-    if (!row.gathered || !(looked_at_[dim] || is_one(builder_, view_.from[dim]))) return;
+    if (!row.gathered || !(always_checked_[dim] || is_one(builder_, view_.from[dim]))) return;
     access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
     indices.push_back(*row.gathered);
     is_read_[dim] = true;
@@ -201,7 +202,7 @@ class Reindexer {
   ir::HostPool& host_;
   const IndexMap& view_;
   std::vector<int> users_;  ///< how many of the old coordinates move with each new dim
-  std::vector<bool> looked_at_, is_read_;
+  std::vector<bool> always_checked_, is_read_;
   bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };

@@ -95,7 +95,7 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
 }
 
 /// Keeps the one block that has an element along a dim of size 1 that is divided into blocks: only that is broadcast.
-void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
+void keep_nonempty_block(Builder& builder, Tensor& tensor, size_t dim) {
   std::vector<ConcatBlock> kept;
   for (const ConcatBlock& block : tensor.blocks) {
     const ir::HostId size = extents(builder, block)[dim];
@@ -111,7 +111,7 @@ void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
 void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
   for (size_t d = 0; d < grid.size(); ++d) {
     const bool spreads = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
-    if (spreads && !uncut(builder, tensor, d)) keep_the_one(builder, tensor, d);
+    if (spreads && !uncut(builder, tensor, d)) keep_nonempty_block(builder, tensor, d);
   }
   std::vector<bool> whole_dim;
   for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(builder, tensor, d));

@@ -32,10 +32,10 @@ ir::Graph lowered(const Definition& definition, const std::vector<std::vector<in
   Signature signature;
   signature.gradients = gradients;
   for (const std::vector<int64_t>& shape : shapes) {
-    ArgumentSpec fact;
-    fact.rank = static_cast<uint8_t>(shape.size());
-    for (size_t d = 0; d < shape.size(); ++d) fact.ones |= uint64_t{shape[d] == 1} << d;
-    signature.arguments.push_back(fact);
+    ArgumentSpec spec;
+    spec.rank = static_cast<uint8_t>(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d) spec.ones |= uint64_t{shape[d] == 1} << d;
+    signature.arguments.push_back(spec);
   }
   const SymbolValues symbol_values{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
                                    [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
@@ -53,7 +53,7 @@ std::shared_ptr<const Definition> gradient(const std::string& text, std::vector<
   return backward(define(text), std::move(wanted), 1);
 }
 
-TEST(Gradient, OnlyWhatIsAskedForIsComputed) {
+TEST(Gradient, ComputesOnlyWantedGradients) {
   const std::string text = "def f(x, w):\n    return x.exp() * w\n";
   const ir::Graph of_w = lowered(*gradient(text, {false, true}), {{4, 5}, {5}, {4, 5}});
   EXPECT_EQ(of_w.results.size(), 1u);
@@ -78,50 +78,54 @@ TEST(Gradient, IsKnownOfEachResultBeforehand) {
 }
 
 /// The graph of an op whose gradients with respect to all arguments will be asked.
-ir::Graph keeping(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
+ir::Graph with_residuals(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
   static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs refer to their sources
   definitions.push_back(define(text));
   return lowered(*definitions.back(), shapes, ~uint64_t{0});
 }
 
-std::vector<std::string> kept_names(const ir::Graph& graph) {
+std::vector<std::string> residual_names(const ir::Graph& graph) {
   std::vector<std::string> names;
   for (const ir::Result& result : graph.results)
     if (result.use == ir::Use::Residual) names.push_back(result.name);
   return names;
 }
 
-TEST(Gradient, KeepsWhatItReadsOfRows) {
+TEST(Gradient, SavesTheRowStatisticsItReads) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(kept_names(keeping("x.softmax(1)", {{4, 50}})), (Names{"row_max", "row_sum"}));
-  EXPECT_EQ(kept_names(keeping("def f(x):\n    m = x.mean(1, keepdim=True)\n    return (x - m) * m\n", {{4, 50}})),
-            Names{"row_value"});
-  EXPECT_EQ(kept_names(keeping("(x * w).sum() / w.sum()", {{4, 50}, {4, 50}})), (Names{"row_sum", "row_value"}));
+  EXPECT_EQ(residual_names(with_residuals("x.softmax(1)", {{4, 50}})), (Names{"row_max", "row_sum"}));
+  EXPECT_EQ(
+      residual_names(with_residuals("def f(x):\n    m = x.mean(1, keepdim=True)\n    return (x - m) * m\n", {{4, 50}})),
+      Names{"row_value"});
+  EXPECT_EQ(residual_names(with_residuals("(x * w).sum() / w.sum()", {{4, 50}, {4, 50}})),
+            (Names{"row_sum", "row_value"}));
   for (const char* text : {"x * 2", "x.sum(1)", "x - x.mean(1, keepdim=True)"})
-    EXPECT_EQ(kept_names(keeping(text, {{4, 50}})), Names{}) << text;
+    EXPECT_EQ(residual_names(with_residuals(text, {{4, 50}})), Names{}) << text;
 }
 
 /// An extreme is compared with the sums that it was taken from: both are those of the call.
-TEST(Gradient, KeepsTheSumsOfWhichItKeepsAnExtreme) {
-  EXPECT_EQ(kept_names(keeping("x.sum(0).amax()", {{40, 50}})), (std::vector<std::string>{"row_sum", "row_max"}));
+TEST(Gradient, SavesTheSumsOfASavedExtreme) {
+  EXPECT_EQ(residual_names(with_residuals("x.sum(0).amax()", {{40, 50}})),
+            (std::vector<std::string>{"row_sum", "row_max"}));
 }
 
 TEST(Gradient, SizesThatAnAssertSaysAreEqualAreOne) {
   const std::string text = "    return (x * x).sum(0), y.sum(0) + x.size(0) - y.size(0)\n";
   const auto sizes_read = [&](const std::string& before) {
-    return print(keeping("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));
+    return print(with_residuals("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));
   };
   const std::string known = sizes_read("    assert x.size(0) == y.size(0)\n");
   EXPECT_EQ(known.find("x.size(0) - y.size(0)"), std::string::npos) << known;
   EXPECT_NE(sizes_read("").find("x.size(0)"), std::string::npos);
-  const ir::Graph graph = keeping("def f(x, y):\n    assert x.size(0) == y.size(0)\n    return x + 1\n", {{40}, {40}});
+  const ir::Graph graph =
+      with_residuals("def f(x, y):\n    assert x.size(0) == y.size(0)\n    return x + 1\n", {{40}, {40}});
   ASSERT_EQ(graph.conditions.size(), 1u);
   EXPECT_EQ(graph.conditions[0].kind, ir::Condition::Kind::Equal);
 }
 
-TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
+TEST(Gradient, ReadsResidualsInsteadOfRows) {
   const auto forward = define("x.softmax(1)");
-  const std::vector<std::string> names = kept_names(lowered(*forward, {{4, 50}}, 1));
+  const std::vector<std::string> names = residual_names(lowered(*forward, {{4, 50}}, 1));
   const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = names});
   const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}, {4, 1}});
   EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);  // over the incoming gradient
@@ -130,18 +134,18 @@ TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
   EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
 }
 
-TEST(Gradient, WhereItFindsOtherRowsThanTheCallItComputesAllAnew) {
+TEST(Gradient, RecomputesAllIfTheResidualsAreOthers) {
   const auto forward = define("x.softmax(1)");
   const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = {"row_mean"}});
   const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}});
   EXPECT_EQ(count(graph, ir::Op::Reduce), 3u);
 }
 
-TEST(Gradient, ByHandWritesWhatIsItsOwn) {
+TEST(Gradient, ACustomBackwardWritesToItsOwnStorage) {
   const std::string text =
       "def f(x, w):\n    return x * w.sum(-1, keepdim=True)\n"
       "def f_backward(grad, x, w):\n    w += 1\n    grad *= 2\n    return grad * w.sum(-1, keepdim=True), grad * x\n";
-  const ir::Graph graph = keeping(text, {{4, 50}, {4, 50}});
+  const ir::Graph graph = with_residuals(text, {{4, 50}, {4, 50}});
   ir::verify(graph);
   for (const ir::Result& result : graph.results) EXPECT_FALSE(result.mutates);
 }
@@ -152,9 +156,9 @@ ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shap
   Signature signature;
   signature.scatters = scatters;
   for (const auto& shape : shapes) {
-    ArgumentSpec& fact = signature.arguments.emplace_back();
-    fact.rank = static_cast<uint8_t>(shape.size());
-    for (size_t d = 0; d < shape.size(); ++d) fact.ones |= uint64_t{shape[d] == 1} << d;
+    ArgumentSpec& spec = signature.arguments.emplace_back();
+    spec.rank = static_cast<uint8_t>(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d) spec.ones |= uint64_t{shape[d] == 1} << d;
   }
   signature.arguments[1].dtype = ir::DType::I64;
   const SymbolValues symbol_values{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
@@ -164,7 +168,7 @@ ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shap
   return graph;
 }
 
-TEST(Gradient, WhereAGatherRepeatsItMayBeASumOfTheCallers) {
+TEST(Gradient, ARepeatedGatherMayBeASumForTheCaller) {
   const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, true);
   ASSERT_EQ(graph.results.size(), 3u);
   const ir::Result& sum = graph.results[0];
@@ -178,34 +182,34 @@ TEST(Gradient, WhereAGatherRepeatsItMayBeASumOfTheCallers) {
   EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
 }
 
-TEST(Gradient, DimsThatAGatherPartsAreAlongTheSum) {
+TEST(Gradient, DimsThatAGatherKeepsAreAlongTheSum) {
   const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:, k, 1:]\n", {9, 5, 2}, true);
   ASSERT_EQ(graph.results[0].scatters.size(), 1u);
   EXPECT_EQ(graph.results[0].scatters[0].through, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(graph.results[0].scatters[0].along, std::vector<uint32_t>{0});
 }
 
-TEST(Gradient, WhatIsReadWithoutAGatherStandsBesideTheSum) {
+TEST(Gradient, ReadsWithoutAGatherAreAddedToTheSum) {
   const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * t[:5] + t[k - 1]\n", {5, 4, 3}, true);
   EXPECT_EQ(graph.results[0].scatters.size(), 2u);
   ASSERT_TRUE(graph.results[0].beside);
   EXPECT_EQ(graph.results[*graph.results[0].beside].use, ir::Use::Summed);
 }
 
-TEST(Gradient, WhereNoElementIsReadTwiceThereIsNoSum) {
+TEST(Gradient, NoSumIfNoElementIsReadTwice) {
   const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:5].gather(1, k[:, None, None])\n", {5, 1, 1}, true);
   EXPECT_EQ(graph.results.size(), 1u);
   EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
 }
 
-TEST(Gradient, WithoutACallerThatAddsUpAGatherComparesWhereThatIsLittle) {
+TEST(Gradient, WithoutScattersASmallGatherComparesIndices) {
   const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, false);
   EXPECT_EQ(graph.results.size(), 1u);
   EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);
   EXPECT_EQ(std::ranges::count(graph.conditions, ir::Condition::Kind::Affordable, &ir::Condition::kind), 1);
 }
 
-TEST(Gradient, WhatNoIndexKnowsIsSummedBeforeItIsPlaced) {
+TEST(Gradient, DimsWithoutAnIndexAreSummedFirst) {
   const std::string text = "def f(t, k):\n    return t[0, 0, k % 3, None].expand(5, 7)\n";
   EXPECT_EQ(count(of_gathered(text, {5, 7}, false), ir::Op::Reduce), 2u) << "the pixels of an image, then its images";
   EXPECT_EQ(count(of_gathered(text, {5, 7}, true), ir::Op::Reduce), 1u);

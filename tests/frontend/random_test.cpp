@@ -10,29 +10,31 @@ namespace ingot::frontend {
 namespace {
 
 /// The numbers of the random tensors whose words occur in a graph.
-std::multiset<int64_t> draws_of(const ir::Graph& graph) {
-  std::multiset<int64_t> draws;
+std::multiset<int64_t> random_tensors_of(const ir::Graph& graph) {
+  std::multiset<int64_t> numbers;
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i)
     if (live[i] && graph[{i}].op == ir::Op::RandomWord)
-      draws.insert(graph.host.value(graph.host_of(graph[{i}].args[1])).as_int());
-  return draws;
+      numbers.insert(graph.host.value(graph.host_of(graph[{i}].args[1])).as_int());
+  return numbers;
 }
 
-using Draws = std::multiset<int64_t>;
+using TensorNumbers = std::multiset<int64_t>;
 
-TEST(Random, DrawsAreNumberedAsEvaluationComesToThem) {
+TEST(Random, TensorsAreNumberedInOrderOfEvaluation) {
   const Call call({"f32:100x64"}), with_number({"f32:100x64", "float=0.5"});
-  EXPECT_EQ(draws_of(call.lower("torch.rand_like(x)")), (Draws{0}));
-  EXPECT_EQ(draws_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (Draws{0, 1}));
-  EXPECT_EQ(draws_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")), (Draws{0}));
-  EXPECT_EQ(draws_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (Draws{0, 0, 1}));
+  EXPECT_EQ(random_tensors_of(call.lower("torch.rand_like(x)")), (TensorNumbers{0}));
+  EXPECT_EQ(random_tensors_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (TensorNumbers{0, 1}));
+  EXPECT_EQ(random_tensors_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
+            (TensorNumbers{0}));
+  EXPECT_EQ(random_tensors_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (TensorNumbers{0, 0, 1}));
   // A dropout with p = 0 samples nothing but uses up a number, like one whose p is known only at run time.
-  EXPECT_EQ(draws_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (Draws{1}));
-  EXPECT_EQ(draws_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")), (Draws{0, 1}));
+  EXPECT_EQ(random_tensors_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (TensorNumbers{1}));
+  EXPECT_EQ(random_tensors_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")),
+            (TensorNumbers{0, 1}));
 }
 
-TEST(Random, TheSeedIsAParameterOfWhatDrawsAlone) {
+TEST(Random, OnlyOpsWithRandomTensorsHaveASeed) {
   const Call call({"f32:100x64"});
   EXPECT_FALSE(call.lower("F.dropout(x, 0.5, training=False)").seed);
   EXPECT_FALSE(call.lower("F.rrelu(x)").seed);

@@ -16,25 +16,25 @@ void expect_same(const std::string& text, const std::shared_ptr<const frontend::
   EXPECT_EQ(ir::print(call.lower(text)), ir::print(call.lower(*function)));
 }
 
-TEST(CppDoor, PointwiseWithARunTimeNumber) {
+TEST(CppApi, PointwiseWithARunTimeNumber) {
   expect_same("def relu_add(x, y, bias: float): return relu(x) + y + bias",
               define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; }),
               Call{"f32:100x4", "f32:4", "float=0.5"});
 }
 
-TEST(CppDoor, AnIntegerBecomesTheFloatOfAScalar) {
+TEST(CppApi, AnIntegerBecomesTheFloatOfAScalar) {
   expect_same("def f(x, n: float): return x * n", define("f(x, n)", [](Value x, Scalar n) { return x * n; }),
               Call{"f32:8x8", "int=3"});
 }
 
-TEST(CppDoor, NamesWithoutThemAreXYZW) {
+TEST(CppApi, NamesWithoutThemAreXYZW) {
   const auto op = define("five", [](Value a, Value b, Value c, Value d, Value e) { return a + b + c + d + e; });
   std::vector<std::string> names;
   for (const auto& parameter : op->parameters()) names.push_back(parameter.name);
   EXPECT_EQ(names, (std::vector<std::string>{"x", "y", "z", "w", "x4"}));
 }
 
-TEST(CppDoor, IndexingSlicesAndNames) {
+TEST(CppApi, IndexingSlicesAndNames) {
   const char* text = R"(
 def giou(pred, target):
     lt = maximum(pred[..., :2], target[..., :2])
@@ -51,7 +51,7 @@ def giou(pred, target):
   expect_same(text, function, Call{"f32:1000x4", "f32:1000x4"});
 }
 
-TEST(CppDoor, SeveralResultsStacksAndKeywords) {
+TEST(CppApi, SeveralResultsStacksAndKeywords) {
   const char* text = R"(
 def f(x, y):
     a, b = x.chunk(2, -1)
@@ -67,7 +67,7 @@ def f(x, y):
   expect_same(text, function, call);
 }
 
-TEST(CppDoor, SizesSteerTheProgram) {
+TEST(CppApi, ControlFlowDependsOnSizes) {
   expect_same("def f(x): return sum([x[:, i] * i for i in range(x.size(1))])",
               define("f(x)",
                      [](Value x) {
@@ -80,12 +80,12 @@ TEST(CppDoor, SizesSteerTheProgram) {
               Call{"f32:100x3"});
 }
 
-TEST(CppDoor, AFunctionPointerIsAnOp) {
+TEST(CppApi, AFunctionPointerIsAnOp) {
   const auto op = define("twice(x)", +[](Value x) { return x * 2; });
   expect_same("def twice(x): return x * 2", op, Call{"f32:5"});
 }
 
-TEST(CppDoor, ItsErrorsAreTheAuthors) {
+TEST(CppApi, ItsErrorsAreTheAuthors) {
   const auto refused = [](const auto& definition, const Call& call) -> std::string {
     try {
       call.lower(*definition);

@@ -69,7 +69,7 @@ TEST(Devices, WhatEagerRefusesIsRefused) {
   }
 }
 
-TEST(Devices, WhereATensorIsItMayBeMoved) {
+TEST(Devices, ATensorMayBeMovedToItsOwnDevice) {
   for (const char* text :
        {"x.to(x.device)", "x.to('cuda')", "x.to('cuda:0')", "x.to(0)", "x.to(device='cuda', dtype=torch.float16)",
         "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {

@@ -286,9 +286,9 @@ void check(unsigned seed) {
 
   Call call{};
   for (const Array& argument : arguments) {
-    ArgumentSpec fact{.dtype = ir::DType::I64, .rank = static_cast<uint8_t>(argument.shape.size())};
-    for (size_t d = 0; d < argument.shape.size(); ++d) fact.ones |= static_cast<uint64_t>(argument.shape[d] == 1) << d;
-    call.signature.arguments.push_back(fact);
+    ArgumentSpec spec{.dtype = ir::DType::I64, .rank = static_cast<uint8_t>(argument.shape.size())};
+    for (size_t d = 0; d < argument.shape.size(); ++d) spec.ones |= static_cast<uint64_t>(argument.shape[d] == 1) << d;
+    call.signature.arguments.push_back(spec);
     call.sizes.push_back(argument.shape);
     call.scalars.push_back({});
   }

@@ -31,7 +31,7 @@ void expect(const Program& program) {
 int64_t x(int64_t i, int64_t j) { return 10 * i + j; }
 int64_t x(const Index& i) { return x(i[0], i[1]); }
 
-TEST(InPlace, AllNamesOfAMemorySeeIt) {
+TEST(InPlace, AllTensorsOfAStorageSeeIt) {
   const Program programs[] = {
       {"    a = x * 2\n    b = a\n    b += 1\n    return a", {4, 3}, [](const Index& i) { return x(i) * 2 + 1; }},
       {"    a = x * 2\n    b = a.clone()\n    b += 1\n    return a", {4, 3}, [](const Index& i) { return x(i) * 2; }},
@@ -153,7 +153,7 @@ TEST(InPlace, WhatEagerRefusesIsRefusedInItsWords) {
   }
 }
 
-TEST(InPlace, AMutationThatNobodySeesIsNoMatter) {
+TEST(InPlace, AnUnobservedMutationIsAllowed) {
   expect({"    b = (x * 1).reshape(12)\n    b += 1\n    return b", {12}, [](const Index& i) {
             return x(i[0] / 3, i[0] % 3) + 1;
           }});

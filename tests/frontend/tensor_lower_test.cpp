@@ -32,7 +32,7 @@ TEST(TensorLower, ASizeOfOneIsKnownAndBroadcasts) {
 )");
 }
 
-TEST(TensorLower, TheCornersOfABoxAreFour) {
+TEST(TensorLower, TheCoordinatesOfABoxAreFour) {
   EXPECT_EQ(Call({"f32:1000x4"}).simple("(x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])"),
             R"(expression(x: f32[x.size(0), 4])
   %0 = load f32 x[i0, 2]
@@ -318,7 +318,7 @@ def f(x):
   EXPECT_NE(message.find("the op is larger than 50000 nodes"), std::string::npos) << message;
 }
 
-TEST(TensorLower, TouchedSizesAreStaticWhereSmallAndNotedWhereNot) {
+TEST(TensorLower, SmallIndexedSizesAreSpecializedAndLargeOnesRecorded) {
   const ir::Graph small = Call{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
   EXPECT_TRUE(small.statics[0].specialized);

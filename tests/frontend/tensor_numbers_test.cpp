@@ -6,7 +6,7 @@ namespace ingot::frontend {
 namespace {
 
 /// The outcome of a call with these numbers: "fine", or the message of the condition that fails.
-std::string told(const ir::Graph& graph, const Call& call) {
+std::string outcome(const ir::Graph& graph, const Call& call) {
   std::vector<ir::HostValue> slots(graph.host.count());
   const SymbolValues symbol_values = call.symbol_values();
   ir::evaluate(graph.host, symbol_values, slots);
@@ -18,9 +18,9 @@ std::string told(const ir::Graph& graph, const Call& call) {
 }
 
 /// Lowers an op for the first call's signature, and checks the second call.
-std::string told(const std::string& text, const Call& lowered, const Call& call) {
+std::string outcome(const std::string& text, const Call& lowered, const Call& call) {
   const auto definition = define(text);
-  return told(lowered.lower(*definition), call);
+  return outcome(lowered.lower(*definition), call);
 }
 
 TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
@@ -52,8 +52,8 @@ TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
   for (const Case& one : cases) {
     const auto call = [&](const char* value) { return Call{one.dtype, std::string(one.number) + "=" + value}; };
     const std::string expected = std::string("value cannot be converted to type ") + one.type + " without overflow";
-    EXPECT_EQ(told(one.text, call(one.fits), call(one.fits)), "fine") << one.text << " of " << one.dtype;
-    EXPECT_EQ(told(one.text, call(one.fits), call(one.overflows)), expected) << one.text << " of " << one.dtype;
+    EXPECT_EQ(outcome(one.text, call(one.fits), call(one.fits)), "fine") << one.text << " of " << one.dtype;
+    EXPECT_EQ(outcome(one.text, call(one.fits), call(one.overflows)), expected) << one.text << " of " << one.dtype;
     // A constant is checked when the op is compiled.
     const std::string constant = std::string("(lambda k: ") + one.text + ")(" + one.overflows + ")";
     EXPECT_NE(refusal(constant, {one.dtype}).find(expected), std::string::npos) << constant;
@@ -61,26 +61,26 @@ TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
 }
 
 TEST(RunTimeNumbers, HaveNoRangeWhereEagersKernelHasNone) {
-  EXPECT_EQ(told("x + k", {"i8:3", "int=1"}, {"i8:3", "int=300"}), "fine");
-  EXPECT_EQ(told("where(x > 0, x, k)", {"f16:3", "float=1"}, {"f16:3", "float=1e6"}), "fine");
+  EXPECT_EQ(outcome("x + k", {"i8:3", "int=1"}, {"i8:3", "int=300"}), "fine");
+  EXPECT_EQ(outcome("where(x > 0, x, k)", {"f16:3", "float=1"}, {"f16:3", "float=1e6"}), "fine");
   const Call call = Call{"f16:3", "float=1e6"}.on(Device::Cuda);  // CUDA's kernel computes in float32
-  EXPECT_EQ(told("clamp(x, max=k)", call, call), "fine");
+  EXPECT_EQ(outcome("clamp(x, max=k)", call, call), "fine");
 }
 
 TEST(RunTimeNumbers, AsSizesAreHeldToEagersRules) {
   const Call x3{"f32:3", "int=3"}, one{"f32:1", "int=1"};
   const auto with = [](const char* x, int64_t k) { return Call{x, "int=" + std::to_string(k)}; };
-  EXPECT_EQ(told("x[:k].expand(1)", with("f32:9", 1), with("f32:9", 1)), "fine");
-  EXPECT_EQ(told("x[:k].expand(1)", with("f32:9", 5), with("f32:9", 5)),
+  EXPECT_EQ(outcome("x[:k].expand(1)", with("f32:9", 1), with("f32:9", 1)), "fine");
+  EXPECT_EQ(outcome("x[:k].expand(1)", with("f32:9", 5), with("f32:9", 5)),
             "the expanded size of the tensor (1) must match the existing size (5) at non-singleton dimension 0");
-  EXPECT_EQ(told("x[:k].expand(4)", with("f32:9", 1), with("f32:9", 4)), "fine");
-  EXPECT_EQ(told("x.expand(2, k)", x3, with("f32:3", -1)), "fine");
-  EXPECT_EQ(told("x.expand(k, 3)", x3, with("f32:3", -1)),
+  EXPECT_EQ(outcome("x[:k].expand(4)", with("f32:9", 1), with("f32:9", 4)), "fine");
+  EXPECT_EQ(outcome("x.expand(2, k)", x3, with("f32:3", -1)), "fine");
+  EXPECT_EQ(outcome("x.expand(k, 3)", x3, with("f32:3", -1)),
             "the expanded size (-1) is not allowed in a leading, non-existing dimension");
-  EXPECT_EQ(told("x.view(k, 4)", with("f32:20", 5), with("f32:20", -1)), "fine");
-  EXPECT_EQ(told("x.view(k, 4)", with("f32:20", 5), with("f32:20", -5)), "invalid shape dimension -5");
-  EXPECT_EQ(told("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -20)), "fine");
-  EXPECT_EQ(told("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -21)), "narrow: start -1 is out of range");
+  EXPECT_EQ(outcome("x.view(k, 4)", with("f32:20", 5), with("f32:20", -1)), "fine");
+  EXPECT_EQ(outcome("x.view(k, 4)", with("f32:20", 5), with("f32:20", -5)), "invalid shape dimension -5");
+  EXPECT_EQ(outcome("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -20)), "fine");
+  EXPECT_EQ(outcome("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -21)), "narrow: start -1 is out of range");
   EXPECT_NE(refusal("x.view(-2, -1)", {"f32:4"}).find("invalid shape dimension -2"), std::string::npos);
   EXPECT_NE(refusal("x.view(-1, -1)", {"f32:4"}).find("only one dimension can be inferred"), std::string::npos);
 }

@@ -58,30 +58,30 @@ struct Call {
 
  private:
   void add(const std::string& text) {
-    ArgumentSpec fact;
+    ArgumentSpec spec;
     std::vector<int64_t> shape;
     ir::HostValue scalar = ir::HostValue::of(int64_t{0});
     const size_t equals = text.find('='), colon = text.find(':');
     if (text == "None") {
-      fact.kind = ArgumentSpec::Kind::None;
+      spec.kind = ArgumentSpec::Kind::None;
     } else if (equals != std::string::npos) {
-      fact.kind = ArgumentSpec::Kind::Number;
+      spec.kind = ArgumentSpec::Kind::Number;
       const std::string kind = text.substr(0, equals), value = text.substr(equals + 1);
-      fact.number = kind == "float" ? ir::HostKind::Float : kind == "int" ? ir::HostKind::Int : ir::HostKind::Bool;
+      spec.number = kind == "float" ? ir::HostKind::Float : kind == "int" ? ir::HostKind::Int : ir::HostKind::Bool;
       scalar = kind == "float" ? ir::HostValue::of(std::stod(value))
                : kind == "int" ? ir::HostValue::of(static_cast<int64_t>(std::stoll(value)))
                                : ir::HostValue::of(value != "0");
     } else if (text.starts_with("cpu ")) {
-      fact.kind = ArgumentSpec::Kind::CpuScalar;
-      fact.dtype = ir::parse_dtype(text.substr(4)).value();
+      spec.kind = ArgumentSpec::Kind::CpuScalar;
+      spec.dtype = ir::parse_dtype(text.substr(4)).value();
     } else {
-      fact.dtype = ir::parse_dtype(text.substr(0, colon)).value();
+      spec.dtype = ir::parse_dtype(text.substr(0, colon)).value();
       std::stringstream sizes_text(text.substr(colon + 1));
       for (std::string size; std::getline(sizes_text, size, 'x');) shape.push_back(std::stoll(size));
-      fact.rank = static_cast<uint8_t>(shape.size());
-      for (size_t d = 0; d < shape.size(); ++d) fact.ones |= static_cast<uint64_t>(shape[d] == 1) << d;
+      spec.rank = static_cast<uint8_t>(shape.size());
+      for (size_t d = 0; d < shape.size(); ++d) spec.ones |= static_cast<uint64_t>(shape[d] == 1) << d;
     }
-    signature.arguments.push_back(fact);
+    signature.arguments.push_back(spec);
     sizes.push_back(shape);
     scalars.push_back(scalar);
   }

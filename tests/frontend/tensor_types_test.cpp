@@ -156,7 +156,7 @@ TEST(TensorTypes, MemoryFormatsDecideStrides) {
             std::string::npos);
 }
 
-TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
+TEST(TensorTypes, UnsupportedFunctionsSayWhatToDo) {
   const Refused cases[] = {
       {"x.cumsum(0)", {"f32:3"}, "`cumsum` is not in the language", "before or after the op"},
       {"x.median()", {"f32:3"}, "`median` is not in the language", "before or after the op"},
