@@ -42,7 +42,7 @@ def test_every_name_on_every_short_float(ops, device):
             tried += 1
             assert statistics.inputs >= 1 << 16
             if statistics.incorrect:
-                wrong.append((op.text, statistics.dtype, statistics.incorrect, statistics.first_wrong["call"], statistics.first_wrong["ours"], statistics.first_wrong["eager"]))
+                wrong.append((op.text, statistics.dtype, statistics.incorrect, statistics.first_incorrect["call"], statistics.first_incorrect["ours"], statistics.first_incorrect["eager"]))
     assert not wrong
     assert tried > (60 if WHOLE else 20)
 
@@ -56,8 +56,8 @@ def test_a_tally_notices_one_wrong_element():
     statistics = ErrorStatistics(ingot.op("exp(x)"), torch.float16)
     statistics.add({"x": x}, ours, eager, exact)
     assert statistics.inputs == 65536 and statistics.as_eager == 65535 and statistics.incorrect == 1
-    assert statistics.first_wrong["inputs"] == {"x": "1.5"} and statistics.first_wrong == statistics.first_other == statistics.worst_at
-    call = statistics.first_wrong["call"]
+    assert statistics.first_incorrect["inputs"] == {"x": "1.5"} and statistics.first_incorrect == statistics.first_other == statistics.worst_at
+    call = statistics.first_incorrect["call"]
     assert eval(call, {"ingot": ingot, "torch": torch}).item() == eager[place].item()
     assert sum(statistics.histogram) == int((exact.half().isfinite()).sum())
 
@@ -66,7 +66,7 @@ def test_a_tally_notices_a_lost_nan_and_a_wrong_integer():
     x = torch.tensor([float("nan"), 1.0])
     statistics = ErrorStatistics(ingot.op("relu(x)"), torch.float32)
     statistics.add({"x": x}, torch.tensor([0.0, 1.0]), torch.relu(x), x.double().relu())
-    assert statistics.incorrect == 1 and statistics.first_wrong["ours"] == "0.0"
+    assert statistics.incorrect == 1 and statistics.first_incorrect["ours"] == "0.0"
     n = torch.tensor([1, 2])
     statistics = ErrorStatistics(ingot.op("x + 1"), torch.int64)
     statistics.add({"x": n}, n, n + 1, n + 1)
