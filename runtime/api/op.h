@@ -46,7 +46,7 @@ struct EmitTarget {
 /// What the process has done so far; every count only grows. For tests and for the curious.
 struct Counters {
   uint64_t lowerings, plans, compiles, disk_hits, launches, allocations, loads;
-  uint64_t eager_fallbacks;  ///< calls for which an op's text was run in eager
+  uint64_t eager_fallbacks;  ///< calls that fell back to eager PyTorch
 
   /// What happened after `earlier`.
   Counters since(const Counters& earlier) const;

@@ -76,8 +76,9 @@ Runtime& default_runtime() {
 }  // namespace runtime
 
 Counters Counters::since(const Counters& earlier) const {
-  return {lowerings - earlier.lowerings, plans - earlier.plans,          compiles - earlier.compiles,
-          disk_hits - earlier.disk_hits, launches - earlier.launches,    allocations - earlier.allocations,
+  return {lowerings - earlier.lowerings, plans - earlier.plans,
+          compiles - earlier.compiles,   disk_hits - earlier.disk_hits,
+          launches - earlier.launches,   allocations - earlier.allocations,
           loads - earlier.loads,         eager_fallbacks - earlier.eager_fallbacks};
 }
 

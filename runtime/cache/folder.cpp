@@ -42,21 +42,22 @@ auto uninterrupted(Call call) {
   return result;
 }
 
-std::string why_not_private(const struct stat& key) {
-  if (key.st_uid != ::geteuid()) return "it belongs to another user";
-  if (key.st_mode & (S_IWGRP | S_IWOTH)) {
+std::string why_not_private(const struct stat& status) {
+  if (status.st_uid != ::geteuid()) return "it belongs to another user";
+  if (status.st_mode & (S_IWGRP | S_IWOTH)) {
     char text[80];
-    std::snprintf(text, sizeof text, "others may write to it (mode %04o)", static_cast<unsigned>(key.st_mode & 07777));
+    std::snprintf(text, sizeof text, "others may write to it (mode %04o)",
+                  static_cast<unsigned>(status.st_mode & 07777));
     return text;
   }
   return {};
 }
 
-std::string why_not_private_file(const struct stat& key) {
-  if (!S_ISREG(key.st_mode)) return "it is no regular file";
+std::string why_not_private_file(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return "it is no regular file";
   // No link is left where it was replaced after it was opened.
-  if (key.st_nlink > 1) return "it has another name elsewhere (a hard link)";
-  return why_not_private(key);
+  if (status.st_nlink > 1) return "it has another name elsewhere (a hard link)";
+  return why_not_private(status);
 }
 
 /// Leaves it to the system when the bytes reach the disk: what a crash tears, a reader knows by its checksum.
@@ -73,10 +74,10 @@ int write_all(int descriptor, std::string_view bytes) {
 
 Folder::Opened Folder::open(const std::filesystem::path& path) {
   Descriptor folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  struct stat key;
-  if (folder.get() < 0 || ::fstat(folder.get(), &key) != 0) return {nullptr, errno, {}};
-  if (std::string refusal = why_not_private(key); !refusal.empty()) {
-    if (key.st_uid == ::geteuid())
+  struct stat status;
+  if (folder.get() < 0 || ::fstat(folder.get(), &status) != 0) return {nullptr, errno, {}};
+  if (std::string refusal = why_not_private(status); !refusal.empty()) {
+    if (status.st_uid == ::geteuid())
       refusal +=
           ": remove it or move it away, for what lies in it may be another user's; if you must keep it, empty it and "
           "chmod 700 it";
@@ -97,10 +98,10 @@ Folder::~Folder() { ::close(descriptor_); }
 int Folder::read(const std::string& name, std::string& bytes, std::string& refusal) const {
   Descriptor file(uninterrupted(
       [&] { return ::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
-  struct stat key;
-  if (file.get() < 0 || ::fstat(file.get(), &key) != 0) return errno;
-  if (refusal = why_not_private_file(key); !refusal.empty()) return EPERM;
-  bytes.resize(static_cast<size_t>(key.st_size));
+  struct stat status;
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return errno;
+  if (refusal = why_not_private_file(status); !refusal.empty()) return EPERM;
+  bytes.resize(static_cast<size_t>(status.st_size));
   size_t filled = 0;
   while (filled < bytes.size()) {
     const ssize_t count =
@@ -110,7 +111,7 @@ int Folder::read(const std::string& name, std::string& bytes, std::string& refus
     filled += static_cast<size_t>(count);
   }
   bytes.resize(filled);
-  if (std::time(nullptr) - key.st_mtime > kRenewAfterSeconds) ::futimens(file.get(), nullptr);
+  if (std::time(nullptr) - status.st_mtime > kRenewAfterSeconds) ::futimens(file.get(), nullptr);
   return 0;
 }
 
@@ -139,11 +140,11 @@ std::vector<Folder::File> Folder::list() const {
   if (!stream) return files;
   again.release();
   while (const dirent* entry = ::readdir(stream)) {
-    struct stat key;
-    if (::fstatat(descriptor_, entry->d_name, &key, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(key.st_mode)) continue;
-    const int64_t written = key.st_mtim.tv_sec * 1'000'000'000 + key.st_mtim.tv_nsec;
-    files.push_back({entry->d_name, static_cast<uint64_t>(key.st_size), written});
+    struct stat status;
+    if (::fstatat(descriptor_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(status.st_mode)) continue;
+    const int64_t written = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+    files.push_back({entry->d_name, static_cast<uint64_t>(status.st_size), written});
   }
   ::closedir(stream);
   return files;

@@ -10,10 +10,10 @@ namespace ingot::runtime {
 std::string file_identity(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
-  struct stat key;
-  if (error || ::stat(real.c_str(), &key) != 0 || !S_ISREG(key.st_mode)) return {};
-  return real.filename().string() + " " + std::to_string(key.st_size) + " " + std::to_string(key.st_mtim.tv_sec) + "." +
-         std::to_string(key.st_mtim.tv_nsec);
+  struct stat status;
+  if (error || ::stat(real.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return real.filename().string() + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) +
+         "." + std::to_string(status.st_mtim.tv_nsec);
 }
 
 }  // namespace ingot::runtime

@@ -85,9 +85,9 @@ const Search& found() {
 std::string processor() {
   constexpr std::string_view kOfX86[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
   constexpr std::string_view kOfArm[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
-  std::ifstream key("/proc/cpuinfo");
+  std::ifstream file("/proc/cpuinfo");
   std::string kept, model = "unknown processor";
-  for (std::string line; std::getline(key, line) && !line.empty();) {
+  for (std::string line; std::getline(file, line) && !line.empty();) {
     const std::string field = line.substr(0, line.find_first_of("\t:"));
     if (std::ranges::count(kOfX86, field) + std::ranges::count(kOfArm, field) == 0) continue;
     kept += line + "\n";

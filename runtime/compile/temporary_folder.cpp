@@ -34,12 +34,12 @@ constexpr int64_t kYoungSeconds = 5;
 
 /// What keeps a compilation out of the folder; empty when nothing does.
 std::string obstacle(const std::string& folder) {
-  struct statvfs key;
+  struct statvfs status;
   if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
-  if (::statvfs(folder.c_str(), &key) != 0) return reason(errno);
+  if (::statvfs(folder.c_str(), &status) != 0) return reason(errno);
   // A file system that counts nothing has no limit.
-  const bool full = key.f_blocks != 0 && uint64_t{key.f_bavail} * key.f_frsize < kRoomBytes;
-  const bool no_names = key.f_files != 0 && key.f_favail == 0;
+  const bool full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kRoomBytes;
+  const bool no_names = status.f_files != 0 && status.f_favail == 0;
   return full || no_names ? reason(ENOSPC) : std::string();
 }
 
@@ -61,9 +61,9 @@ int lock(const std::filesystem::path& folder, int wait = 0) {
 }
 
 bool is_of_a_dead_process(int locked) {
-  struct stat key;
-  return ::fstat(locked, &key) == 0 && key.st_uid == ::geteuid() && (key.st_mode & 07777) == 0700 &&
-         std::abs(std::time(nullptr) - key.st_mtime) > kYoungSeconds;
+  struct stat status;
+  return ::fstat(locked, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 07777) == 0700 &&
+         std::abs(std::time(nullptr) - status.st_mtime) > kYoungSeconds;
 }
 
 /// Once for each folder that a process puts its own into.
