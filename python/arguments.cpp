@@ -24,7 +24,7 @@ std::string type_name(PyObject* object) {
   return name;
 }
 
-/// A number that stands for many, while PyTorch traces calls.
+/// Whether the object is a symbolic number of a PyTorch trace, which represents many values.
 bool is_symbolic(PyObject* object) {
   const std::string type = type_name(object);
   return type == "torch.SymInt" || type == "torch.SymFloat" || type == "torch.SymBool";
@@ -47,7 +47,7 @@ Argument to_integer(PyObject* object, std::string_view name) {
   return Argument(static_cast<int64_t>(value));
 }
 
-/// What is a number without being exactly Python's: subclasses, NumPy's scalars.
+/// Converts a number that is not exactly one of Python's types: a subclass, or a NumPy scalar.
 Argument to_number(PyObject* object, std::string_view name) {
   if (PyFloat_Check(object)) return Argument(PyFloat_AS_DOUBLE(object));
   if (PyLong_Check(object)) return to_integer(object, name);
@@ -74,7 +74,7 @@ std::string_view text_of(PyObject* string) {
   return {data, static_cast<size_t>(size)};
 }
 
-/// Interned strings are equal when they are the same; the loop over texts is for the few that are not interned.
+/// Compares interned strings by address first; the string comparison serves the few keywords that are not interned.
 size_t parameter_index(const CallForm& form, PyObject* keyword) {
   size_t count = form.parameters.size();
   for (size_t i = 0; i < count; ++i)
@@ -96,8 +96,8 @@ const at::Tensor& to_result(PyObject* object) {
   return THPVariable_Unpack(object);
 }
 
-/// What is no group. Borrows the tensor inside, so `object` must outlive the result.
-/// Throws Error(Author) for what is neither a plain tensor nor a number; `name` is the parameter's.
+/// Converts an argument that is not a group. Borrows the tensor inside, so `object` must outlive the result.
+/// Errors: Error(Author) for an object that is neither a plain tensor nor a number; `name` is the parameter's name.
 Argument to_leaf(PyObject* object, std::string_view name) {
   if (THPVariable_CheckExact(object)) return Argument(THPVariable_Unpack(object));
   if (PyFloat_CheckExact(object)) return Argument(PyFloat_AS_DOUBLE(object));
@@ -107,11 +107,11 @@ Argument to_leaf(PyObject* object, std::string_view name) {
   return to_number(object, name);
 }
 
-constexpr int kMaxDepth = 16;  // of groups in groups
+constexpr int kMaxDepth = 16;  // nesting depth of groups
 
 Argument to_argument(PyObject* object, std::string_view name, ArgumentList& list, int depth = 0);
 
-/// An item of a group, kept by the list.
+/// Converts an item of a group; the list keeps the item's tensor alive.
 Argument to_item(PyObject* object, std::string_view name, ArgumentList& list, int depth) {
   if (!THPVariable_CheckExact(object)) return to_argument(object, name, list, depth);
   return Argument(list.tensors.emplace_back(THPVariable_Unpack(object)));

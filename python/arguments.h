@@ -12,8 +12,9 @@
 
 namespace ingot::python {
 
-/// One a parameter; more where the caller gave too many, which the runtime refuses. It keeps what its tuples, lists and
-/// dicts hold, which another thread may change meanwhile.
+/// A call's bound arguments, one per parameter; more where the caller gave too many, which the runtime refuses. The
+/// list owns the contents of tuples, lists and dicts, because another thread may change those containers during the
+/// call.
 struct ArgumentList : c10::SmallVector<Argument, 10> {
   using SmallVector::SmallVector;
   ArgumentList(const ArgumentList&) = delete;  // its items point into its lists
@@ -22,19 +23,19 @@ struct ArgumentList : c10::SmallVector<Argument, 10> {
   std::list<at::Tensor> tensors;
 };
 
-/// How an op is called: its parameters, the names also as interned Python strings.
+/// The call interface of an op: its parameters, with their names also as interned Python strings.
 struct CallForm {
   const frontend::Definition& definition;
   std::span<const frontend::Parameter> parameters;
   PyObject* const* names;  ///< borrowed
 };
 
-/// Binds a vectorcall's arguments to the parameters by Python's rules; what is left out is a default Argument. Where
-/// `out` is not null, it receives the value of the keyword `out` (borrowed) unless a parameter has that name.
-/// Throws Error(Author).
+/// Binds a vectorcall's arguments to the parameters by Python's rules; an omitted argument becomes a default Argument.
+/// Where `out` is not null, it receives the value of the keyword `out` (borrowed) unless a parameter has that name.
+/// Errors: Error(Author).
 ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, PyObject** out);
 
-/// The tensors of `out=`: a tensor, or a tuple or list of tensors. Throws Error(Author).
+/// Converts `out=` to tensors: it is a tensor, or a tuple or list of tensors. Errors: Error(Author).
 c10::SmallVector<at::Tensor, 4> to_results(PyObject* out);
 
 }  // namespace ingot::python

@@ -31,7 +31,7 @@ std::vector<std::string> strings_in(PyObject* list) {
   return strings;
 }
 
-/// _read_value(name, text, seed, sizes, meta=False): of `meta`, a tensor of no elements' memory.
+/// _read_value(name, text, seed, sizes, meta=False). With `meta`, the tensor has no data.
 PyObject* read_value(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char *name, *text;
@@ -104,7 +104,7 @@ PyObject* compile_host(PyObject*, PyObject* args) {
   });
 }
 
-/// _demangle(name): the C++ that a linker's name stands for; None where it stands for none.
+/// _demangle(name): the C++ name that a linker symbol encodes; None where it encodes none.
 PyObject* demangle(PyObject*, PyObject* name) {
   return guarded([&]() -> PyObject* {
     const char* mangled = PyUnicode_AsUTF8(name);
@@ -116,7 +116,7 @@ PyObject* demangle(PyObject*, PyObject* name) {
   });
 }
 
-/// A kernel and the library that it lives in.
+/// A kernel and the library that contains it.
 struct LoadedKernel {
   std::shared_ptr<const void> library;
   const void* kernel = nullptr;
@@ -140,7 +140,7 @@ PyObject* capsule_of(LoadedKernel kernel) {
   return capsule;
 }
 
-/// _load_kernels(cubin, entries, device): one an entry, all of one library, whose variables they share.
+/// _load_kernels(cubin, entries, device): one kernel per entry, all from one library, so they share its variables.
 PyObject* load_kernels(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* cubin;
@@ -180,7 +180,7 @@ PyObject* kernel_resources(PyObject*, PyObject* args) {
   });
 }
 
-/// _launch_kernel(kernel, grid, block, shared_bytes, arguments), the arguments as the bytes of their values.
+/// _launch_kernel(kernel, grid, block, shared_bytes, arguments). Each argument is the bytes of its value.
 PyObject* launch_kernel(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *capsule, *arguments;
@@ -196,7 +196,7 @@ PyObject* launch_kernel(PyObject*, PyObject* args) {
       if (!bytes) return nullptr;
       values.push_back(bytes);
     }
-    // More than a block has of its own accord must be asked for.
+    // CUDA requires an explicit request for more than 48 KiB of shared memory per block.
     constexpr unsigned kWithoutAsking = 48 * 1024;
     if (shared_bytes > kWithoutAsking) runtime::cuda_backend().load_on(loaded.kernel, shared_bytes, loaded.device);
     runtime::cuda_backend().launch({loaded.kernel, grid, block, shared_bytes, values.data(), loaded.device});

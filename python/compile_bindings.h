@@ -4,8 +4,8 @@
 
 namespace ingot::python {
 
-/// What the package's instruments ask of the runtime: values as a command line writes them, and the kernels of others,
-/// compiled and launched as Ingot's own are. They end with an empty entry; `_ingot.pyi` has their signatures.
+/// Functions of the runtime for the package's tools: reading values in command-line syntax, and compiling and launching
+/// kernels from other sources as Ingot's own are. The array ends with an empty entry; `_ingot.pyi` has the signatures.
 extern PyMethodDef foreign_methods[];
 
 }  // namespace ingot::python

@@ -15,14 +15,14 @@ namespace ingot::python {
 
 namespace {
 
-/// Python's error in flight, as an exception that may leave the GIL behind.
+/// Throws Python's error in flight as an exception, which may leave the scope of the GIL.
 [[noreturn]] void throw_python_error() {
   python_error error;
   error.persist();
   throw error;
 }
 
-/// A reference that is given back; a null one is Python's error in flight.
+/// Owns a Python reference. A null reference means a Python error in flight.
 class Owned {
  public:
   explicit Owned(PyObject* object) : object_(object) {
@@ -38,7 +38,7 @@ class Owned {
   PyObject* object_;
 };
 
-/// A new reference; null with a Python error set.
+/// Returns a new reference; null with a Python error set.
 PyObject* to_python(const Argument& argument);
 
 PyObject* to_python(const ArgumentGroup& group) {
@@ -94,7 +94,7 @@ class PythonText : public EagerFallback {
     const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
     const Owned by_name(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].kind() == Argument::Kind::Absent) continue;  // the default
+      if (arguments[i].kind() == Argument::Kind::Absent) continue;  // Python uses the default
       const Owned value(to_python(arguments[i]));
       if (PyDict_SetItemString(by_name.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
         throw_python_error();
@@ -106,7 +106,8 @@ class PythonText : public EagerFallback {
     return results;
   }
 
-  /// Who traces with symbolic sizes calls operators with the lock held, under which autograd does not run.
+  /// Releases the GIL while autograd runs. A trace with symbolic sizes calls operators with the GIL held, and autograd
+  /// does not run under it.
   std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const override {
     std::optional<pybind11::gil_scoped_release> released;
@@ -120,7 +121,7 @@ class PythonText : public EagerFallback {
 };
 
 PyObject* attribute(const char* module, const char* name) {
-  PyObject* modules = PyImport_GetModuleDict();  // what was never imported made no tensor
+  PyObject* modules = PyImport_GetModuleDict();  // a module that was never imported made no tensor
   PyObject* found = PyDict_GetItemString(modules, module);
   return found ? PyObject_GetAttrString(found, name) : nullptr;
 }

@@ -9,11 +9,13 @@
 
 namespace ingot::python {
 
-/// The op's text, run by Python. `tensors`: a callable that takes the parameters by name and gives a list of tensors.
+/// The eager fallback of an op: Python runs the op's source. `tensors`: a callable that takes the parameters by name
+/// and returns a list of tensors.
 std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const frontend::Definition> definition,
                                                     PyObject* tensors);
 
-/// Whether the tensor stands for a plain one while PyTorch traces calls. To be called once; imports nothing.
+/// Registers the test whether a tensor represents a plain one while PyTorch traces calls. Call it once; it imports
+/// nothing.
 void know_traced_tensors();
 
 }  // namespace ingot::python

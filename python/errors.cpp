@@ -47,7 +47,7 @@ bool add_error(PyObject* module) {
       "fault: 'author' (the op's text or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
       "'internal' (a defect of Ingot).  message: the sentence alone.",
       PyExc_RuntimeError, nullptr);
-  // What the dispatcher's kernels throw comes back through PyTorch's own binding.
+  // Exceptions from the dispatcher's kernels reach Python through PyTorch's own binding.
   pybind11::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

@@ -6,14 +6,14 @@
 
 namespace ingot::python {
 
-/// Makes `ingot.Error` and puts it into the module. False with a Python exception set.
+/// Creates `ingot.Error` and adds it to the module. False with a Python exception set.
 bool add_error(PyObject* module);
 
-/// To be called in a catch block: sets the Python exception for the C++ one in flight. ingot::Error becomes
-/// ingot.Error; everything of PyTorch's (out of memory, an ATen error) what PyTorch makes of it.
+/// Sets the Python exception for the C++ exception in flight; call it in a catch block. ingot::Error becomes
+/// ingot.Error. PyTorch translates its own errors (out of memory, an ATen error).
 void set_python_error();
 
-/// The text as Python's. Bytes that are no UTF-8 (a compiler's output, a folder's name) are written as escapes.
+/// Converts the text to a Python string. Bytes that are not UTF-8 (compiler output, a folder's name) become escapes.
 PyObject* text_object(std::string_view text);
 
 }  // namespace ingot::python

@@ -90,7 +90,8 @@ PyObject* module_language(PyObject*, PyObject*) try {
 
 PyTypeObject* device_context = nullptr;  ///< torch.utils._device.DeviceContext
 
-/// Asked in the middle of a call, where other Python threads run: it takes the GIL.
+/// Returns the device that a mode selects. Called in the middle of a call, while other Python threads run, so it takes
+/// the GIL.
 std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
   const WithGil held;
   PyObject* object = mode.ptr(&mode.pyinterpreter());
@@ -104,7 +105,7 @@ std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
   return device;
 }
 
-/// Where a PyTorch has no such mode, every mode stays a stranger.
+/// Looks up PyTorch's DeviceContext. In a PyTorch without that class, every mode counts as unknown.
 void know_device_contexts() {
   PyObject* module = PyImport_ImportModule("torch.utils._device");
   PyObject* type = module ? PyObject_GetAttrString(module, "DeviceContext") : nullptr;
@@ -115,14 +116,14 @@ void know_device_contexts() {
   runtime::set_device_of_mode(device_of_mode);
 }
 
-/// What the runtime must know of a program that is Python: how to let go of its lock, and how its signals are heard.
+/// Tells the runtime how to release Python's lock and how Python's signals are handled.
 void set_python_hooks() {
   runtime::set_python_lock({
       .release = []() -> void* { return has_gil() ? PyEval_SaveThread() : nullptr; },
       .acquire = [](void* released) { PyEval_RestoreThread(static_cast<PyThreadState*>(released)); },
   });
   runtime::set_signals({
-      // Handlers run on Python's main thread, which is the process's own.
+      // Handlers run on Python's main thread, which is the process's main thread.
       .hears = [] { return ::gettid() == ::getpid() && !has_gil(); },
       .hear =
           [] {

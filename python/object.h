@@ -9,11 +9,11 @@
 #include "python/errors.h"
 #include "runtime/cache/fork_guard.h"
 
-// What every function of the extension does around its body.
+// Helpers that every function of the extension uses around its body.
 
 namespace ingot::python {
 
-/// Lets other Python threads run for as long as it lives.
+/// Releases the GIL during its lifetime, so that other Python threads run.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -25,7 +25,8 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Holds Python's lock for as long as it lives. The one way to take it, so that nobody who holds forks can.
+/// Holds the GIL during its lifetime. All code takes the GIL this way, which ensures that no thread under a ForkGuard
+/// takes it.
 class WithGil {
  public:
   WithGil() {
@@ -40,13 +41,13 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-/// Whether this thread has Python's lock.
+/// Whether this thread holds the GIL.
 inline bool has_gil() {
   PyThreadState* state = PyGILState_GetThisThreadState();
   return state && state == pybind11::detail::get_thread_state_unchecked();
 }
 
-/// Runs `body`, which returns a new reference, with C++ exceptions made Python's.
+/// Runs `body`, which returns a new reference, and converts C++ exceptions to Python exceptions.
 template <typename Body>
 PyObject* guarded(Body body) {
   try {

@@ -1,7 +1,7 @@
 #include "python/op_object.h"
 
 #include <torch/csrc/autograd/python_variable.h>
-// Python.h comes first, by way of the header above.
+// Python.h comes first, through the header above.
 #include <structmember.h>
 
 #include <algorithm>
@@ -27,9 +27,10 @@
 #include "runtime/cache/fork_guard.h"
 #include "runtime/call/refusals.h"
 
-// The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs what a built-in function's
-// does. The package's class ingot.Op derives from it and adds what may be slow (source, reference, trace). The text
-// comes late, by `_define` from the subclass's `_resolve`, since an op may use names that its module binds below it.
+// The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs as little as a call of a
+// built-in function. The package's class ingot.Op derives from it and adds the parts that may be slow (source,
+// reference, trace). The op's source is defined lazily: the subclass's `_resolve` calls `_define`, because an op may
+// use names that its module binds below it.
 
 namespace ingot::python {
 
@@ -43,7 +44,7 @@ struct OpObject {
 
 OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
 
-/// The op, its text read if that is still to be done.
+/// Returns the op; reads its source first where that has not happened yet.
 const Op& op_of(PyObject* object) {
   OpObject* self = self_of(object);
   if (!self->op) {
@@ -69,7 +70,7 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
   return Py_NewRef(out);
 }
 
-/// The items of a tuple as torch.return_types.NAME, where the op returns that. Steals the tuple.
+/// Converts a tuple to torch.return_types.NAME, where the op returns such a named tuple. Steals the tuple.
 PyObject* as_named(PyObject* items, ir::Returns returns) {
   const auto* named = std::ranges::find(ir::kNamedTuples, returns, &ir::NamedTuple::returns);
   if (!items || named == std::end(ir::kNamedTuples)) return items;
@@ -114,7 +115,7 @@ PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyOb
   return to_python(results, returns);
 }
 
-/// The same call by the method `_elsewhere`.
+/// Makes the same call through the method `_elsewhere`, the fallback.
 PyObject* call_elsewhere(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   static PyObject* const name = PyUnicode_InternFromString("_elsewhere");
   c10::SmallVector<PyObject*, 12> all{object};
@@ -133,7 +134,7 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
   }
 }
 
-/// What an op does with the arguments of a call, giving nothing.
+/// Runs an action of the op on a call's arguments; returns None.
 template <void (Op::*Action)(std::span<const Argument>) const>
 PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
@@ -147,7 +148,7 @@ PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObj
   });
 }
 
-/// A call of the list that `prepare_all` takes: (op, what _vectorcall_ takes, the names of the last of these).
+/// One item of the list that `prepare_all` takes: (op, arguments as for _vectorcall_, names of the keyword arguments).
 struct ListedCall {
   PyObject *op, *values, *names;
 
@@ -188,7 +189,7 @@ Lazy lazy_named(std::string_view name) {
   throw_author({}, "lazy is `" + std::string(name) + "`", "it is one of auto, always and never");
 }
 
-/// From a list of (line, file, line in the file, indent).
+/// Reads a list of (line, file, line in the file, indent).
 bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     unsigned line, original_line, indent;
@@ -199,7 +200,7 @@ bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
   return true;
 }
 
-/// From a list of str.
+/// Reads a list of str.
 bool read_texts(PyObject* list, std::vector<std::string>& texts) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
@@ -221,7 +222,7 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   return names;
 }
 
-/// Gives an object its op. Of two threads the first one wins. False with a Python error set.
+/// Stores the op in its object. If two threads do so, the first wins. False with a Python error set.
 bool become(PyObject* object, Op op) {
   PyObject* names = interned_names(op.parameters());
   if (!names) return false;
@@ -235,8 +236,8 @@ bool become(PyObject* object, Op op) {
   return true;
 }
 
-/// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, tensors): reads the text, which `tensors`
-/// runs in eager (None: nobody).
+/// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, tensors): defines the op from its source.
+/// `tensors` runs the source in eager; None: the op has no eager fallback.
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
@@ -252,7 +253,7 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = [&] {
-      const runtime::ForkGuard held;  // which lets go of the GIL: no objects of Python are made below it
+      const runtime::ForkGuard held;  // releases the GIL: no Python objects are made below it
       return frontend::define(std::move(source), name);
     }();
     Op op(definition, options, tensors == Py_None ? nullptr : eager_fallback(definition, tensors));
@@ -305,7 +306,8 @@ void op_dealloc(PyObject* object) {
   Py_DECREF(type);
 }
 
-/// A class that Python makes does not take part in vectorcall before 3.12, even where it leaves `__call__` alone.
+/// Enables vectorcall for a class that Python creates: before 3.12 such a class does not use it, even where it leaves
+/// `__call__` alone.
 PyObject* op_init_subclass(PyObject* object, PyObject*) {
   auto type = reinterpret_cast<PyTypeObject*>(object);
   if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
@@ -410,9 +412,9 @@ PyObject* let_dynamo_read(PyObject*, PyObject* args) {
   PyObject *object, *call;
   if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &object, &call)) return nullptr;
   auto type = reinterpret_cast<PyTypeObject*>(object);
-  // Past type.__setattr__, which would put the slots right.
+  // Bypasses type.__setattr__, which would reset the slots.
   if (PyDict_SetItemString(type->tp_dict, "__call__", call) != 0) return nullptr;
-  type->tp_flags &= ~Py_TPFLAGS_BASETYPE;  // a class below it would take the method
+  type->tp_flags &= ~Py_TPFLAGS_BASETYPE;  // a subclass would use the method instead of the slot
   PyType_Modified(type);
   return Py_NewRef(Py_None);
 }

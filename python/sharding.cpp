@@ -16,7 +16,7 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr size_t kOwn = 4;  ///< what stands before the call's own arguments
+constexpr size_t kOwn = 4;  ///< number of arguments before the call's own arguments
 
 py::object to_python(const std::optional<ShardedCall>& call) {
   if (!call) return py::none();

@@ -11,7 +11,7 @@ namespace ingot::python {
 
 namespace {
 
-constexpr size_t kOwn = 3;  ///< what stands before the call's own arguments
+constexpr size_t kOwn = 3;  ///< number of arguments before the call's own arguments
 
 Stage stage_named(std::string_view name) {
   if (name == "ast") return Stage::Ast;
@@ -40,7 +40,7 @@ EmitTarget target_of(PyObject* const* args) {
   return PyErr_Occurred() ? EmitTarget{} : EmitTarget{device_named(device), static_cast<int>(architecture)};
 }
 
-/// What `make` gives for a call's arguments and a target.
+/// Returns the text that `make` generates for a call's arguments and a target.
 template <typename Make>
 PyObject* text_of_call(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, Make make) {
   const EmitTarget target = target_of(args);

@@ -2,25 +2,25 @@
 
 #include <CLI/CLI.hpp>
 
-// The subcommands, one file each. A command is added to the program with its options; what it returns, when it is the
-// one that was called, is the program's exit status.
+// The subcommands, one per file. Each function adds a command and its options to the program; the command sets the
+// program's exit status.
 
 namespace ingot::tools {
 
-/// What `ingot` exits with; scripts may rely on it.
+/// The exit codes of `ingot`; scripts may rely on them.
 enum Exit : int {
   kOk = 0,
-  kMismatch = 1,     ///< results are not eager PyTorch's
-  kBadInput = 2,     ///< the command line, the op's text or its arguments
-  kTooSlow = 3,      ///< what was asked of a comparison was missed
-  kEnvironment = 4,  ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot's
+  kMismatch = 1,     ///< results differ from eager PyTorch's
+  kBadInput = 2,     ///< the command line, the op's source or its arguments are invalid
+  kTooSlow = 3,      ///< a comparison missed its target
+  kEnvironment = 4,  ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot
 };
 
 void add_run(CLI::App& program, int& status);
 void add_emit(CLI::App& program, int& status);
 void add_ops(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
-/// compare, verify: what Python's packages are needed for, so Python runs it.
+/// compare, verify: they need Python's packages, so Python runs them.
 void add_instruments(CLI::App& program, int& status);
 
 }  // namespace ingot::tools

@@ -9,19 +9,19 @@
 #include "runtime/compile/temporary_folder.h"
 #include "tools/op_input.h"
 
-// The check against eager PyTorch. Eager runs any op's text, but only in Python, so a Python with PyTorch and the ingot
-// package does it: it is given the text and the tensors in a private folder, runs `python -m ingot._check` there, and
-// leaves its verdict.
+// The check against eager PyTorch. Eager runs any op's source, but only in Python. So a Python with PyTorch and the
+// ingot package receives the source and the tensors in a private folder, runs `python -m ingot._check` there, and
+// writes its verdict.
 
 namespace ingot::tools {
 
-/// One call of an op, to be checked. It is made before the call, which may change its arguments.
+/// The check of one call of an op. Make it before the call, which may change its arguments.
 class EagerCheck {
  public:
-  /// `device`: where eager runs.
+  /// `device`: the device on which eager runs.
   EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device device);
 
-  /// The verdict on what the call changed in place, then what it returned, as ingot._check wrote it: `ok`,
+  /// Returns the verdict of ingot._check on the arguments that the call changed, followed by its results: `ok`,
   /// `bit_for_bit`, `max_abs`, `max_ulp`, `rule`, `eager_us`, `message`. Errors: Error(Environment) where there is no
   /// such Python.
   nlohmann::json judge(const std::vector<at::Tensor>& results) const;

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The exit code, when all that was printed has been written: a full disk shows only here.
+/// Flushes the output and returns the exit code: a full disk is reported only here.
 int flushed(int status) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return status;

@@ -27,7 +27,7 @@ std::string read_file(const std::string& path) {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-/// FILE or FILE:op.
+/// Splits FILE or FILE:op.
 std::pair<std::string, std::string> file_and_name(const std::string& word) {
   size_t colon = word.rfind(':');
   if (colon == word.npos || std::filesystem::exists(word)) return {word, {}};

@@ -12,19 +12,19 @@ namespace ingot::tools {
 
 using runtime::ArgumentValue;
 
-/// What `run` and `emit` have in common: which op, and what it is called with.
+/// The input of `run` and `emit`: the op, and its arguments.
 struct OpInput {
   std::vector<std::string> words;  ///< FILE[:op] unless there is an expression, then name=value
   std::string expression;
   std::string numerics = "default";
   std::string lazy = "auto";
-  std::vector<std::string> gradient;        ///< the parameters of which it is asked; empty for the op itself
-  std::vector<std::string> value_and_grad;  ///< the same, with the value
+  std::vector<std::string> gradient;        ///< the parameters whose gradients are wanted; empty for the op itself
+  std::vector<std::string> value_and_grad;  ///< the same, together with the value
   bool debug = false;
   uint64_t seed = 0;
 
   void add_to(CLI::App& command);
-  /// Whether it is not the op itself that is asked for, which its text in eager would be compared with.
+  /// Whether a gradient is wanted instead of the op itself, with which eager would be compared.
   bool is_gradient() const { return !gradient.empty() || !value_and_grad.empty(); }
 };
 
@@ -32,7 +32,7 @@ struct OpInput {
 struct BoundOp {
   Op op;
   std::string file;   ///< empty for an expression
-  std::string where;  ///< as the command line has it: FILE:op or -e "…", and of which gradient it is
+  std::string where;  ///< as on the command line: FILE:op or -e "…", with the gradient's parameters
   std::vector<ArgumentValue> values;
 
   /// Borrows the values.
@@ -41,10 +41,10 @@ struct BoundOp {
   std::string describe() const;
 };
 
-/// Reads the text and the values. Errors: Error(Author).
+/// Reads the op's source and the values. Errors: Error(Author).
 BoundOp bind_op(const OpInput& input, bool meta);
 
-/// "f32[1024, 4]", with strides where they are not the contiguous ones.
+/// "f32[1024, 4]", with the strides where they are not contiguous.
 std::string describe(const at::Tensor& tensor);
 std::string describe(const ArgumentValue& value);
 

@@ -36,7 +36,7 @@ void print_json(const std::vector<frontend::NameInfo>& names) {
   std::printf("%s\n", list.dump(2).c_str());
 }
 
-/// Every spelling of a name: "maximum", "x.clamp" for what is a method alone.
+/// Every spelling of a function: "maximum"; "x.clamp" for one that is only a method.
 std::string spelled(const frontend::NameInfo& info) {
   std::string text = (info.is_function ? "" : "x.") + std::string(info.name);
   for (std::string_view alias : info.aliases) text += ", " + std::string(alias);

@@ -30,7 +30,7 @@ the PyTorch file with the kernel whose formula Ingot repeats.
 | --- | --- | --- | --- |
 )";
 
-/// The names of the parameters that a call must give: those without defaults, up to a `*` and with a `*name`.
+/// The names of the parameters that a call must pass: those without defaults, up to a `*`, and including a `*name`.
 std::vector<std::string> required_parameters(std::string_view signature) {
   std::vector<std::string> names;
   std::string_view rest = signature.substr(1, signature.size() - 2);
@@ -60,7 +60,7 @@ bool is_accepted(const frontend::Definition& call, frontend::Device device, DTyp
   }
 }
 
-/// The dtypes of which a call is accepted.
+/// The dtypes for which a call is accepted.
 std::vector<DType> accepted(const std::string& text) {
   const auto call = frontend::define("def call(x): return " + text);
   std::vector<DType> types;
@@ -73,7 +73,7 @@ std::vector<DType> accepted(const std::string& text) {
   return types;
 }
 
-/// What stands for a parameter whose name says that it is no tensor like the others; nothing for all others.
+/// The argument for a parameter whose name implies a special kind; empty for all others.
 std::string_view argument_named(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
       {"mask", "x.bool()"},
@@ -102,7 +102,7 @@ std::string_view argument_named(std::string_view name) {
   return known == std::end(kKnown) ? std::string_view() : known->second;
 }
 
-/// Calls of a name on x, the plainest first.
+/// Calls of a function on x, the simplest first.
 std::vector<std::string> calls_of(const NameInfo& info) {
   std::vector<std::string> calls;
   for (const std::string_view other : {"x", "1"}) {
@@ -118,7 +118,7 @@ std::vector<std::string> calls_of(const NameInfo& info) {
       calls.push_back(fmt::format("x.{}({})", info.name, given.substr(std::min<size_t>(given.size(), 3))));
       continue;
     }
-    for (const std::string_view space : {"torch", "F"})  // torch.dropout asks for more than F.dropout
+    for (const std::string_view space : {"torch", "F"})  // torch.dropout has more required parameters than F.dropout
       calls.push_back(fmt::format("{}.{}({})", space, info.name, given));
   }
   return calls;
@@ -136,7 +136,7 @@ struct Group {
   std::vector<DType> types;
 };
 
-/// The words of the page, the wider first.
+/// The page's words for groups of dtypes, the wider first.
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = [] {
     const Group integers{"integers", {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64}};
@@ -181,7 +181,7 @@ std::string name_cell(const NameInfo& info) {
   return text;
 }
 
-/// A bar would end the cell.
+/// Escapes bars, which would end the table cell.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
   return text;

@@ -7,8 +7,8 @@
 
 namespace ingot::tools {
 
-/// docs/ops.md: a row for each name with what it gives, the dtypes that it takes, and where its formula comes from. The
-/// dtypes are found by lowering a call of it for each.
+/// Generates docs/ops.md: a row for each supported function with its result, its dtypes, and the source of its formula.
+/// A call is lowered for each dtype to find the accepted ones.
 std::string ops_page(const std::vector<frontend::NameInfo>& names);
 
 }  // namespace ingot::tools

@@ -29,7 +29,7 @@ double gigabytes_a_second(int64_t bytes, double microseconds) {
   return microseconds > 0 ? static_cast<double>(bytes) / (microseconds * 1e3) : 0;
 }
 
-/// min, max and mean, in float64; nothing of an empty tensor.
+/// min, max and mean, in float64; empty for an empty tensor.
 std::optional<std::array<double, 3>> summary(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return std::nullopt;
   at::Tensor values = tensor.to(at::kDouble);
@@ -44,7 +44,7 @@ std::string summary_text(const at::Tensor& tensor) {
   return describe(tensor) + buffer;
 }
 
-/// The command that shows the kernel.
+/// The command that prints the kernel.
 std::string emit_command(const Report& report) {
   const BoundOp& bound = report.bound;
   std::string text = "ingot emit " + bound.where;

@@ -11,16 +11,16 @@
 
 namespace ingot::tools {
 
-/// What `ingot run` found out.
+/// The findings of `ingot run`.
 struct Report {
   const BoundOp& bound;
   c10::Device device;
   std::vector<at::Tensor> results;
-  Counters first_call;  ///< what the first call cost
-  double ingot_us = 0;  ///< of a warm call, the median
+  Counters first_call;  ///< the counts of the first call
+  double ingot_us = 0;  ///< the median of warm calls
   int64_t bytes = 0;    ///< of the tensor arguments and results
   int threads = 1;
-  std::optional<nlohmann::json> verdict;  ///< eager_check.h; nothing where the check was left out
+  std::optional<nlohmann::json> verdict;  ///< eager_check.h; empty where the check was omitted
 };
 
 void print_text(const Report& report);

@@ -17,7 +17,7 @@ namespace ingot::tools {
 
 namespace {
 
-/// Beyond any machine's processors; PyTorch starts as many as it is asked for.
+/// More than any machine's processors; PyTorch starts as many threads as requested.
 constexpr int kMostThreads = 1024;
 
 struct RunInput {
@@ -48,8 +48,8 @@ int64_t bytes_of(const BoundOp& bound, const std::vector<at::Tensor>& results) {
   return bytes;
 }
 
-/// The tensors among the arguments that a call of the op changes, and then its results, as eager's are returned to the
-/// check.
+/// Calls the op and returns the tensor arguments that the call changed, then its results: the order in which the check
+/// gets eager's.
 std::vector<at::Tensor> call_once(const BoundOp& bound, const std::vector<Argument>& arguments) {
   std::vector<at::Tensor> tensors, values;
   for (const ArgumentValue& value : bound.values)
@@ -75,7 +75,7 @@ int run(const RunInput& input) {
   Counters before = counters();
   std::optional<EagerCheck> check;
   if (!input.no_check && !input.op.is_gradient()) check.emplace(bound, input.op, device);
-  at::manual_seed(0);  // as the check does: what is random is the same then
+  at::manual_seed(0);  // as in the check, so that random numbers are equal
   report.results = call_once(bound, arguments);
   report.first_call = counters().since(before);
   report.ingot_us = median_microseconds([&] { bound.op.call(arguments); }, device);

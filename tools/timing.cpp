@@ -12,7 +12,7 @@ namespace ingot::tools {
 namespace {
 
 constexpr int kWarmUp = 3;
-constexpr double kShortest = 100;  ///< microseconds of one measurement
+constexpr double kShortest = 100;  ///< microseconds per measurement
 
 double clock_microseconds(const std::function<void()>& call, int calls) {
   auto begin = std::chrono::steady_clock::now();

@@ -15,9 +15,9 @@ namespace ingot {
 
 struct ArgumentGroup;
 
-/// An argument of a call: a tensor, a Python number, None, or a tuple, list or dict of these. `Argument()` leaves it
-/// out, so that the parameter takes its default. An Argument borrows its tensors, as a string_view borrows its text:
-/// they must outlive the call.
+/// An argument of a call: a tensor, a Python number, None, or a tuple, list or dict of these. `Argument()` omits the
+/// argument, so that the parameter takes its default. An Argument borrows its tensors, as a string_view borrows its
+/// characters: they must outlive the call.
 class Argument {
  public:
   enum class Kind : uint8_t { Absent, PythonNone, Tensor, Number, Tensors, Group };
@@ -39,16 +39,16 @@ class Argument {
   Argument(T value) : Argument(ir::HostValue::of(static_cast<double>(value))) {}
 
   Kind kind() const { return kind_; }
-  /// Null for anything but a tensor.
+  /// The tensor; null for any other kind.
   const at::Tensor* tensor() const { return kind_ == Kind::Tensor ? tensor_ : nullptr; }
-  /// Null for anything but what the name says.
+  /// The list of tensors, or the group; null for any other kind.
   const std::vector<at::Tensor>* tensors() const { return kind_ == Kind::Tensors ? tensors_ : nullptr; }
   const ArgumentGroup* group() const { return kind_ == Kind::Group ? group_ : nullptr; }
-  /// Of a number; nothing else may be asked.
+  /// The number. Valid only for Kind::Number.
   ir::HostValue number() const { return number_; }
-  /// Whether it is made up of others.
+  /// Whether the argument is a list or a group of other arguments.
   bool is_structured() const { return kind_ == Kind::Tensors || kind_ == Kind::Group; }
-  /// How it is made up; its leaves, from left to right, are appended to `leaves`.
+  /// Returns how the argument is nested, and appends its leaves to `leaves`, from left to right.
   frontend::Structure structure(std::vector<Argument>& leaves) const;
 
  private:
@@ -65,7 +65,7 @@ class Argument {
 struct ArgumentGroup {
   frontend::Structure::Kind kind = frontend::Structure::Kind::List;
   std::vector<Argument> items = {};
-  std::vector<std::string> keys = {};  ///< of a dict, one an item
+  std::vector<std::string> keys = {};  ///< of a dict, one per item
 };
 
 }  // namespace ingot

@@ -36,7 +36,7 @@ class StructuredText : public EagerFallback {
   }
 
  private:
-  /// Takes its leaves from the front of `leaves`.
+  /// Builds one argument; takes its leaves from the front of `leaves`.
   static Argument take(const frontend::Structure& structure, std::span<const Argument>& leaves,
                        std::list<ArgumentGroup>& groups) {
     if (structure.kind == frontend::Structure::Kind::Leaf) {
@@ -53,7 +53,7 @@ class StructuredText : public EagerFallback {
   std::vector<frontend::Structure> structures_;
 };
 
-/// Another state of autocast than the thread's, for as long as it lives.
+/// Sets another autocast state for the thread during its lifetime.
 class Autocast {
  public:
   Autocast(c10::DeviceType device, std::optional<ir::DType> dtype)
@@ -76,8 +76,8 @@ class Autocast {
   c10::ScalarType was_;
 };
 
-/// A text's arguments with tensors of their own in place of the caller's: what is recorded of them is heard of by
-/// nobody else, and what the text writes is not written twice.
+/// Arguments for the fallback, with copies in place of the caller's tensors. So autograd's recording stays separate
+/// from the caller's, and the fallback does not repeat writes into the caller's tensors.
 class OwnArguments {
  public:
   OwnArguments(std::span<const Argument> given, const std::vector<bool>& wanted, bool differentiable)
@@ -96,10 +96,10 @@ class OwnArguments {
   }
 
   std::span<const Argument> arguments() const { return arguments_; }
-  /// Those with respect to which gradients are wanted.
+  /// The tensors with respect to which gradients are wanted.
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
-  /// Their gradients, 0 where there is none.
+  /// The gradients of these inputs, 0 where there is none.
   std::vector<at::Tensor> gradients(const EagerFallback& text, const std::vector<at::Tensor>& results,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const {
     std::vector<at::Tensor> found(inputs_.size());
@@ -145,7 +145,7 @@ class BackwardText : public EagerFallback {
   }
 
   std::shared_ptr<const EagerFallback> text_;
-  std::vector<bool> wanted_;  ///< one a parameter of the text
+  std::vector<bool> wanted_;  ///< one per parameter of the op
   std::optional<ir::DType> autocast_;
 };
 
@@ -170,7 +170,7 @@ class ValueAndGradText : public EagerFallback {
 
  private:
   std::shared_ptr<const EagerFallback> text_;
-  std::vector<bool> wanted_;  ///< one a parameter of the text
+  std::vector<bool> wanted_;  ///< one per parameter of the op
 };
 
 }  // namespace

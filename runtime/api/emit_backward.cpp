@@ -11,7 +11,7 @@
 #include "runtime/call/dtypes.h"
 #include "runtime/call/host_run.h"
 
-// What training costs in memory: what is kept of a call for its gradient, and what the gradient computes again.
+// The memory cost of training: which values a call keeps for its gradient, and which values the gradient recomputes.
 
 namespace ingot {
 
@@ -41,7 +41,7 @@ std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t
   return text + "\n";
 }
 
-/// The gradient's graph, told apart by what depends on the incoming gradients, parameters behind the op's own.
+/// The gradient's graph, split by dependence on the incoming gradients. Their parameters follow the op's own.
 class Recomputed {
  public:
   Recomputed(const ir::Graph& graph, const CallKey& key, size_t own_params, size_t gradients)
@@ -64,7 +64,7 @@ class Recomputed {
 
   bool reads(uint32_t param) const { return read_.contains(param); }
 
-  /// One line a reduction that the forward call knew, and one for all else.
+  /// One line per reduction that the forward call also computed, and one line for all other operations.
   std::string text() const {
     std::string lines;
     size_t others = 0;
@@ -101,7 +101,7 @@ class Recomputed {
 
   const ir::Graph& graph_;
   std::vector<ir::HostValue> sizes_;
-  std::vector<bool> incoming_;  ///< of each node, whether it is made of an incoming gradient
+  std::vector<bool> incoming_;  ///< of each node, whether it depends on an incoming gradient
   std::set<uint32_t> read_;
 };
 

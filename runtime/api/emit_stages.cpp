@@ -6,8 +6,9 @@
 #include "runtime/cache/fork_guard.h"
 #include "runtime/compile/compiler.h"
 
-// Every stage between an op's text and its machine code, for a person to read. No data is touched and nothing is
-// cached; where there is no GPU, CPU or meta tensors stand in for CUDA ones.
+// Every stage between an op's source and its machine code, for a person to read. No tensor data is touched. Programs go
+// into the op's caches as for a call; kernels are neither loaded nor cached. Without a GPU, CPU or meta tensors take
+// the place of CUDA tensors.
 
 namespace ingot {
 
@@ -22,7 +23,8 @@ bool wants_cuda(const CallKey& key, EmitTarget::Device device) {
   return device == EmitTarget::Device::Cuda;
 }
 
-/// Beside CUDA tensors a 0-dim CPU tensor is a number; tensors that stand in for CUDA ones stay tensors.
+/// Changes the device of the key. 0-dim CPU tensors that are used as numbers beside CUDA tensors keep that role;
+/// tensors that take the place of CUDA tensors stay tensors.
 void move_to(CallKey& key, bool cuda) {
   if (key.device.is_cuda() == cuda) return;
   key.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
@@ -35,7 +37,7 @@ int architecture_of(const EmitTarget& target) {
     runtime::CudaBackend& backend = runtime::cuda_backend();
     if (backend.device_count() > 0) return backend.architecture(backend.current_device());
   } catch (const Error&) {
-    // A build without CUDA still shows what one with it would make.
+    // A build without CUDA still shows the stages of a build with CUDA.
   }
   return kUsualArchitecture;
 }

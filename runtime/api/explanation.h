@@ -6,33 +6,35 @@
 
 namespace ingot {
 
-/// What an op becomes for some arguments, stage by stage, and what each part of a stage came from.
+/// The stages of an op for some arguments, and the origin of each part of a stage.
 struct Explanation {
-  /// Characters of the text, [begin, end).
+  /// Characters of the op's source, [begin, end).
   struct Stretch {
     uint32_t begin = 0, end = 0;
   };
-  /// What a kernel reads or writes, over the axes that it walks: dims that lie as one are one, those of size 1 none.
+  /// A read or write of a kernel, over the axes of its loops. Dims that are contiguous with each other count as one
+  /// axis; dims of size 1 are omitted.
   struct Access {
     std::string kernel;
-    uint32_t number = 0;  ///< of the kernel's accesses, as the schedule counts them
-    uint32_t node = 0;    ///< of the graph: what reads, or what is written
+    uint32_t number = 0;  ///< index among the kernel's accesses, as the schedule counts them
+    uint32_t node = 0;    ///< of the graph: the reading node, or the stored one
     std::string tensor;   ///< the parameter, or the result: "x", "out"
     std::string dtype;
     bool is_written = false;
-    bool is_gathered = false;               ///< at indices that are computed, of which the strides say nothing
-    std::string how;                        ///< as the schedule says it: "vector"
+    bool is_gathered = false;               ///< at computed indices, which the strides do not describe
+    std::string how;                        ///< as the schedule names it: "vector"
     std::vector<int64_t> extents, strides;  ///< outermost first, in elements
-    int64_t offset = 0;                     ///< of the first element, from the tensor's
+    int64_t offset = 0;                     ///< of the first element, from the tensor's first
   };
 
-  std::string text;        ///< the author's
-  int64_t operations = 0;  ///< of floating point, of the formula (ir/flop_count.h)
+  std::string text;        ///< the op's source
+  int64_t operations = 0;  ///< of floating point, in the formula (ir/flop_count.h)
   std::string graph, schedule, source;
-  /// Of each node of the graph, which %k is, where it stands in the text, and where else an expression comes to it.
+  /// For each node %k of the graph: its places in the op's source, first its own, then those of expressions that yield
+  /// the same node.
   std::vector<std::vector<Stretch>> nodes;
-  std::vector<std::vector<uint32_t>> lines;  ///< of each line of the source, the nodes that it computes
-  std::vector<std::string> kernels;          ///< their names, in the order of their launches
+  std::vector<std::vector<uint32_t>> lines;  ///< for each line of the generated source, the nodes that it computes
+  std::vector<std::string> kernels;          ///< in the order of their launches
   std::vector<Access> accesses;
 
   std::string json() const;

@@ -9,8 +9,8 @@
 #include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
 
-// The gradient's call as it follows from the op's, before there are gradients with respect to the results: to show it,
-// and to learn what it reads.
+// Derives the gradient's call from the op's call, before there are gradients with respect to the results. It serves to
+// show the gradient, and to learn which tensors it reads.
 
 namespace ingot {
 
@@ -24,8 +24,8 @@ bool some_require_grad(const CallKey& key) {
   });
 }
 
-/// The arguments that require grad; where none does, all floats. Without those that no result has a gradient with
-/// respect to.
+/// Selects the arguments that require grad; where none does, all floats. Excludes arguments with respect to which no
+/// result has a gradient.
 std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKey& key) {
   const uint64_t reached = runtime::differentiable_params(program);
   const bool by_flag = some_require_grad(key);
@@ -52,7 +52,7 @@ Argument argument_of(const runtime::BoundArgument& argument) {
   return argument.kind == Kind::Number ? Argument(argument.number) : Argument();
 }
 
-/// The tensors' own device: a call may be shown for another one.
+/// The tensors' own device: a call may be shown for another device.
 c10::Device device_of(const CallKey& key) {
   for (const runtime::BoundArgument& argument : key.arguments)
     if (argument.kind == frontend::ArgumentSpec::Kind::Tensor) return argument.tensor->device();
@@ -119,9 +119,9 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   uint64_t returned = 0, kept = 0;
   for (const runtime::Program::Result& result : call.program->results)
     if (!result.mutates) (result.is_kept() ? kept : returned) |= result.reads;
-  // Gradients flow to tensors that nothing reads: to those whose values were replaced.
+  // Gradients also flow to tensors that nothing reads: those whose values were replaced.
   returned |= runtime::differentiable_params(*call.program);
-  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom gradient may read what the op does not
+  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom backward may read arguments that the op does not
   if (key.arguments.size() > runtime::GradientNeeds::kParams) return needs;
   const std::vector<bool> wanted = wanted_gradients(*call.program, key);
   if (bits_of(wanted) == 0) return needs;
@@ -130,10 +130,10 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
         gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Residuals{});
     const CallKey own = gradient.op->key_of(gradient, key);
     const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
-    // A gradient that is differentiated itself computes again what was kept, and its gradients flow likewise.
+    // For double backward, the gradient recomputes its residuals, and gradients flow to their inputs as well.
     needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;
   } catch (const Error&) {
-    // The backward pass reports it, or differentiates the op's text, which reads no more than the results do.
+    // The backward pass reports the error, or falls back to eager, which reads no more than the results do.
   }
   return needs;
 }

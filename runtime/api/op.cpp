@@ -22,7 +22,7 @@ std::shared_ptr<const frontend::Definition> define_text(std::string text, const 
   return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
 }
 
-/// One flag a parameter, set for those that are named.
+/// One flag per parameter, set for the named ones.
 std::vector<bool> flags_of(const frontend::Definition& definition, std::span<const std::string> names) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   std::vector<bool> flags(parameters.size());
@@ -40,7 +40,7 @@ Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), op
 
 Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options,
        std::shared_ptr<const EagerFallback> eager_fallback) {
-  const runtime::ForkGuard held;  // at its first use the runtime is made
+  const runtime::ForkGuard held;  // the first use creates the runtime
   state_ = std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
                                            std::move(eager_fallback));
 }
@@ -106,7 +106,7 @@ void prepare(std::span<const PlannedCall> calls) {
     for (OpState::Plan& plan : plans) attempt([&] { OpState::prepare(plan, batch); });
     attempt([&] { batch.compile(); });
   });
-  // What else a first call does; kernels of a GPU are still to be compiled, too.
+  // Does the rest of a first call, which includes the compilation of GPU kernels.
   for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
   if (failure) std::rethrow_exception(failure);
 }

@@ -22,11 +22,11 @@ namespace {
 using runtime::CallKey;
 using runtime::Purpose;
 
-/// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
+/// How many bound calls an op remembers; past that limit, each call with a new key is bound again.
 constexpr size_t kMaxBoundCalls = 4096;
 
-/// What was written into a parameter is not returned, nor what another result is a sum of, nor what is kept for the
-/// gradient, which goes to `node`.
+/// Moves the returned results to the front and drops the others: tensors written into parameters, summands of another
+/// result, and residuals. Residuals go to `node`.
 void keep_returned(const runtime::BoundCall& call, Results& results, runtime::OpBackward* node) {
   size_t returned = 0;
   for (size_t r = 0; r < results.size(); ++r) {
@@ -41,20 +41,20 @@ void keep_returned(const runtime::BoundCall& call, Results& results, runtime::Op
   results.resize(returned);
 }
 
-/// Whether an allocation ends with its tensor, as it does without PyTorch's pool.
+/// Whether an allocation ends with its tensor, as it does without PyTorch's caching allocator.
 bool allocates_exactly() {
   static const bool exactly = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
   return exactly;
 }
 
-/// Which one of the op's programs it is.
+/// Identifies the program among the op's variants.
 runtime::Variant variant_of(const runtime::Program& program, const CallKey& key) {
   const bool keeps = std::ranges::any_of(program.results, &runtime::Program::Result::is_kept);
   return {keeps ? key.gradients : 0, runtime::has_sums(program)};
 }
 
-/// A dataless tensor takes the place of an argument that a call does not read; one whose storage was freed looks the
-/// same. A kernel that read it would read address 0.
+/// Refuses dataless tensors that the program accesses. A dataless tensor replaces an argument that a call does not
+/// read; a tensor whose storage was freed looks the same. A kernel that read it would read address 0.
 void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
     throw_environment(
@@ -93,7 +93,7 @@ OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptio
       bound_(kMaxBoundCalls) {}
 
 codegen::Options OpState::codegen_options(bool on_cuda) const {
-  // The host's kernels always check indices: a wrong one would be a wild read of the process's own memory.
+  // CPU kernels always check indices: a wrong one could read any memory of the process.
   return {.check_indices = options_.debug || !on_cuda,
           .fast_math = options_.numerics == Numerics::Fast,
           .lazy = options_.lazy};
@@ -121,7 +121,7 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
     if (!program) program = this->program(arguments, outs, known, purpose, key);
     call = bind(program, key, may_compile);
   };
-  // `program` reads modes of this thread, so it runs here, in a moment. A compilation runs on another thread if this
+  // `program` reads modes of this thread, so it runs here; it is short. A compilation runs on another thread if this
   // one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
@@ -136,10 +136,10 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
                                                          CallKey& key) const {
   const runtime::ProgramCache::Found found = program_for(key, key.gradients);
   if (!known.covers(found.keyed)) {
-    // The facts as they were written lack something on which this call depends.
+    // The key lacks a value on which this call depends.
     watch(found.keyed);
     CallKey again;
-    again.default_device = key.default_device;  // which a thread that holds forks may not ask for
+    again.default_device = key.default_device;  // a thread under a ForkGuard must not ask for it
     again.thread_known = true;
     key = std::move(again);
     runtime::make_call_key(*definition_, arguments, outs, keyed(), purpose, key);
@@ -151,8 +151,8 @@ runtime::ProgramCache::Found OpState::program_for(const CallKey& key, uint64_t g
   runtime::ProgramCache::Found found = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
   if (!runtime::is_worth_keeping(*found.program, key)) found.program = programs_.find(key).program;
-  // Whose gathers are too large to compare has no use for what is kept of rows: sums of a caller's are differentiated
-  // as the comparisons are that they stand for.
+  // Too many comparisons: the caller sums the gradients of the gathers instead. That variant needs no residuals,
+  // because its sums are differentiated like the comparisons that they replace.
   if (!runtime::is_affordable(*found.program, key)) found.program = programs_.find(key, {.scatters = true}).program;
   return found;
 }
@@ -200,7 +200,7 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   std::vector<frontend::Structure> structures;
   std::string key;
   for (const Argument& argument : arguments) key += structures.emplace_back(argument.structure(leaves)).text() + "\n";
-  // What is left out at the end is a leaf as well.
+  // Omitted trailing arguments are leaves as well.
   leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
 
   const runtime::ForkGuard held;

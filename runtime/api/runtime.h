@@ -18,7 +18,7 @@ struct AtomicCounters {
   static void add(std::atomic<uint64_t>& count, uint64_t by = 1) { count.fetch_add(by, std::memory_order_relaxed); }
 };
 
-/// What all ops of a process share.
+/// The state that all ops of a process share.
 struct Runtime {
   explicit Runtime(Store records = Store::from_environment()) : store(std::move(records)) {}
 
@@ -27,10 +27,10 @@ struct Runtime {
   KernelCache kernels{store, counters};
 };
 
-/// The one that the public doors use. It is never destroyed: kernels may run until the process ends.
+/// The runtime of the public interfaces. It is never destroyed: kernels may run until the process ends.
 Runtime& default_runtime();
 
-/// Names this build of Ingot in the keys of records, so that no other build reads them.
+/// Identifies this build of Ingot in the keys of records, so that no other build reads them.
 const std::string& build_identity();
 
 }  // namespace ingot::runtime

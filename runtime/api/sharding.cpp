@@ -14,7 +14,7 @@ namespace {
 
 using runtime::CallKey;
 
-/// For each parameter, which tensor of the request it got.
+/// For each parameter, the index of its tensor in the request.
 std::vector<std::optional<size_t>> places_of(const CallKey& key, std::span<const at::Tensor> tensors) {
   std::vector<std::optional<size_t>> places;
   for (const runtime::BoundArgument& argument : key.arguments) {
@@ -36,7 +36,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
                                           bool& asks_numbers) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->shard(leaves, request, asks_numbers);
-  if (request.recorded && definition_->derivative()) return std::nullopt;  // it may compute whatever it likes
+  if (request.recorded && definition_->derivative()) return std::nullopt;  // a custom backward may compute anything
   const runtime::ForkGuard held;
   const auto key_of = [&](std::span<const Argument> shown) {
     CallKey key;
@@ -58,7 +58,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
   for (size_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back(
         {runtime::scalar_type(program.results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides, {}});
-  std::vector<ir::Cuts> ones;  // of those dims of the mesh along which there are such shards
+  std::vector<ir::Cuts> ones;  // of the mesh dims along which some shard has size 1
   for (const MeshCut& along : request.mesh) {
     call.tensors.push_back(along.tensors);
     for (ShardedCall::Result& result : call.results) result.cuts.emplace_back();
@@ -73,7 +73,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
     if (along.leaves_ones) ones.push_back(sharding->params);
   }
 
-  // Every process may meet shards of size 1 along any of those dims.
+  // A process may have shards of size 1 along any combination of these dims.
   for (size_t chosen = 1; chosen < size_t{1} << ones.size(); ++chosen) {
     std::vector<ir::Cuts> cuts;
     for (size_t k = 0; k < ones.size(); ++k)

@@ -9,32 +9,32 @@
 
 #include "ir/sharding.h"
 
-// A call of which each process of a mesh has a shard. What is decided here hangs on the whole tensors alone, so that
-// all of the processes decide alike, however large their shards are.
+// A call on shards: each process of a mesh has one. The decisions depend on the whole tensors only, so that all
+// processes decide alike, whatever the sizes of their shards.
 
 namespace ingot {
 
-/// Along one dim of the mesh.
+/// The cuts along one dim of the mesh.
 struct MeshCut {
   ir::Cuts tensors;           ///< one for each tensor of the request
-  bool leaves_ones = false;   ///< some shard is of size 1 where the whole is not,
-  bool leaves_empty = false;  ///< or of size 0
+  bool leaves_ones = false;   ///< some shard has size 1 where the whole does not,
+  bool leaves_empty = false;  ///< or size 0
 };
 
 struct ShardingRequest {
-  std::span<const at::Tensor> tensors;  ///< those among the arguments, whole and without data
-  c10::Device device;                   ///< on which the shards are
+  std::span<const at::Tensor> tensors;  ///< the tensors among the arguments, whole and without data
+  c10::Device device;                   ///< the device of the shards
   std::vector<MeshCut> mesh;
-  bool recorded = false;  ///< a gradient is asked for
+  bool recorded = false;  ///< a gradient is requested
 };
 
 struct ShardedCall {
   struct Result {
     c10::ScalarType dtype;
-    std::vector<int64_t> sizes, strides;        ///< of the whole
+    std::vector<int64_t> sizes, strides;        ///< of the whole result
     std::vector<std::optional<uint32_t>> cuts;  ///< along each dim of the mesh
   };
-  /// Along each dim of the mesh: as requested, and what was whole and is to be cut as well.
+  /// Along each dim of the mesh: the requested cuts, plus cuts of tensors that were whole and must be cut as well.
   std::vector<ir::Cuts> tensors;
   std::vector<Result> results;
 };

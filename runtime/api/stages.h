@@ -10,20 +10,20 @@
 #include "runtime/call/bound_call.h"
 #include "runtime/call/call_key.h"
 
-// What the stages that are shown to a person are made of. No data is touched and nothing is cached.
+// The data from which stages are printed for a reader. No tensor data is touched.
 
 namespace ingot {
 
 class OpState;
 
-/// A call's facts on the device for which it is shown, and its program.
+/// A call's key on the device for which it is shown, and its program.
 struct Shown {
   runtime::CallKey key;
   bool on_cuda = false;
   std::shared_ptr<const runtime::Program> program;
 };
 
-/// What the stages from the graph on are printed from.
+/// The data from which the stages from the graph on are printed.
 struct Stages {
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const ir::Graph> graph;
@@ -37,14 +37,14 @@ struct Stages {
   codegen::Source source(std::string_view author_text) const;
 };
 
-/// A call of the gradient, with stand-ins for what it is given: the gradients with respect to the results, and what was
-/// kept.
+/// A call of the gradient, with made-up tensors for its inputs: the gradients with respect to the results, and the
+/// residuals.
 struct GradientCall {
   std::shared_ptr<const OpState> op;
   std::vector<Argument> arguments;
-  std::vector<at::Tensor> made;         ///< which arguments borrow
-  std::vector<std::string_view> names;  ///< of the parameters whose gradients it gives
-  size_t returned = 0;                  ///< how many of `made` stand for gradients with respect to what is returned
+  std::vector<at::Tensor> made;         ///< borrowed by the arguments
+  std::vector<std::string_view> names;  ///< of the parameters whose gradients it computes
+  size_t returned = 0;                  ///< how many of `made` are gradients with respect to returned results
 };
 
 }  // namespace ingot

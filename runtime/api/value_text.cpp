@@ -20,7 +20,7 @@ namespace ingot::runtime {
 
 namespace {
 
-/// `f32:1024x4:t@0..1`, taken apart.
+/// The parsed form of a description such as `f32:1024x4:t@0..1`.
 struct TensorText {
   ir::DType dtype;
   std::vector<int64_t> sizes;
@@ -52,7 +52,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// Where the text begins with a dtype and a `:` or `[`: the tensor that it describes.
+/// Parses a tensor's description; empty unless the text begins with a dtype and a `:` or `[`.
 std::optional<TensorText> read_tensor_text(std::string_view name, std::string_view text, const TensorSource& source) {
   size_t mark = text.find_first_of(":[");
   if (mark == text.npos) return std::nullopt;
@@ -106,7 +106,7 @@ at::Tensor random_tensor(const TensorText& text, std::string_view name, const Te
   if (source.meta) {
     tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
   } else {
-    // A generator a name: what one argument is does not hang on the others.
+    // One generator per name, so that one argument's values do not depend on the other arguments.
     uint64_t seed = source.seed;
     for (char c : name) seed = seed * 131 + static_cast<unsigned char>(c);
     at::Generator generator = at::detail::createCPUGenerator(seed);
@@ -129,7 +129,7 @@ at::Tensor random_tensor(const TensorText& text, std::string_view name, const Te
   return text.transposed ? tensor.transpose(-1, -2) : tensor;
 }
 
-/// `saved.pt` or `saved.pt:key`, if the file is there.
+/// The parsed form of `saved.pt` or `saved.pt:key`; empty where there is no such file.
 struct SavedText {
   std::string file, key;
 };

@@ -13,24 +13,24 @@
 
 namespace ingot::runtime {
 
-/// The value of an argument `name=value`: a tensor, a number or None. Without the argument: std::monostate.
+/// The value of an argument `name=value`: a tensor, a number or None. An omitted argument: std::monostate.
 using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::HostValue>;
 
-/// Where the tensors that a command line describes come from.
+/// How to create the tensors that a command line describes.
 struct TensorSource {
   uint64_t seed = 0;
-  bool meta = false;                                       ///< shapes alone: meta tensors, for `emit`
-  std::map<std::string, int64_t, std::less<>> sizes = {};  ///< what may stand for a size by its name
+  bool meta = false;                                       ///< shapes only: meta tensors, for `emit`
+  std::map<std::string, int64_t, std::less<>> sizes = {};  ///< the names that may be used as sizes
 };
 
 /// Reads one value; `name` is for messages. Errors: Error(Author).
 ///
-///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: normal; small integers; either bool
-///   f32:nx4  f32[n,4]                        the same, of sizes that have names
+///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: normal; small integers; random bools
+///   f32:nx4  f32[n,4]                        the same, with named sizes
 ///   f32:1024x4:t                             the same shape, its last two dims transposed in memory
-///   i64:8@0..50                              uniform, 0 included and 50 not
+///   i64:8@0..50                              uniform, 0 included and 50 excluded
 ///   saved.pt  saved.pt:key                   a tensor of torch.save's zip format, or of a dict or list in it
-///   0.5  3  true  none                       a number
+///   0.5  3  true  none                       a number, a bool or None
 ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source);
 
 }  // namespace ingot::runtime

@@ -20,7 +20,7 @@ constexpr double kStep = 1e-6, kTolerance = 1e-4;
 
 bool is_floating(const at::Tensor& tensor) { return at::isFloatingType(tensor.scalar_type()); }
 
-/// The arguments with floats in float64.
+/// The arguments, with floating-point tensors converted to float64.
 class Doubles {
  public:
   explicit Doubles(std::span<const Argument> arguments) : arguments_(arguments.begin(), arguments.end()) {
@@ -34,7 +34,7 @@ class Doubles {
   }
 
   size_t size() const { return arguments_.size(); }
-  /// Where the op will run.
+  /// The device on which the op will run.
   c10::Device device() const {
     for (const Argument& argument : arguments_)
       if (argument.tensor() != nullptr && argument.tensor()->is_cuda()) return argument.tensor()->device();
@@ -45,7 +45,7 @@ class Doubles {
     return tensor != nullptr && is_floating(*tensor) ? tensor : nullptr;
   }
   std::vector<Argument> all() const { return arguments_; }
-  /// With another tensor, which must live as long as the result, in one place.
+  /// The arguments with another tensor in one place. The tensor must live as long as the result.
   std::vector<Argument> with(size_t i, const at::Tensor& tensor) const {
     std::vector<Argument> changed = arguments_;
     changed[i] = Argument(tensor);
@@ -57,7 +57,7 @@ class Doubles {
   std::list<at::Tensor> kept_;
 };
 
-/// On copies of the tensors, into which the op may write. All calls draw the same random numbers.
+/// Calls the op on copies of the tensors, into which it may write. All calls sample the same random numbers.
 Results call(const OpState& op, std::span<const Argument> arguments, const at::Tensor& seed) {
   std::list<at::Tensor> copies;
   std::vector<Argument> own(arguments.begin(), arguments.end());
@@ -74,7 +74,7 @@ Results call(const OpState& op, std::span<const Argument> arguments, const at::T
 void check_gradient(const OpState& op, std::span<const Argument> arguments) {
   const at::NoGradGuard unrecorded;
   const Doubles doubles(arguments);
-  at::Generator own = at::detail::createCPUGenerator(1);  // the caller's numbers stay as they are
+  at::Generator own = at::detail::createCPUGenerator(1);  // keeps the caller's generator unchanged
   const auto random_like = [&](const at::Tensor& tensor) {
     return at::randn(tensor.sizes(), own, at::dtype(at::kDouble)).to(tensor.device());
   };

@@ -6,9 +6,9 @@
 
 namespace ingot::runtime {
 
-/// Compares the op's gradient with what differences give: in float64, along a random direction for each tensor of
-/// floats, weighted at random over the results' elements. The arguments' values should be where the op is smooth.
-/// Errors: Error(Author) for a gradient that is farther off than a part in 10⁴, naming the parameter.
+/// Compares the op's gradient with finite differences: in float64, along a random direction for each floating-point
+/// tensor, with random weights over the results' elements. The op should be smooth near the arguments' values.
+/// Errors: Error(Author), with the parameter's name, for a gradient that is off by more than one part in 10⁴.
 void check_gradient(const OpState& op, std::span<const Argument> arguments);
 
 }  // namespace ingot::runtime

@@ -25,13 +25,14 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile. The
-/// node keeps nothing of a tensor that no gradient reads, as of an argument that was left out.
+/// An argument as a node keeps it. Autograd's SavedVariable keeps a tensor and detects later writes. The node keeps
+/// nothing for a tensor that no gradient reads, nor for an omitted argument.
 using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
-/// Whether eager differentiates the op's text after its gradient's kernel failed with this error: the incoming
-/// gradients are no plain tensors (a vmap over several of them, for one), or no kernel can be made (the gradient is too
-/// large, or a function has none). The latter is slow, so it warns. A hand-written gradient has no replacement.
+/// Whether eager differentiates the op's source after its gradient's kernel failed with this error. Either the incoming
+/// gradients are not plain tensors (under a vmap over several of them, for example), or no kernel can be made (the
+/// gradient is too large, or a function has none). The second case is slow, so it warns. A custom backward has no
+/// replacement.
 bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
@@ -42,8 +43,8 @@ bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error&
   return true;
 }
 
-/// Arguments for eager PyTorch, which reads all of them: zeros in place of dataless tensors. The gradient does not
-/// depend on their values.
+/// Arguments for eager PyTorch, which reads all of them: zeros replace dataless tensors. The gradient does not depend
+/// on their values.
 class ArgumentsOfText {
  public:
   explicit ArgumentsOfText(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
@@ -62,14 +63,14 @@ class ArgumentsOfText {
   std::vector<Argument> arguments_;
 };
 
-/// Calls the gradient of `op`; the last `kept` arguments are what it takes of the op's reductions.
+/// Calls the gradient of `op`, or falls back to eager. The last `kept` arguments are residuals.
 void call_or_run_text(const OpState& gradient, const OpState& op, std::span<const Argument> arguments, size_t kept,
                       const at::Tensor& seed, Results& results) {
   try {
     gradient.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
   } catch (const Error& error) {
     if (!falls_back_to_text(gradient, op, error)) throw;
-    const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the text makes all anew
+    const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the op's source recomputes the residuals
     for (at::Tensor& result : gradient.eager_fallback()->call(own.arguments(), seed))
       results.push_back(std::move(result));
   }
@@ -77,14 +78,14 @@ void call_or_run_text(const OpState& gradient, const OpState& op, std::span<cons
 
 }  // namespace
 
-/// What autograd calls for the gradient of a call.
+/// The autograd node that computes the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
   OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key, uint64_t reached)
       : op_(std::move(op)), autocast_(key.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
-    // The node copies an argument that the op is about to write, for the gradient reads what the op finds there. An op
-    // writes no parameter past the first 64.
+    // The node copies an argument that the op is about to write, because the gradient reads the value before the write.
+    // An op writes no parameter past the first 64.
     const auto is_written = [written = written_params(*call.program)](size_t i) {
       return i < 64 && (written >> i & 1);
     };
@@ -111,7 +112,7 @@ class OpBackward : public torch::autograd::Node {
 
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
-  /// How many of the op's results have gradients, and which.
+  /// Registers a result that has a gradient; `number` is its index among the op's results.
   void add_result(const at::Tensor& result, size_t number) {
     gradient_of_.resize(number + 1, kNone);
     gradient_of_[number] = static_cast<int>(num_inputs());
@@ -130,7 +131,7 @@ class OpBackward : public torch::autograd::Node {
   }
 
   variable_list apply(variable_list&& gradients) override {
-    // A gradient that is to be differentiated itself computes all anew: what was kept has no history.
+    // A gradient that will itself be differentiated recomputes the residuals, because saved ones have no history.
     const bool uses_kept = kept_ && !c10::GradMode::is_enabled();
     std::vector<bool> wanted;
     for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
@@ -162,9 +163,9 @@ class OpBackward : public torch::autograd::Node {
   /// The arguments of the gradient's call.
   struct Unpacked {
     std::vector<at::Tensor> tensors, computed;
-    std::vector<Argument> given;  ///< which borrows them
+    std::vector<Argument> given;  ///< borrows these tensors
     at::Tensor seed;
-    /// Arguments that autograd does not give back, because they were written or freed, with its errors. Dataless
+    /// Arguments that autograd does not return, because they were written or freed, with autograd's errors. Dataless
     /// tensors take their places.
     std::vector<std::pair<size_t, std::exception_ptr>> gone;
   };
@@ -200,13 +201,13 @@ class OpBackward : public torch::autograd::Node {
     }
   }
 
-  /// Throws autograd's error unless this gradient, which may be one with respect to a few arguments or of a few
-  /// results, reads nothing that is gone.
+  /// Throws autograd's error unless this gradient reads no such argument: it may be with respect to a few arguments
+  /// only, or of a few results.
   static void refuse_gone(const Unpacked& unpacked, const OpState& gradient) {
     uint64_t reads = ~uint64_t{0};
     try {
       reads = gradient.params_read(unpacked.given);
-    } catch (const Error&) {  // the op's text computes it, of all arguments
+    } catch (const Error&) {  // eager computes the gradient from all arguments
     }
     for (const auto& [index, error] : unpacked.gone)
       if ((reads >> std::min<size_t>(index, 63) & 1) != 0) std::rethrow_exception(error);
@@ -214,19 +215,18 @@ class OpBackward : public torch::autograd::Node {
 
   std::shared_ptr<const OpState> op_;
   std::optional<ir::DType> autocast_;                ///< the call's
-  std::vector<Given> arguments_;                     ///< one a parameter
+  std::vector<Given> arguments_;                     ///< one per parameter
   std::shared_ptr<const GradientNeeds> needs_;       ///< which of them a gradient reads, and dataless tensors like them
-  std::shared_ptr<const frontend::Residuals> kept_;  ///< what there is beside them,
-  std::vector<SavedVariable> computed_;              ///< one a name of it
-  std::optional<SavedVariable> seed_;  ///< where the call drew random numbers, which its gradient draws again
-  std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
-  std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
+  std::shared_ptr<const frontend::Residuals> kept_;  ///< the residuals beside the arguments,
+  std::vector<SavedVariable> computed_;              ///< one per name of kept_
+  std::optional<SavedVariable> seed_;  ///< of a call with random numbers, so that its gradient samples the same
+  std::vector<int> edge_of_;           ///< for each parameter, the number of its edge
+  std::vector<int> gradient_of_;       ///< for each result, the number of the gradient with respect to it
 };
 
 namespace {
 
-/// What a gradient reads in place of what it would compute of rows is to be this much smaller than what it reads of
-/// them.
+/// Residuals must be smaller than the arguments by this factor to be worth saving.
 constexpr int64_t kSmallBeside = 16;
 
 }  // namespace
@@ -236,7 +236,7 @@ bool is_worth_keeping(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
   run_host(program.host, key, slots, failure);
-  if (!failure.empty()) return true;  // which whoever runs it says
+  if (!failure.empty()) return true;  // resolving the call reports it
   int64_t kept = 0, given = 0;
   for (const Program::Result& result : program.results) {
     if (!result.is_kept()) continue;
@@ -264,7 +264,7 @@ void end_record(OpBackward& node, const Program& program, const CallKey& key, st
   size_t number = 0;
   for (const Program::Result& result : program.results) {
     if (result.mutates || result.use != ir::Use::Returned) continue;
-    // What was given has its own history.
+    // A forwarded argument has its own history.
     if (!result.forwards && (result.gradients & key.gradients) != 0) node.add_result(results[number], number);
     ++number;
   }

@@ -8,12 +8,12 @@
 
 namespace ingot::runtime {
 
-/// Stands for a text in keys and file names, on every machine alike: 256 bits of BLAKE2b (RFC 7693). Nobody can make
-/// two texts with one digest, so equal digests mean equal texts.
+/// Identifies a text in keys and file names, equally on every machine: 256 bits of BLAKE2b (RFC 7693). It is
+/// collision-resistant, so equal digests mean equal texts.
 struct Digest {
   std::array<uint8_t, 32> bytes{};
 
-  /// The digest of the pieces as one text.
+  /// The digest of the concatenated pieces.
   static Digest of(std::initializer_list<std::string_view> pieces);
   static Digest of(std::string_view text) { return of({text}); }
   /// 64 hexadecimal digits.

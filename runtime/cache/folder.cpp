@@ -26,7 +26,7 @@ class Descriptor {
     if (value_ >= 0) ::close(value_);
   }
   int get() const { return value_; }
-  /// Some file systems report what they could not write only here.
+  /// Closes the file and returns the error: some file systems report failed writes only here.
   int close() { return ::close(std::exchange(value_, -1)) == 0 ? 0 : errno; }
   int release() { return std::exchange(value_, -1); }
 
@@ -55,12 +55,12 @@ std::string why_not_private(const struct stat& status) {
 
 std::string why_not_private_file(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return "it is no regular file";
-  // No link is left where it was replaced after it was opened.
+  // A link that was replaced after it was opened has no names left, and passes.
   if (status.st_nlink > 1) return "it has another name elsewhere (a hard link)";
   return why_not_private(status);
 }
 
-/// Leaves it to the system when the bytes reach the disk: what a crash tears, a reader knows by its checksum.
+/// Writes without a flush to disk: a reader detects a write torn by a crash by its checksum.
 int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
@@ -133,7 +133,7 @@ int Folder::remove(const std::string& name) const { return ::unlinkat(descriptor
 
 std::vector<Folder::File> Folder::list() const {
   std::vector<File> files;
-  // A handle of its own: a stream's position would be shared by all who read the folder.
+  // A separate handle: all readers of the folder would share one stream's position.
   Descriptor again(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (again.get() < 0) return files;
   DIR* stream = ::fdopendir(again.get());

@@ -30,7 +30,7 @@ class Gate {
 
   void close() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !forking_; });  // of two threads that fork at once, one waits
+    changed_.wait(lock, [&] { return !forking_; });  // if two threads fork at once, one waits
     forking_ = true;
     const size_t mine = depth > 0 ? 1 : 0;
     changed_.wait(lock, [&] { return inside_ == mine; });
@@ -54,7 +54,8 @@ Gate* gate = nullptr;
 
 void before_fork() { gate->close(); }
 void in_parent() { gate->open(); }
-/// A new gate: threads that waited at the old one are not in the child, and it would wait for them.
+/// Makes a new gate for the child. Threads that waited at the old gate do not exist in the child, and it would wait for
+/// them.
 void in_child() { gate = new Gate(depth > 0 ? 1 : 0); }
 
 Gate& the_gate() {
@@ -67,8 +68,8 @@ Gate& the_gate() {
   return *gate;
 }
 
-/// When the library is loaded, not at first use: a child forked in the middle of that would wait for a thread that it
-/// does not have.
+/// Creates the gate when the library is loaded, not at first use: a child forked during the first use would wait for a
+/// thread that it does not have.
 [[maybe_unused]] const Gate& made_at_load = the_gate();
 
 }  // namespace

@@ -2,13 +2,13 @@
 
 namespace ingot::runtime {
 
-/// For as long as one lives, a fork of the process waits. A child has only the thread that forked: what another was in
-/// the middle of (a mutex held, a flight that others wait for, an initialiser) would stay so in it for ever. So all
-/// that takes a lock or makes something lives under one of these, and a child finds everything at rest. They nest; a
-/// thread that forks under its own waits only for the others'.
+/// Delays forks of the process during its lifetime. A child has only the forking thread, so the unfinished work of
+/// other threads (a held mutex, a flight that others wait for, an initialiser) would stay unfinished in it. All code
+/// that takes a lock or makes a shared value runs under a guard, so that a child finds everything at rest. Guards nest;
+/// a thread that forks under its own guard waits only for other threads' guards.
 ///
-/// A thread that forks may have Python's lock meanwhile, so a thread that holds forks must not wait for that: it would
-/// be for ever. Hence the outermost guard lets go of the lock for as long as it lives, and who takes the lock calls
+/// A forking thread may hold the GIL. A thread under a guard must not wait for the GIL, because that would be a
+/// deadlock. So the outermost guard releases the GIL for its lifetime, and code that takes the GIL calls
 /// `refuse_while_forks_are_held` first.
 class ForkGuard {
  public:
@@ -18,18 +18,18 @@ class ForkGuard {
   ForkGuard& operator=(const ForkGuard&) = delete;
 
  private:
-  void* lock_ = nullptr;  ///< Python's lock as it was let go of
+  void* lock_ = nullptr;  ///< the released GIL
 };
 
-/// How this thread lets go of Python's lock, and takes it again. `release` gives null where the thread does not have
-/// it.
+/// How a thread releases and takes the GIL. `release` returns null where the thread does not hold it.
 struct PythonLock {
   void* (*release)();
   void (*acquire)(void* released);
 };
 void set_python_lock(PythonLock lock);
 
-/// Throws Error(Internal) where this thread holds forks: it is about to wait for what a forking thread has.
+/// Throws Error(Internal) where this thread is under a ForkGuard, because it is about to wait for a lock that a forking
+/// thread may hold.
 void refuse_while_forks_are_held(const char* wanted);
 
 }  // namespace ingot::runtime

@@ -17,8 +17,8 @@ namespace {
 Signals known_signals{};
 thread_local SharedInterrupt::Flag given_up_here = nullptr;
 
-/// What a caller and the thread that works for it share. The thread is never joined: a fork in a signal's handler waits
-/// for the work's end, and the child has no such thread.
+/// State shared by a caller and its working thread. The thread is never joined: a fork in a signal handler waits for
+/// the end of the work, and the child has no such thread.
 struct Job {
   std::atomic<bool> given_up = false;
   std::mutex mutex;
@@ -27,7 +27,7 @@ struct Job {
   std::exception_ptr failure;
 
   void run(const std::function<void()>& work) {
-    const ForkGuard held;  // until `finished` is set, so that a child finds either no job or one that has ended
+    const ForkGuard held;  // until `finished` is set, so that a child sees either no job or a finished one
     const SharedInterrupt shared(&given_up);
     try {
       work();
@@ -38,7 +38,7 @@ struct Job {
     finished = true;
     changed.notify_all();
   }
-  /// Whether it has ended within a moment, or without a limit at all.
+  /// Waits until the work ends, or at most for `moment`. Whether it has ended.
   bool wait(std::optional<std::chrono::milliseconds> moment) {
     std::unique_lock lock(mutex);
     const auto has_ended = [&] { return finished; };

@@ -22,7 +22,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64 && std::is_trivially_copyable_v<Header>);
 
-/// Of everything in the file but the checksum itself.
+/// The checksum of everything in the file except the checksum itself.
 Digest checksum(const Header& header, std::string_view body) {
   const std::string_view head(reinterpret_cast<const char*>(&header), offsetof(Header, checksum));
   return Digest::of({head, body});

@@ -18,15 +18,15 @@
 
 namespace ingot::runtime {
 
-/// Part of a record's file name too, so that two versions of Ingot can share a folder.
+/// The format's version. It is part of a record's file name too, so that two versions of Ingot can share a folder.
 inline constexpr uint64_t kRecordFormat = 2;
 
 std::string encode_record(std::string_view key, std::string_view payload);
 
 enum class RecordState : uint8_t {
   Good,
-  OtherKey,  ///< whole, but the record of another key
-  Corrupt,   ///< not what `encode_record` gives
+  OtherKey,  ///< intact, but the record of another key
+  Corrupt,   ///< not an output of `encode_record`
 };
 
 struct DecodedRecord {

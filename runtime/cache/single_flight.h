@@ -15,15 +15,16 @@
 
 namespace ingot::runtime {
 
-/// Lets one thread make what several ask for at once: the first computes, the others wait for its result or its
-/// exception. Nothing is kept afterwards; the caller publishes the value where the next look finds it (within `make`,
-/// or a thread that comes between makes it again).
+/// Makes a value once for all threads that ask for it at the same time: the first computes, the others wait for its
+/// result or its exception. Nothing is kept afterwards. The caller publishes the value before `make` returns, so that
+/// later look-ups find it; otherwise a thread that arrives in between makes it again.
 ///
-/// `make` may run flights of other keys, as long as no circle of keys waits for itself; asking for its own key is an
-/// internal error, not a deadlock. Who holds a lock that `make` takes (the GIL, say) must let go of it before `run`.
+/// `make` may run flights of other keys, as long as no cycle of keys waits for itself. Asking for its own key is an
+/// internal error, not a deadlock. A caller that holds a lock which `make` takes (the GIL, for example) must release it
+/// before `run`.
 ///
-/// A maker whose work is given up (`Interrupted`) takes nobody down with it: one of those who wait makes the value. Who
-/// waits can be given up, too.
+/// Abandoned work (`Interrupted`) does not fail the waiting threads: one of them makes the value instead. A waiting
+/// thread can be abandoned, too.
 template <typename T>
 class SingleFlight {
  public:

@@ -24,12 +24,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// All our files are KIND-HASH.ingot-vN, then .bad where one was put aside, or .UNIQUE.tmp while it is being written.
-// Nothing else is ever touched, should somebody name a folder that holds other things.
+// All files of the store are named KIND-HASH.ingot-vN, then .bad where one was put aside, or .UNIQUE.tmp while it is
+// being written. The store never touches other files, in case the configured folder holds some.
 constexpr std::string_view kMark = ".ingot-v";
 constexpr std::string_view kAside = ".bad";
 constexpr std::string_view kTemporary = ".tmp";
-/// A temporary file whose date is further away than this, in either direction, was left by a process that died.
+/// A temporary file whose date differs from now by more than this, in either direction, belongs to a process that died.
 constexpr int64_t kAbandonedSeconds = 60 * 60;
 
 bool is_ours(const Folder::File& file) { return file.name.find(kMark) != std::string::npos; }
@@ -46,8 +46,8 @@ uint64_t random_word() {
   return word;
 }
 
-/// Differs between threads, processes, and machines that share a folder. A process id alone would not do: containers
-/// count theirs alike; nor would randomness drawn once, which a fork copies.
+/// Returns a name that differs between threads, processes, and machines that share a folder. A process id is not
+/// enough, because containers reuse ids; neither is one random number per process, because a fork copies it.
 std::string temporary_name(const std::string& name) {
   static const uint64_t process = random_word();
   static std::atomic<uint64_t> count = 0;
@@ -55,7 +55,7 @@ std::string temporary_name(const std::string& name) {
          std::string(kTemporary);
 }
 
-/// Whether the next attempt to write would meet the same error.
+/// Whether the next attempt to write would fail with the same error.
 bool is_lasting(int error) {
   return error == ENOSPC || error == EDQUOT || error == EROFS || error == EACCES || error == EPERM;
 }
@@ -76,10 +76,10 @@ struct Store::State {
     std::atomic<uint64_t> hits = 0, misses = 0, publications = 0, corrupt = 0, collisions = 0, read_errors = 0,
                           write_errors = 0, evictions = 0;
   } counters;
-  /// Counts publications. Begins anywhere, so that of many short processes some check the folder's size as well.
+  /// Counts publications. Starts at a random value, so that among many short processes some check the folder's size.
   std::atomic<uint64_t> sweep_clock = random_word();
 
-  mutable std::mutex mutex;  ///< of all below
+  mutable std::mutex mutex;  ///< of all members below
   std::shared_ptr<const Folder> opened;
   std::string refusal;
   std::string first_failure;
@@ -95,7 +95,7 @@ struct Store::State {
     if (first_failure.empty()) first_failure = failure;
   }
 
-  /// The folder, opened at its first use; with an error when it is not there or not fit.
+  /// The folder, opened at its first use; an error where it does not exist or is not private.
   Folder::Opened folder() {
     const std::lock_guard lock(mutex);
     if (opened) return {opened, 0, {}};
@@ -106,7 +106,7 @@ struct Store::State {
     return result;
   }
 
-  /// The same, made where it is missing. A handle that is `stale`, its folder having been deleted, is given up.
+  /// The same, created where it is missing. Discards a `stale` handle, whose folder was deleted.
   Folder::Opened folder_for_writing(const std::shared_ptr<const Folder>& stale) {
     if (stale) {
       const std::lock_guard lock(mutex);
@@ -135,7 +135,7 @@ struct Store::State {
     const std::string temporary = temporary_name(file);
     if (const int error = in.write(temporary, bytes); error != 0) return error;
     int error = in.rename(temporary, file);
-    // Somebody's folder in the record's place gives way; it is not ours to remove.
+    // A folder in the record's place is moved aside; it is not ours to remove.
     if (error == EISDIR) {
       in.rename(file, temporary_name(file) + std::string(kAside));
       error = in.rename(temporary, file);
@@ -250,7 +250,7 @@ std::optional<std::string> Store::find(std::string_view kind, std::string_view k
   if (!state_->off.empty()) return std::nullopt;
   try {
     return state_->find(kind, key);
-  } catch (const std::exception& failure) {  // no memory for what the file claims to hold
+  } catch (const std::exception& failure) {  // no memory for the size that the file claims
     ++state_->counters.misses;
     ++state_->counters.read_errors;
     state_->remember(failure.what());

@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-// The records on disk. Content-addressed: a record's key is a text that names all that shapes it; the file's name is
-// the key's hash, and the file repeats the key in full, so a collision is a miss. No failure of the store ever fails a
-// call: it becomes a miss, and the first of its kind is remembered for `status`.
+// The records on disk, content-addressed. A record's key is a text that names all inputs of the record. The file's name
+// is the key's hash, and the file repeats the key in full, so a collision is a miss. A failure of the store never fails
+// a call: it becomes a miss, and `status` reports the first failure of each kind.
 
 namespace ingot::runtime {
 
-/// What a store has been through; every count only grows.
+/// Counts of a store's events; every count only grows.
 struct StoreCounters {
   uint64_t hits = 0, misses = 0, publications = 0;
   uint64_t corrupt = 0;       ///< a checksum or a length was wrong: the file was put aside
@@ -26,34 +26,35 @@ struct StoreCounters {
 };
 
 struct StoreOptions {
-  /// The oldest records go when the folder holds more. Checked at one publication in `sweep_every`, so it may be
-  /// exceeded meanwhile. A record that is larger by itself is not kept.
+  /// The folder's limit; the oldest records are removed beyond it. It is checked at one publication in `sweep_every`,
+  /// so the folder may exceed it meanwhile. A record that is larger by itself is not kept.
   uint64_t max_bytes = uint64_t{1} << 30;
   uint32_t sweep_every = 64;
   /// How long nothing is written after an error that the next attempt would meet as well (a full disk, no permission).
   std::chrono::milliseconds pause = std::chrono::minutes(1);
-  /// A key's hash, as part of a file's name; null for Digest. Tests make keys collide with another.
+  /// A key's hash, as part of a file's name; null for Digest. Tests use it to make keys collide.
   std::function<std::string(std::string_view)> hash;
 };
 
 /// One folder of records, private to the user. Safe from several threads and processes at once. Copies share one state.
 class Store {
  public:
-  /// Uses `folder` (created with mode 0700 on the first publication). A folder that others may write, or that another
-  /// user owns, is refused: the store is then off and `status` says why.
+  /// Uses `folder` (created with mode 0700 on the first publication). Refuses a folder that others may write, or that
+  /// another user owns: the store is then off and `status` says why.
   explicit Store(std::filesystem::path folder, StoreOptions options = {});
-  /// INGOT_CACHE_DIR, else $XDG_CACHE_HOME/ingot, else ~/.cache/ingot; INGOT_CACHE=off turns it off; INGOT_CACHE_MAX is
-  /// `max_bytes`.
+  /// The store that the environment selects: INGOT_CACHE_DIR, else $XDG_CACHE_HOME/ingot, else ~/.cache/ingot.
+  /// INGOT_CACHE=off turns it off; INGOT_CACHE_MAX is `max_bytes`.
   static Store from_environment();
   /// A store that keeps nothing.
   static Store off(std::string reason);
 
-  /// `kind` is a short word that becomes part of the file's name ("program", "kernel").
+  /// Returns the payload of a record. `kind` is a short word that becomes part of the file's name ("program",
+  /// "kernel").
   std::optional<std::string> find(std::string_view kind, std::string_view key) const;
   /// Writes a temporary file, flushes, closes, then renames: readers see the whole record or none.
   void publish(std::string_view kind, std::string_view key, std::string_view payload);
 
-  /// False once the folder was refused, too.
+  /// Whether the store is on. False once its folder was refused, too.
   bool enabled() const;
   const std::filesystem::path& folder() const;
   StoreCounters counters() const;
@@ -63,9 +64,9 @@ class Store {
   struct Usage {
     uint64_t files = 0, bytes = 0;
   };
-  /// What the folder holds of ours, whichever process wrote it.
+  /// The store's files in the folder, from all processes.
   Usage usage() const;
-  /// Removes all of it; how many files that were.
+  /// Removes all of the store's files; returns their number.
   uint64_t clear();
 
  private:

@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-// A table from small keys of 64-bit words to records, read without a lock: a reader loads one pointer and walks slots,
-// each of which is written once. A writer fills a free slot; when half of them are taken it copies them into twice as
-// many and publishes those. Outgrown slots live as long as the owner, for readers may still walk them: all of them
-// together are smaller than those in use.
+// A table from short keys of 64-bit words to records, read without a lock. A reader loads one pointer and probes slots,
+// each of which is written once. A writer fills a free slot. When half of the slots are taken, it copies them into
+// twice as many and publishes those. Old slots live as long as the table, because readers may still probe them;
+// together they are smaller than the current slots.
 
 namespace ingot::runtime {
 
-/// Of the words in their order, and of how many they are.
+/// Hashes the words, their order and their number.
 struct HashWords {
   uint64_t operator()(std::span<const uint64_t> words) const {
-    // The two halves of a product, folded: every bit of a word reaches every bit of the hash.
+    // Folds the two halves of a product: every bit of a word affects every bit of the hash.
     uint64_t hash = 0x9e3779b97f4a7c15 ^ words.size();
     for (const uint64_t word : words) {
       const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ word) * 0xa0761d6478bd642f;
@@ -31,19 +31,18 @@ struct HashWords {
   }
 };
 
-/// Words → const Record*. Records are never replaced, and never removed while the table lives, unless `clear`ed by an
-/// owner who knows that no reader is inside.
+/// Maps words to const Record*. Records are never replaced, and never removed while the table lives, except by `clear`.
 template <typename Record, typename Hash = HashWords>
 class Table {
  public:
-  /// Holds at most `limit` records, so that a program which never repeats itself does not fill the memory.
+  /// Holds at most `limit` records, so that a program with ever new keys does not fill the memory.
   explicit Table(size_t limit = size_t{1} << 16) : limit_(limit) { publish(kFirstCapacity); }
 
-  /// Null where there is none. May miss what is being inserted at the same moment.
+  /// Returns the key's record, or null. May miss a record that is being inserted at the same moment.
   const Record* find(std::span<const uint64_t> key) const { return find(key, Hash{}(key)); }
 
-  /// The record that the table holds for the key: this one or, if another thread was first, the other's. Null when the
-  /// table is full: the caller then does without.
+  /// Returns the table's record for the key: this one or, if another thread was first, the other thread's. Null when
+  /// the table is full: the caller then keeps its own.
   const Record* insert(std::span<const uint64_t> key, std::shared_ptr<const Record> record) {
     const uint64_t hash = Hash{}(key);
     const std::lock_guard lock(mutex_);
@@ -58,7 +57,7 @@ class Table {
 
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  /// Drops every record. The caller vouches that no other thread is in `find` or holds what it gave.
+  /// Drops every record. The caller ensures that no other thread is in `find` or uses a record.
   void clear() {
     const std::lock_guard lock(mutex_);
     entries_.clear();
@@ -75,7 +74,7 @@ class Table {
     std::vector<uint64_t> key;
     std::shared_ptr<const Record> record;
   };
-  /// Open addressing with linear probing; at least half of the slots are null, so every walk ends.
+  /// Slots with open addressing and linear probing; at least half of the slots are null, so every probe sequence ends.
   struct Generation {
     explicit Generation(size_t capacity) : slots(capacity) {}
     std::vector<std::atomic<const Entry*>> slots;
@@ -107,8 +106,8 @@ class Table {
   const size_t limit_;
   std::atomic<const Generation*> current_ = nullptr;
   std::atomic<size_t> size_ = 0;
-  std::mutex mutex_;           ///< of the writers, and of all below
-  std::deque<Entry> entries_;  ///< which never move
+  std::mutex mutex_;           ///< held by writers; protects all members below
+  std::deque<Entry> entries_;  ///< never moved
   std::vector<std::unique_ptr<Generation>> generations_;
 };
 

@@ -9,7 +9,7 @@ namespace ingot::runtime {
 
 namespace {
 
-/// The bytes from the first to behind the last element; strides of PyTorch's tensors are not negative.
+/// The number of bytes from the first element to the end of the last; strides of PyTorch's tensors are not negative.
 int64_t extent_of(const at::Tensor& tensor) {
   int64_t last = 0;
   for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
@@ -47,7 +47,7 @@ bool overlaps_itself(const at::Tensor& tensor) {
   for (int64_t d = 0; d < tensor.dim(); ++d)
     if (tensor.size(d) > 1) dims.emplace_back(tensor.stride(d), tensor.size(d));
   std::ranges::sort(dims);
-  int64_t last = 0;  // of the elements along the dims so far
+  int64_t last = 0;  // offset of the last element along the dims so far
   bool nests = true;
   for (const auto& [stride, size] : dims) {
     nests &= stride > last;

@@ -21,7 +21,7 @@ using Annotation = frontend::Parameter::Annotation;
 
 std::string quoted(const std::string& name) { return "`" + name + "`"; }
 
-/// The number as the annotation wants it; refuses what would lose a part of it.
+/// Converts the number to the annotated type; refuses a conversion that loses information.
 ir::HostValue coerce(const frontend::Definition& definition, const frontend::Parameter& parameter,
                      ir::HostValue number) {
   switch (parameter.annotation) {
@@ -47,7 +47,7 @@ bool takes_tensors(const frontend::Parameter& parameter) {
   return parameter.annotation == Annotation::None || parameter.annotation == Annotation::Tensor;
 }
 
-/// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering knows what it is.
+/// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering supports it.
 bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
   const bool plain = purpose == Purpose::Call ? is_supported(tensor, grad_mode)
@@ -57,8 +57,9 @@ bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   return plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
 
-/// One word for what is not a size or a stride, then these. The low bits of the address are its alignment. A dataless
-/// tensor has a bit of its own, so that binding, which checks that no kernel reads it, sees every such call.
+/// Appends one word for all properties except sizes and strides, then the sizes and strides. The low bits of the
+/// address give its alignment. A separate bit marks a dataless tensor, so that each such call is bound separately:
+/// binding checks that no kernel reads the tensor.
 void append_tensor(c10::SmallVectorImpl<uint64_t>& words, const at::Tensor& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool has_data = impl->device_type() != c10::DeviceType::Meta;
@@ -77,7 +78,7 @@ void append_number(c10::SmallVectorImpl<uint64_t>& words, const BoundArgument& a
   if (with_value) words.push_back(static_cast<uint64_t>(argument.number.integer));
 }
 
-/// Fills `actuals` and finds the device: that of the first CUDA tensor, else the CPU.
+/// Fills `arguments` of the key and finds the device: that of the first CUDA tensor, else the CPU.
 void bind(const frontend::Definition& definition, std::span<const Argument> arguments, Purpose purpose, CallKey& key) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   if (arguments.size() > parameters.size()) refuse_count(definition, arguments.size());
@@ -111,7 +112,7 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
   }
 }
 
-/// Beside CUDA tensors a 0-dim CPU tensor is a value; any other tensor must be on their device.
+/// Checks the devices. Beside CUDA tensors a 0-dim CPU tensor is a number; any other tensor must be on their device.
 void settle_devices(const frontend::Definition& definition, CallKey& key) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   const at::Tensor* first = nullptr;
@@ -131,7 +132,7 @@ void settle_devices(const frontend::Definition& definition, CallKey& key) {
   }
 }
 
-/// What autograd can not be told of.
+/// Refuses what autograd cannot record.
 void check_recorded(const CallKey& key) {
   if (!key.outs.empty())
     throw_author(Span{},
@@ -146,7 +147,7 @@ void check_recorded(const CallKey& key) {
                         "move it to their device: .to(\"cuda\")");
 }
 
-/// The tensors that require grad.
+/// The tensors that require grad, as bits.
 uint64_t asked_gradients(const CallKey& key) {
   uint64_t asked = 0;
   for (size_t i = 0; i < key.arguments.size(); ++i)
@@ -155,7 +156,8 @@ uint64_t asked_gradients(const CallKey& key) {
   return asked;
 }
 
-/// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
+/// Checks autograd's conditions on a tensor that is about to be written. Where its gradient is requested, the fast-path
+/// check has done so.
 void check_writable(const CallKey& key, const std::string& name, const at::Tensor& tensor) {
   if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
     throw_author(Span{},
@@ -177,7 +179,7 @@ void check_out(const CallKey& key, size_t index, bool grad_mode) {
   check_writable(key, name, out);
 }
 
-/// How the written tensor lies to every argument and to the outs before `outs_before`: two bits each.
+/// Appends the overlap of the written tensor with every argument and with the outs before `outs_before`: two bits each.
 void append_overlaps(const at::Tensor& written, size_t outs_before, CallKey& key) {
   constexpr size_t kPerWord = 32;
   size_t count = 0;
@@ -199,7 +201,7 @@ frontend::FactoryDevice factories_of(const CallKey& key) {
   return same ? FactoryDevice::Same : FactoryDevice::Elsewhere;
 }
 
-/// What the key says of tensors that the call writes.
+/// Appends the key's words for tensors that the call writes.
 void append_written(const KeyedParams& keyed, CallKey& key) {
   for (size_t i = 0; i < key.outs.size(); ++i) {
     check_out(key, i, c10::GradMode::is_enabled());

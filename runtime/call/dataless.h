@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-// A dataless tensor has a dtype, sizes, strides and a device, but no memory. It stands for an argument that an op does
+// A dataless tensor has a dtype, sizes, strides and a device, but no memory. It replaces an argument that an op does
 // not read, so that the argument's own memory can be freed.
 
 namespace ingot::runtime {

@@ -37,7 +37,8 @@ bool is_read(const codegen::Outline& outline, size_t param) {
   });
 }
 
-/// An out is never resized or cast, as PyTorch's own would be. That a mutated parameter fits is lowering's to see to.
+/// Checks dtype and shape. An out is never resized or cast, unlike with PyTorch's own functions. Lowering ensures that
+/// a mutated parameter fits.
 void check_fit(const Program& program, const CallKey& key, const Destination& destination,
                const Program::Result& result, const ir::Extents& extents) {
   const at::Tensor& tensor = *destination.tensor(key);
@@ -56,8 +57,8 @@ void check_fit(const Program& program, const CallKey& key, const Destination& de
            "give an out of exactly the result's shape; it is never resized");
 }
 
-/// What eager PyTorch's own check of written tensors says of expanded ones, and it leaves the rest to the order of its
-/// loops.
+/// Refuses tensors with internal overlap, as eager PyTorch's check of written tensors does for expanded ones. For other
+/// overlaps eager's result depends on the order of its loops.
 void check_own_memory(const Program& program, const CallKey& key, const Destination& destination) {
   if (!overlaps_itself(*destination.tensor(key))) return;
   refuse(
@@ -68,8 +69,8 @@ void check_own_memory(const Program& program, const CallKey& key, const Destinat
       "pass a tensor of its own, such as .clone() gives");
 }
 
-/// An out may be an input, if exactly. What a mutated parameter shares with another argument has no value that does not
-/// depend on which of the op's steps comes first.
+/// Refuses overlap with arguments. An out may be exactly an input. If a mutated parameter overlaps another argument,
+/// its value depends on the order of the op's steps.
 void check_arguments_memory(const Program& program, const CallKey& key, const Destination& destination) {
   const bool is_out = destination.kind == Destination::Kind::Out;
   for (size_t p = 0; p < key.arguments.size(); ++p) {
@@ -99,15 +100,15 @@ void check_each_others_memory(const Program& program, const CallKey& key, std::s
   }
 }
 
-/// Whether a kernel reads nothing any more once it makes one of its stores: it makes all of them at once, unless it
-/// goes through rows in phases.
+/// Whether a kernel reads nothing after it begins this store. A kernel without reductions makes all its stores last; a
+/// reducing kernel only the element stores of its last phase.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
   const codegen::KernelOutline::PartRef& part = kernel.parts[access - kernel.first_store()];
   return !part.of_row && part.phase + 1 == kernel.phases();
 }
 
-/// Whether every kernel that reads `param` reads only elements that the same thread of it stores into `result`. Parts
+/// Whether every kernel that reads `param` reads only elements that the same thread stores into `result`. Output blocks
 /// do not overlap, so no other kernel, and no other thread, writes there.
 bool reads_in_place(const codegen::Outline& outline, std::span<const codegen::KernelGeometry> geometries, size_t param,
                     size_t result) {
@@ -127,7 +128,7 @@ bool reads_in_place(const codegen::Outline& outline, std::span<const codegen::Ke
   return true;
 }
 
-/// Whether a call that fails may have written a part of its results by then.
+/// Whether a failing call may already have written a part of its results.
 bool may_fail_midway(const codegen::Outline& outline) {
   return std::ranges::any_of(outline.kernels, [](const codegen::KernelOutline& kernel) {
     return std::ranges::count(kernel.accesses, UseKind::Gather, &codegen::AccessUse::kind) > 0 ||
@@ -196,7 +197,7 @@ bool settle_in_place(const Program& program, const codegen::Outline& outline, co
                "pass a tensor of its own as out");
       destination.by_copy = true;
     }
-    // Eager's indexing, or its division, fails before its result is written anywhere.
+    // Eager's indexing and division fail before anything is written.
     if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(outline))
       destination.by_copy = true;
     any_shared |= shared && !destination.by_copy;

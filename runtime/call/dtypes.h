@@ -8,7 +8,7 @@
 
 namespace ingot::runtime {
 
-/// Nothing for the types that Ingot has not: complex, quantized, of less than a byte.
+/// The dtype in Ingot; empty for unsupported types: complex, quantized, of less than a byte.
 constexpr std::optional<ir::DType> dtype_of(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Bool:

@@ -15,10 +15,11 @@ namespace {
 
 using codegen::KernelParameter;
 
-/// Nanoseconds·8, as LaunchInfo::weight counts: what a thread is worth waking for, about 8 µs.
+/// The least work that justifies waking a thread, in eighths of a nanosecond, as LaunchInfo::weight counts
+/// (docs/performance.md: cpu-element-cost).
 constexpr int64_t kWeightOfThread = 65536;
 
-/// The nodes of a program that change with a call's numbers, in a pool of their own.
+/// The nodes of a program that depend on a call's numbers, in a pool of their own.
 class Numbers {
  public:
   Numbers(const Program& program, const Resolved& resolved) : program_(program), resolved_(resolved) {}
@@ -45,7 +46,7 @@ class Numbers {
   std::map<ir::HostId, ir::HostId> new_ids_;
 };
 
-/// Where in the call's one workspace its tensors are.
+/// The offsets of tensors in the call's one workspace.
 class WorkspaceMap {
  public:
   WorkspaceMap(const Program& program, const Resolved& resolved, const Launch* launch) {
@@ -106,20 +107,21 @@ class Packer {
   }
 
  private:
-  /// In units, of which each has as many elements as the others, but for those at the edges.
+  /// Returns the grain in units. Each unit has the same number of elements, except at the edges.
   static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
     const int64_t elements = kWeightOfThread / std::max<uint32_t>(1, weight);
     return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / std::max<int64_t>(1, units)));
   }
 
-  /// Elements, and rows of them, are shared out by 64: so a thread's vectors are aligned where the tensor is, and no
-  /// two threads write one cache line. A tile is large enough.
+  /// Returns the multiple at which a thread's units begin. For elements, and rows of them, that is a cache line's
+  /// worth: a thread's vectors are aligned where the tensor is, and no two threads write one cache line. A tile is
+  /// large enough by itself.
   static int64_t multiple_of(const codegen::LaunchInfo& info) {
     constexpr int64_t kCacheLine = 64;
     return info.grid.size() == 1 && info.grid[0].step == 1 ? kCacheLine : 1;
   }
 
-  /// Room for a value of that many bytes, aligned to them.
+  /// Reserves space for a value of `size` bytes, aligned to its size.
   uint32_t reserve(size_t size) {
     const size_t at = (bound_.bytes.size() + size - 1) / size * size;
     bound_.bytes.resize(at + size);
@@ -189,7 +191,7 @@ class Packer {
   BoundKernel bound_;
 };
 
-/// Whether elements of the result are in none of its parts.
+/// Whether some elements of the result are in none of its output blocks.
 bool is_partial(const Program& program, const Resolved& resolved, uint32_t result) {
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {

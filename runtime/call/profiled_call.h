@@ -9,9 +9,9 @@
 
 namespace ingot::runtime {
 
-/// A call in profiles and on NVTX's time line, under its op's name for as long as this lives; its gradient's kernel is
-/// a call of `f_backward` within autograd's own `fBackward`. Where there is no profiler it costs what it costs every
-/// function of PyTorch's: to ask.
+/// Shows the call in profiles and on NVTX's time line, under its op's name, during its lifetime. Its gradient's kernel
+/// appears as a call of `f_backward` within autograd's own `fBackward`. Without a profiler it costs one check, as in
+/// every function of PyTorch.
 class ProfiledCall {
  public:
   explicit ProfiledCall(const CallKey& key) {

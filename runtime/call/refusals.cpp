@@ -56,7 +56,7 @@ std::string print(ir::HostValue number) {
 
 std::atomic<DeviceOfMode> device_of_mode = nullptr;
 
-/// Whether all active modes only choose a device; of several, the last one counts.
+/// Whether all active modes only choose a device; the last of them wins.
 bool only_choose_device(std::optional<c10::Device>& device) {
   const DeviceOfMode ask = device_of_mode.load();
   if (ask == nullptr) return false;

@@ -12,8 +12,8 @@ using ArgumentKind = frontend::ArgumentSpec::Kind;
 
 ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
-/// Computes the host program and checks what it may be used for. Where arithmetic fails, a condition that came before
-/// it is the better message.
+/// Computes the host program and checks its conditions. Where arithmetic fails, a condition before it gives the better
+/// message.
 std::vector<ir::HostValue> checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
@@ -32,7 +32,8 @@ uintptr_t address_of(const at::Tensor& tensor) {
   return tensor.device().is_meta() ? 0 : reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
 }
 
-/// New results begin where PyTorch's allocators begin, at a multiple of 64 bytes or more.
+/// The addresses that a kernel accesses. New results begin where PyTorch's allocators begin, at a multiple of 64 bytes
+/// or more.
 std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const CallKey& key,
                                     std::span<const Destination> destinations) {
   std::vector<uintptr_t> addresses;
@@ -45,7 +46,7 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
     if (use.kind == codegen::AccessUse::Kind::Store) {
       const Destination& destination = destinations[use.tensor];
       if (!destination.by_copy) tensor = destination.tensor(key);
-    } else if (use.has_tensor() && use.tensor < key.arguments.size()) {  // behind them comes the seed
+    } else if (use.has_tensor() && use.tensor < key.arguments.size()) {  // after the parameters comes the seed
       tensor = key.arguments[use.tensor].tensor;
     }
     addresses.push_back(tensor == nullptr ? 0 : address_of(*tensor));
@@ -60,11 +61,11 @@ void check_views(const Program& program, std::span<const ir::Extents> tensors) {
   }
 }
 
-/// Checks the views that must be ones, and lays out new results.
+/// Checks required views, and computes the strides of new results.
 void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
   const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
   const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
-  if (all_row_major && !program.permutes) {  // there are views of any shape
+  if (all_row_major && !program.permutes) {  // views of any shape exist
     if (!makes_any) return;
     for (ir::Extents& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
   } else if (makes_any || !program.required_views.empty()) {
@@ -83,14 +84,14 @@ std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outli
   return geometries;
 }
 
-/// Gives the strides of the caller's tensors to the results that are written there.
+/// Uses the strides of the caller's tensors for the results written there.
 void follow_destinations(const CallKey& key, Resolved& resolved) {
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(key))
       resolved.results[r].strides = tensor->strides().vec();
 }
 
-/// How the graph is cut, and what kernels keep for one another then.
+/// Chooses the partition strategy, and the workspaces that it needs.
 void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
   const auto cut = [&](bool may_pass) {
     resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
@@ -102,8 +103,8 @@ void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
   if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) cut(/*may_pass=*/false);
 }
 
-/// Decides what is written straight into the caller's tensors. The others, which are copied there in the end, are laid
-/// out as those tensors are but dense. Whether results alias.
+/// Decides which results are written straight into the caller's tensors. The others are copied there at the end; their
+/// temporary memory has the same order of strides, but is dense. Returns whether results alias arguments.
 bool place_results(const Program& program, const CallKey& key, bool checks_indices, Resolved& resolved) {
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);

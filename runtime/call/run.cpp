@@ -13,8 +13,8 @@
 #include "runtime/call/scalar_bytes.h"
 #include "runtime/call/sums.h"
 
-// The part of a call that is run every time. It allocates the results, and one workspace where kernels need it, takes
-// no lock and asks nobody what is known already.
+// The part of a call that runs every time. It allocates the results, and one workspace where kernels need it. It takes
+// no lock, and repeats no query of the key.
 
 namespace ingot::runtime {
 
@@ -39,7 +39,7 @@ at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
   return at::Tensor(at::detail::empty_strided_cpu(result.sizes, result.strides, result.dtype));
 }
 
-/// Beneath autograd, which `VersionBumps` tells.
+/// Copies below autograd; `VersionBumps` informs autograd.
 void copy_values(const at::Tensor& to, const at::Tensor& from) {
   const at::AutoDispatchBelowADInplaceOrView raw;
   to.copy_(from);
@@ -48,7 +48,7 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
 at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, AtomicCounters& counters) {
   if (result.is_sum) return {};
   if (result.forwards) {
-    // Where the caller has memory for it, another result may be written over what it is.
+    // With a destination of the caller's, copies the argument first, because another result may overwrite it.
     const at::Tensor& given = *key.arguments[*result.forwards].tensor;
     return result.destination.by_copy ? given.clone() : given;
   }
@@ -60,7 +60,7 @@ at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, Atomic
   return made;
 }
 
-/// On the stream that the call runs on, for as long as it is running there.
+/// Allocates the workspace on the call's stream, for the call's duration.
 at::Tensor workspace_of(const BoundCall& call, c10::Device device, AtomicCounters& counters) {
   if (call.workspace == 0) return {};
   AtomicCounters::add(counters.allocations);
@@ -69,8 +69,8 @@ at::Tensor workspace_of(const BoundCall& call, c10::Device device, AtomicCounter
   return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, c10::ScalarType::Byte));
 }
 
-/// Lets autograd see that the values which it may have saved are gone. An error does not keep it from that: by then a
-/// part of them may be.
+/// Increments version counters, so that autograd detects overwritten saved values. It does so even after an error,
+/// because a part of the values may be overwritten by then.
 class VersionBumps {
  public:
   VersionBumps(const BoundCall& call, const CallKey& key) : call_(call), key_(key) {}
@@ -92,13 +92,13 @@ class VersionBumps {
   bool copies_ = false;
 };
 
-/// What the kernels of a call write.
+/// The tensors that the kernels of a call write.
 struct Memory {
   std::span<const at::Tensor> results;
-  at::Tensor workspace;  ///< none where the call needs none
+  at::Tensor workspace;  ///< undefined where the call needs none
 };
 
-/// A kernel's arguments of this call, and their addresses as a launch takes them.
+/// The arguments of one kernel launch, and their addresses in the form that a launch takes.
 class Packed {
  public:
   Packed(const BoundKernel& kernel, const CallKey& key, const Memory& memory, const Slots& slots, void* status)
@@ -126,7 +126,7 @@ class Packed {
       case BoundKernel::Pointer::Of::Result:
         return memory.results[pointer.tensor].mutable_data_ptr();
       case BoundKernel::Pointer::Of::Workspace:
-        return memory.workspace.defined() ? memory.workspace.mutable_data_ptr() : nullptr;  // none of no elements
+        return memory.workspace.defined() ? memory.workspace.mutable_data_ptr() : nullptr;  // undefined for zero bytes
     }
     return nullptr;
   }
@@ -135,7 +135,7 @@ class Packed {
   InlineBuffer<void*, 64> arguments_;
 };
 
-/// `status`: as KernelParameter::Kind::Status has it.
+/// Throws the error of a kernel's `status`, as KernelParameter::Kind::Status defines it.
 [[noreturn]] void throw_status(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
   const codegen::KernelOutline& outline = *kernel.outline;
   const size_t site = static_cast<size_t>(status) - 1, gathers = outline.accesses.size();

@@ -15,7 +15,7 @@
 
 namespace ingot::runtime {
 
-/// A number as a kernel takes it. Integers wrap as PyTorch's scalars do where they are cast; floats round once.
+/// Writes a number in a kernel's representation. Integers wrap as PyTorch's scalars do in casts; floats round once.
 inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* at) {
   const auto put = [at](auto converted) { std::memcpy(at, &converted, sizeof(converted)); };
   const bool is_float = value.kind == ir::HostKind::Float;

@@ -23,8 +23,8 @@ int64_t count_of(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
 }
 
-/// Row by row: `values` [n, m] added at `positions` [n] of a tensor [places, m]. The last place, which all positions
-/// that lead nowhere have, is none of the sum.
+/// Adds rows: `values` [n, m] at `positions` [n] of a tensor [places, m]. Positions out of range hold `places`; their
+/// row is dropped.
 at::Tensor rows_added(const at::Tensor& values, const at::Tensor& positions, int64_t places, bool atomics) {
   const int64_t rows = places + 1;
   if (values.numel() == 0) return at::zeros({places, values.size(1)}, values.options());

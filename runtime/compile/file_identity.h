@@ -4,7 +4,7 @@
 
 namespace ingot::runtime {
 
-/// Tells a program or library from its next version without opening it: the name of the file that the path leads to,
+/// Distinguishes versions of a program or library without opening it: the name of the file to which the path resolves,
 /// its size and its date. Empty where there is no such file.
 std::string file_identity(const std::string& path);
 

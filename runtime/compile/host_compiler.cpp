@@ -27,7 +27,7 @@ std::string from_variable(const char* name) {
   return value ? value : "";
 }
 
-/// The program's absolute path, as a shell would find it; empty where there is none.
+/// Returns the program's absolute path, as a shell would find it; empty where there is none.
 std::string find_program(const std::string& name) {
   const auto runs = [](const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
@@ -43,7 +43,7 @@ std::string find_program(const std::string& name) {
 
 struct Search {
   std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty where there is none
-  std::vector<std::string> options;  ///< what the variable says after the compiler's name
+  std::vector<std::string> options;  ///< the variable's options after the compiler's name
   std::string tried;                 ///< a line for each place
 };
 
@@ -62,7 +62,7 @@ Search search() {
       result.tried += "$" + variable + ": not set\n";
       continue;
     }
-    // What was asked for is used, or an error; never something else.
+    // A compiler that the user selects is used, or an error; there is no fallback.
     if (std::string path = find_program(command[0]); !path.empty()) {
       command[0] = path;
       return {command, options, {}};
@@ -81,7 +81,7 @@ const Search& found() {
   return result;
 }
 
-/// What -march=native looks at: the first processor's lines that do not change from moment to moment.
+/// Identifies the processor for -march=native: the constant lines of the first processor's entry.
 std::string processor() {
   constexpr std::string_view kOfX86[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
   constexpr std::string_view kOfArm[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
@@ -96,7 +96,7 @@ std::string processor() {
   return model + " " + Digest::of(kept).hex();
 }
 
-/// What decides, beside the command, which headers and programs a compiler takes.
+/// The environment variables that, besides the command, affect which headers and programs a compiler uses.
 std::string environment_identity() {
   std::string text;
   for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH",
@@ -105,20 +105,20 @@ std::string environment_identity() {
   return text;
 }
 
-/// Ingot's own, for any compiler.
+/// The options that Ingot passes to any compiler.
 std::vector<std::string> own_options(bool fast_math) {
-  // As long as an operation might trap, none is computed ahead of a choice.
+  // Without -fno-trapping-math, GCC computes no operation ahead of a select, because it might trap.
   std::vector<std::string> options = {
       "-std=c++20",         "-O3",   "-march=native", "-fopenmp-simd", "-fno-math-errno",
       "-fno-trapping-math", "-fPIC", "-shared"};
-  // GCC's vectorizer makes a square root of pow(x, 0.5), which is another function at -inf and -0.
+  // GCC's vectorizer replaces pow(x, 0.5) by a square root, which differs at -inf and -0.
   options.insert(options.end(), {"-fno-builtin-pow", "-fno-builtin-powf"});
 #ifdef __x86_64__
-  // Whole AVX-512 registers where there are any; by itself GCC takes half, which costs gelu 6 %.
+  // Use full 512-bit AVX-512 registers; GCC by default uses half (docs/performance.md: cpu-compiler-options).
   options.emplace_back("-mprefer-vector-width=512");
 #endif
   if (fast_math) {
-    // Not -ffast-math: a library linked with that turns denormals off in the thread that loads it (before GCC 13), and
+    // Not -ffast-math: linking a library with it turns denormals off in the thread that loads it (before GCC 13), and
     // it would make NaN and infinity undefined.
     options.insert(options.end(),
                    {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"});
@@ -139,7 +139,7 @@ std::string command_identity() {
   return text;
 }
 
-/// The name as one of a file that no folder, shell or compiler takes for something else.
+/// Makes the name safe as a file name: no folder, shell or compiler interprets it otherwise.
 std::string file_name(std::string_view name) {
   std::string text;
   for (const char c : name.substr(0, 100))
@@ -147,7 +147,7 @@ std::string file_name(std::string_view name) {
   return text.empty() ? "kernel.cpp" : text;
 }
 
-/// Clang takes an option that only GCC has for an error.
+/// Whether the compiler is Clang, which rejects options that only GCC has.
 bool is_clang() {
   static const bool is = [] {
     std::vector<std::string> command = found().command;
@@ -160,11 +160,11 @@ bool is_clang() {
 std::vector<std::string> command_line(const std::string& source, bool fast_math) {
   std::vector<std::string> command = found().command;
   std::ranges::copy(own_options(fast_math), std::back_inserter(command));
-  // A clamp is two choices. Where the jumps of one are led on into the next, GCC divides anew for each way through
-  // them. With this and -fno-trapping-math `clamp(clamp(x + b, 0, 1) * 2, 0, 1) / 2` takes 0.38 of its time,
-  // hardsigmoid and hardswish 0.6, selu 0.77; no result changes.
+  // A clamp is two selects. If GCC threads the jumps of one clamp into the next, it duplicates a division for each
+  // path. -fno-thread-jumps, with -fno-trapping-math, avoids that and changes no result (docs/performance.md:
+  // cpu-compiler-options).
   if (!is_clang()) command.emplace_back("-fno-thread-jumps");
-  // The last of two options that disagree is taken: the user's.
+  // The last of two conflicting options wins: the user's.
   std::ranges::copy(found().options, std::back_inserter(command));
   command.insert(command.end(), {"-o", "kernel.so", "-x", "c++", source});
   return command;
@@ -176,8 +176,8 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// The library that a compiler makes of a source in a folder of its own; `command_of` its file's name is the command.
-/// An error shows a source that is `ours`.
+/// Compiles a source in a temporary folder and returns the library. `command_of` returns the command for the source's
+/// file name. The error shows the source if it is `ours`.
 template <typename CommandOf>
 std::string compile_in_folder(std::string_view source, std::string_view name, bool ours, CommandOf command_of) {
   if (found().command.empty())

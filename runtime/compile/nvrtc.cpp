@@ -1,6 +1,6 @@
-// The one file that knows NVRTC. It declares NVRTC's few functions itself, for the header comes with a toolkit that
-// users do not have, and opens the library on the first compilation, for that takes milliseconds which a disk hit must
-// not.
+// The only file that uses NVRTC. It declares NVRTC's few functions itself, because the header belongs to a toolkit that
+// users do not have. It opens the library on the first compilation, because that takes milliseconds, which a disk hit
+// must not cost.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -25,7 +25,7 @@ namespace {
 using Result = int;  ///< 0: success
 using Program = struct OpaqueProgram*;
 
-/// NVRTC's functions, as the library that is open has them.
+/// NVRTC's functions, from the opened library.
 struct Library {
   std::string path;
   int major = 0, minor = 0;
@@ -47,12 +47,12 @@ struct Library {
   Result (*GetPTX)(Program, char*);
   Result (*AddNameExpression)(Program, const char* expression);
   Result (*GetLoweredName)(Program, const char* expression, const char** name);
-  Result (*SetFlowCallback)(Program, int (*callback)(void*, void*), void* payload);  ///< null in older ones
+  Result (*SetFlowCallback)(Program, int (*callback)(void*, void*), void* payload);  ///< null in older versions
 
   std::string version() const { return std::to_string(major) + "." + std::to_string(minor); }
 };
 
-/// The folders that PyTorch's libraries were loaded from.
+/// The folders from which PyTorch's libraries were loaded.
 std::vector<std::filesystem::path> torch_folders() {
   std::vector<std::filesystem::path> folders;
   ::dl_iterate_phdr(
@@ -66,7 +66,7 @@ std::vector<std::filesystem::path> torch_folders() {
   return folders;
 }
 
-/// Where NVRTC may lie, the best first. What has no slash is for the system's loader to find.
+/// The paths at which NVRTC may be, best first. The system's loader resolves a name without a slash.
 std::vector<std::string> candidates() {
   if (const char* chosen = std::getenv("INGOT_NVRTC"); chosen && *chosen) return {chosen};
   std::vector<std::string> paths;
@@ -87,8 +87,8 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-/// NVRTC opens this library by its bare name, which the loader knows only where a toolkit is installed, or when it is
-/// open already.
+/// Opens the builtins library first. NVRTC opens it by its bare name, which the loader resolves only where a toolkit is
+/// installed, or where the library is already open.
 void open_builtins(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
@@ -103,7 +103,7 @@ bool bind(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Whether the library has all that is needed (from CUDA 11.2 on).
+/// Whether the library has all required functions (from CUDA 11.2 on).
 bool bind_all(void* handle, Library& library) {
   if (!(bind(handle, "nvrtcGetErrorString", library.GetErrorString) && bind(handle, "nvrtcVersion", library.Version) &&
         bind(handle, "nvrtcGetNumSupportedArchs", library.GetNumSupportedArchs) &&
@@ -152,13 +152,13 @@ Library open() {
 }
 
 const Library& library() {
-  static const Library opened = open();  // and stays open: it cannot be unloaded safely
+  static const Library opened = open();  // never closed: it cannot be unloaded safely
   return opened;
 }
 
 constexpr std::string_view kNone = "no NVRTC";
 
-/// Ingot's options in every version.
+/// Ingot's options for every version of NVRTC.
 std::vector<std::string> fixed_options(bool fast_math) {
   return {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
 }
@@ -187,7 +187,8 @@ bool is_since(const Library& nvrtc, int major, int minor) {
   return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
 }
 
-/// The cache of NVRTC's own opens the driver, and makes the first compilation ten times as long.
+/// Disables NVRTC's own cache, which opens the driver and makes the first compilation much slower (docs/performance.md:
+/// nvrtc-cache).
 void leave_cache_out(const Library& nvrtc, std::vector<std::string>& flags) {
   if (is_since(nvrtc, 12, 9)) flags.emplace_back("--no-cache");
 }
@@ -199,7 +200,7 @@ std::vector<std::string> own_options(const Library& nvrtc, bool fast_math) {
   return flags;
 }
 
-/// Size, then contents, as NVRTC gives every text and binary.
+/// Fetches a text or binary from NVRTC: first its size, then its contents.
 std::string fetch(const Library& nvrtc, Program program, Result (*size_of)(Program, size_t*),
                   Result (*contents_of)(Program, char*)) {
   size_t size = 0;
@@ -212,7 +213,7 @@ std::string fetch(const Library& nvrtc, Program program, Result (*size_of)(Progr
   return bytes;
 }
 
-/// The text without the zero that ends it.
+/// Removes the terminating zero of a text.
 std::string as_text(std::string bytes) {
   while (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
   return bytes;
@@ -226,13 +227,13 @@ void check_architecture(const Library& nvrtc, int architecture) {
                     ", only for " + known + ": install a PyTorch whose CUDA knows this GPU");
 }
 
-/// What NVRTC asks now and then: 1 ends the compilation.
+/// The callback that NVRTC calls regularly; returning 1 ends the compilation.
 int is_given_up(void* flag, void*) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; }
 
-/// One source, compiled; it hands out what it became.
+/// One compilation, and access to its outputs.
 class Compilation {
  public:
-  /// Errors: Error(Environment), with the log and, where it is `ours`, the numbered source.
+  /// Errors: Error(Environment), with the log and, where the source is `ours`, the numbered source.
   Compilation(std::string_view source, std::string_view name, std::vector<std::string> flags,
               std::span<const std::string> expressions, bool ours)
       : nvrtc_(library()) {
@@ -241,7 +242,7 @@ class Compilation {
       throw_environment("NVRTC " + nvrtc_.version() + " does not take a program: " + nvrtc_.GetErrorString(result));
     owner_.reset(program_);
     for (const std::string& expression : expressions) nvrtc_.AddNameExpression(program_, expression.c_str());
-    // NVRTC asks on threads of its own, too: it is given the flag.
+    // NVRTC also calls back on its own threads, so the callback gets the flag explicitly.
     if (const SharedInterrupt::Flag flag = SharedInterrupt::flag(); flag && nvrtc_.SetFlowCallback)
       nvrtc_.SetFlowCallback(program_, is_given_up, const_cast<std::atomic<bool>*>(flag));
     std::vector<const char*> texts;
@@ -258,7 +259,7 @@ class Compilation {
   std::string ptx() const { return as_text(fetch(nvrtc_, program_, nvrtc_.GetPTXSize, nvrtc_.GetPTX)); }
   std::string log() const { return as_text(fetch(nvrtc_, program_, nvrtc_.GetProgramLogSize, nvrtc_.GetProgramLog)); }
 
-  /// What the binary calls what an expression names.
+  /// The mangled name of an expression in the binary.
   std::string name_of(const std::string& expression) const {
     const char* name = nullptr;
     if (const Result result = nvrtc_.GetLoweredName(program_, expression.c_str(), &name))
@@ -277,7 +278,7 @@ class Compilation {
   std::unique_ptr<OpaqueProgram, Destroy> owner_;
 };
 
-/// A source of Ingot's own.
+/// Compiles a source that Ingot generated.
 Compilation compile_ours(std::string_view source, std::string_view name, std::string_view target, int architecture,
                          bool fast_math) {
   check_architecture(library(), architecture);

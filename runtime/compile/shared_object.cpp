@@ -33,9 +33,9 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-/// A path to the descriptor's file that no call has given before. The loader takes a path that it knows for the library
-/// it opened by it, and descriptors are used again; keeping them open would cost one for each kernel. So a running
-/// number is written into the path, in binary, as a folder's ways of naming itself: "/." and "/".
+/// Returns a path to the descriptor's file that no call has returned before. The loader identifies a library by its
+/// path, and descriptors are reused; keeping descriptors open would cost one for each kernel. So the path encodes a
+/// running number in binary, with two no-op path parts: "/." and "/".
 std::string path_of(int descriptor) {
   static std::atomic<uint64_t> count = 0;
   std::string path = "/proc/self/fd/";
@@ -43,7 +43,8 @@ std::string path_of(int descriptor) {
   return path + std::to_string(descriptor);
 }
 
-/// From memory, where neither a full disk nor a `noexec` mount is in the way; null where that is not to be had.
+/// Opens a library from memory, where neither a full disk nor a `noexec` mount interferes; null where that is not
+/// possible.
 void* open_in_memory(std::string_view bytes) {
   const int descriptor = ::memfd_create("ingot", MFD_CLOEXEC);
   if (descriptor < 0) return nullptr;

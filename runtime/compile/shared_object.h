@@ -5,17 +5,17 @@
 
 namespace ingot::runtime {
 
-/// A shared library that was loaded from its bytes, not from a file: HostCompiler's, or a record's. Unloaded at the
-/// end.
+/// A shared library loaded from its bytes, not from a file: HostCompiler's output, or a record's. The destructor
+/// unloads it.
 class SharedObject {
  public:
-  /// `name` is for messages. Errors: Error(Environment), with the loader's words.
+  /// `name` is for messages. Errors: Error(Environment), with the loader's message.
   SharedObject(std::string_view bytes, std::string name);
   SharedObject(SharedObject&& other) noexcept;
   SharedObject& operator=(SharedObject&& other) noexcept;
   ~SharedObject();
 
-  /// Of an `extern "C"` function. Never null; a name that is not there is an internal error.
+  /// Returns the address of an `extern "C"` function. Never null; an unknown name is an internal error.
   void* symbol(const std::string& entry) const;
   template <typename Function>
   Function* function(const std::string& entry) const {

@@ -5,10 +5,10 @@
 
 namespace ingot::runtime {
 
-/// What the system says of an error; where something has run out, what that is and how to get more.
+/// Returns the system's message for an error; for an exhausted resource, also which one it is and how to get more.
 std::string reason(int error);
 
-/// The same for a program's output, which quotes the system; empty where it speaks of no shortage.
+/// The same for a program's output, which quotes the system; empty where it mentions no shortage.
 std::string shortage_in(std::string_view output);
 
 }  // namespace ingot::runtime

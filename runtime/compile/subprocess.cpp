@@ -36,7 +36,7 @@ std::vector<std::string> environment_for(const std::filesystem::path& folder) {
   return result;
 }
 
-/// Appends what there is to read. False at the end.
+/// Appends the available output. False at the end.
 bool read_some(int descriptor, std::string& text) {
   char buffer[4096];
   const ssize_t count = ::read(descriptor, buffer, sizeof buffer);
@@ -51,8 +51,9 @@ struct SpawnActions {
   posix_spawn_file_actions_t value;
 };
 
-/// What our process blocks or ignores must not reach the program: a compiler waits for children of its own. It gets a
-/// session of its own: Ctrl-C at the terminal is for the host program, which decides what it ends.
+/// Attributes of the new process. Signals that our process blocks or ignores must not affect the program, because a
+/// compiler waits for its own children. It gets its own session, so that Ctrl-C at the terminal reaches only the host
+/// program, which decides what to end.
 struct SpawnAttributes {
   SpawnAttributes() {
     ::posix_spawnattr_init(&value);
@@ -69,9 +70,9 @@ struct SpawnAttributes {
   posix_spawnattr_t value;
 };
 
-/// A terminal that controls the program's session. When this process ends, in whichever way, its end of it is closed:
-/// the system then hangs up, and SIGHUP ends the program and all that it has started. Where there are no terminals to
-/// be had, the program outlives a host that is killed.
+/// Ties a program's life to this process by a terminal that controls the program's session. When this process ends, in
+/// any way, its end of the terminal closes: the system hangs up, and SIGHUP ends the program and its children. Where no
+/// terminal is available, the program outlives a killed host.
 class Leash {
  public:
   Leash() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -86,7 +87,7 @@ class Leash {
   Leash(const Leash&) = delete;
   Leash& operator=(const Leash&) = delete;
 
-  /// A session takes the first terminal that it opens for its own.
+  /// Opens the terminal in the program: a session's first opened terminal becomes its controlling one.
   void add_to(posix_spawn_file_actions_t& actions) const {
     constexpr int kUnused = 3;
     if (name_.empty()) return;
@@ -98,11 +99,11 @@ class Leash {
   std::string name_;
 };
 
-/// A program that runs, in a process group of its own.
+/// A running program, in its own process group.
 class Running {
  public:
   Running(pid_t process, int output) : process_(process), output_(output) {}
-  /// Ends all of the group where it was not waited for.
+  /// Kills the group if the program was not waited for.
   ~Running() {
     if (output_ >= 0) ::close(output_);
     if (process_ == 0) return;
@@ -113,7 +114,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Throws Interrupted where the work of this thread is given up.
+  /// Throws Interrupted where the work of this thread is abandoned.
   std::string read_to_end() {
     std::string text;
     pollfd ready{output_, POLLIN, 0};
@@ -125,7 +126,7 @@ class Running {
     return text;
   }
 
-  /// The program's status; -1 where the system does not say. Throws as above.
+  /// Returns the program's status; -1 where the system does not report it. Throws as above.
   int wait() {
     for (useconds_t pause = 100;; pause = std::min<useconds_t>(2 * pause, 1000 * kInterruptMilliseconds)) {
       int status = 0;
@@ -149,7 +150,7 @@ class Running {
 
 Outcome run_program(const std::vector<std::string>& command, const std::filesystem::path& folder) {
   throw_if_interrupted();
-  // Closed on exec, so that a program which another thread starts does not hold our pipe open.
+  // Close on exec, so that a program that another thread starts does not hold our pipe open.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + reason(errno));
 
@@ -174,7 +175,7 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   outcome.output = running.read_to_end();
   const int status = running.wait();
   if (status < 0) {
-    // The host program ignores SIGCHLD, or reaps what it did not start: how the child ended is lost.
+    // The host program ignores SIGCHLD, or reaps unknown children: the child's status is lost.
     outcome.succeeded = true;
     outcome.ending = "ended, nobody knows how";
   } else if (WIFSIGNALED(status)) {

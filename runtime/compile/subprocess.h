@@ -10,11 +10,12 @@ namespace ingot::runtime {
 struct Outcome {
   bool succeeded = false;
   std::string ending;  ///< "exited with 1", "was killed by signal 9"
-  std::string output;  ///< what it wrote to stdout and stderr
+  std::string output;  ///< its stdout and stderr
 };
 
 /// Runs a program to its end, without a shell. `command`: its path, then its arguments. It runs in `folder`, which is
-/// also where it puts temporary files, and speaks plain English. Errors: Error(Environment) where it cannot be started.
+/// also its folder for temporary files, and its messages are in English (C locale). Errors: Error(Environment) where it
+/// cannot be started.
 Outcome run_program(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
 }  // namespace ingot::runtime

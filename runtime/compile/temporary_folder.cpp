@@ -25,19 +25,19 @@ namespace ingot::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "ingot-compile-";
-/// Far more than a kernel's source, assembly and library take.
+/// The free space that a folder must have: far more than a kernel's source, assembly and library take.
 constexpr uint64_t kRoomBytes = uint64_t{16} << 20;
-/// For our folder's name and those of a compiler's files in it.
+/// The length reserved for our folder's name and for the names of the compiler's files in it.
 constexpr size_t kNameBytes = 256;
-/// A younger folder may be about to be locked by its maker.
+/// A folder younger than this is not swept: its maker may be about to lock it.
 constexpr int64_t kYoungSeconds = 5;
 
-/// What keeps a compilation out of the folder; empty when nothing does.
+/// Returns the reason why a compilation cannot use the folder; empty when it can.
 std::string obstacle(const std::string& folder) {
   struct statvfs status;
   if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
   if (::statvfs(folder.c_str(), &status) != 0) return reason(errno);
-  // A file system that counts nothing has no limit.
+  // A file system that reports no block count has no limit.
   const bool full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kRoomBytes;
   const bool no_names = status.f_files != 0 && status.f_favail == 0;
   return full || no_names ? reason(ENOSPC) : std::string();
@@ -45,14 +45,14 @@ std::string obstacle(const std::string& folder) {
 
 std::vector<std::string> parents() {
   std::vector<std::string> all = {"/tmp", "/var/tmp", "/dev/shm"};
-  // Absolute, for a compiler runs in another folder than this process.
+  // Absolute, because a compiler runs in another folder than this process.
   if (const char* chosen = std::getenv("TMPDIR"); chosen && *chosen)
     all.insert(all.begin(), std::filesystem::absolute(chosen).string());
   return all;
 }
 
-/// Opens the folder and locks it. The descriptor; -1 where it cannot be opened, or, with LOCK_NB, another has locked
-/// it.
+/// Opens and locks the folder. Returns the descriptor; -1 where it cannot be opened, or, with LOCK_NB, where another
+/// process has locked it.
 int lock(const std::filesystem::path& folder, int wait = 0) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0 || ::flock(descriptor, LOCK_EX | wait) == 0) return descriptor;
@@ -66,7 +66,7 @@ bool is_of_a_dead_process(int locked) {
          std::abs(std::time(nullptr) - status.st_mtime) > kYoungSeconds;
 }
 
-/// Once for each folder that a process puts its own into.
+/// Sweeps once per process each folder in which the process creates its own.
 void sweep_once(const std::string& parent) {
   static std::mutex mutex;
   static std::set<std::string> swept;

@@ -4,12 +4,12 @@
 
 namespace ingot::runtime {
 
-/// A private folder that vanishes, with all that is in it, at the end of its scope. Where the process is killed before,
-/// the next one that makes such a folder removes it.
+/// A private folder that is removed, with its contents, at the end of its scope. If the process is killed before, the
+/// next process that makes such a folder removes it.
 class TemporaryFolder {
  public:
-  /// In the first of $TMPDIR, /tmp, /var/tmp and /dev/shm that can be written and has room for a compilation's files.
-  /// Errors: Error(Environment), with what is wrong with each.
+  /// Creates the folder in the first of $TMPDIR, /tmp, /var/tmp and /dev/shm that is writable and has space for a
+  /// compilation's files. Errors: Error(Environment), with the reason for each.
   TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -19,7 +19,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  int lock_;  ///< a descriptor of the folder, locked: its owner lives
+  int lock_;  ///< a descriptor of the folder; its lock shows that the owner lives
 };
 
 /// Removes the temporary folders below `parent` whose processes are dead.

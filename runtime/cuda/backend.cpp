@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "runtime/host/cuda_backend.h"
 
-// The GPU behind libingot's interface: the one place that calls the CUDA runtime. Cubins are loaded as libraries, which
+// Implements libingot's GPU interface: the only file that calls the CUDA runtime. Cubins are loaded as libraries, which
 // belong to no context and serve all devices of their architecture, so nothing here links libcuda.
 
 namespace ingot::runtime {
@@ -19,13 +19,13 @@ namespace {
 
 void check(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // or the next call of someone else would report it
+  cudaGetLastError();  // clears the error, or a later unrelated call would report it
   throw_environment(fmt::format("CUDA failed {}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
 constexpr size_t kMaxDevices = 64;
 
-/// Unloads at the end of a launch record's life, which for the process's own records never comes.
+/// A loaded cubin, unloaded with its launch record. The process's own records are never destroyed.
 class Library {
  public:
   explicit Library(std::string_view cubin) {
@@ -82,7 +82,7 @@ class Backend final : public CudaBackend {
 
   void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) override {
     const c10::cuda::CUDAGuard guard(device);
-    cudaFuncAttributes attributes;  // to ask for them is to load the kernel for this device
+    cudaFuncAttributes attributes;  // the query loads the kernel for this device
     check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
     if (shared_bytes == 0) return;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
@@ -137,7 +137,7 @@ class Backend final : public CudaBackend {
   }
 
  private:
-  /// Nothing where the device is the current one: a call then touches no guard.
+  /// Empty where the device is the current one, so that such a call needs no guard.
   static std::optional<c10::Device> device_to_switch_to(c10::DeviceIndex device) {
     if (c10::cuda::current_device() == device) return std::nullopt;
     return c10::Device(c10::DeviceType::CUDA, device);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// at::parallel_for is a template that is serial unless its caller is compiled with -fopenmp: this file is.
+// at::parallel_for is a template that is serial unless its caller is compiled with -fopenmp, as this file is.
 #ifndef _OPENMP
 #error "cpu_parallel.cpp must be compiled with -fopenmp"
 #endif

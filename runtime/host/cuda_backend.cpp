@@ -34,7 +34,7 @@ CudaBackend* open_backend() {
 CudaBackend& cuda_backend() {
   static std::atomic<CudaBackend*> backend = nullptr;
   if (CudaBackend* opened = backend.load(std::memory_order_acquire)) return *opened;
-  static std::mutex mutex;  // a failure is tried again, so this is no static initialiser
+  static std::mutex mutex;  // a failure is retried, so this is not a static initialiser
   const std::lock_guard lock(mutex);
   if (backend.load() == nullptr) backend.store(open_backend(), std::memory_order_release);
   return *backend.load();

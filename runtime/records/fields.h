@@ -4,14 +4,14 @@
 #include <tuple>
 #include <type_traits>
 
-// The fields of a plain struct as the compiler knows them, so that nobody lists them a second time: a record is
-// written, read and compared by its declaration alone.
+// Reflects over the fields of a plain struct, so that they are listed only once: a record is written, read and compared
+// by its declaration alone.
 
 namespace ingot::runtime {
 
 namespace fields_detail {
 
-/// Converts to whatever a field is; only named, never made.
+/// Converts to any field type; only used in unevaluated expressions.
 struct Anything {
   template <typename T>
   operator T() const;
@@ -27,15 +27,15 @@ constexpr size_t count() {
 
 }  // namespace fields_detail
 
-/// A struct without constructors, bases and private parts.
+/// A struct without constructors, bases and private members.
 template <typename T>
 concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
 
 template <Plain T>
 inline constexpr size_t kFieldCount = fields_detail::count<T>();
 
-/// References to all fields, in the order of their declaration. A structured binding of another number does not
-/// compile.
+/// Returns references to all fields, in the order of their declaration. A structured binding with a wrong count does
+/// not compile.
 template <typename T>
   requires Plain<std::remove_const_t<T>>
 auto fields(T& value) {

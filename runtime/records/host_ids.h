@@ -4,7 +4,7 @@
 #include "ir/graph.h"
 #include "runtime/records/program.h"
 
-// Where host expressions are referred to: one walk each, for marking, renumbering and collecting them alike.
+// Visits every reference to a host expression. Marking, renumbering and collecting all use these functions.
 
 namespace ingot::runtime {
 

@@ -19,14 +19,14 @@ namespace ingot::runtime {
 
 namespace {
 
-/// How many kernels of a batch share a file: more cost hardly less each, and fewer files keep fewer processors busy.
+/// How many kernels of a batch share a file. With more, the cost per kernel hardly falls, and fewer files use fewer
+/// processors (docs/performance.md: batched-compilation).
 constexpr size_t kKernelsOfAFile = 64;
 
-/// How many launches of the CPU are kept loaded without an op that uses them: those of an op that is made anew in a
-/// loop.
+/// How many CPU launches stay loaded without an op that uses them, for an op that is created anew in a loop.
 constexpr size_t kNewest = 16;
 
-/// What stands behind the names of a batch's functions before they are told apart.
+/// The suffix of a batch's function names before they are made unique.
 constexpr std::string_view kSuffix = "_of_batch";
 
 codegen::Source renamed(codegen::Source source, const std::string& suffix) {
@@ -40,7 +40,7 @@ codegen::Source renamed(codegen::Source source, const std::string& suffix) {
 
 bool on_cuda(const LaunchRequest& request) { return request.target.kind == codegen::Target::Kind::Cuda; }
 
-/// Who compiles, and for what.
+/// The compiler, its target and its mode, as part of a key.
 std::string compiler_of(const LaunchRequest& request) {
   const std::string compiler = on_cuda(request)
                                    ? fmt::format("cuda sm_{} {}\n", request.target.architecture, Nvrtc::identity())
@@ -48,7 +48,7 @@ std::string compiler_of(const LaunchRequest& request) {
   return compiler + (request.options.fast_math ? "fast\n" : "");
 }
 
-/// Everything that shapes the binary.
+/// The key of a request: everything on which the binary depends.
 std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.target.reads_exactly) key += "exact\n";
@@ -98,7 +98,7 @@ std::shared_ptr<const Launch> KernelCache::find(const std::string& key) {
 }
 
 std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::shared_ptr<const Launch> launch) {
-  std::shared_ptr<const Launch> outlived;  // unloaded without the lock
+  std::shared_ptr<const Launch> outlived;  // destroyed, and so unloaded, after the lock is released
   const std::lock_guard lock(mutex_);
   if (auto present = launches_.find(key)) return present;
   launches_.put(key, launch);
@@ -114,8 +114,8 @@ std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::sha
   return launch;
 }
 
-/// A request that may compile may meet the flight of one that may not, which can end without a launch: then it flies
-/// anew.
+/// Runs `make` in the key's flight. A request that may compile may join the flight of one that may not, which can end
+/// without a launch; then it tries again.
 std::shared_ptr<const Launch> KernelCache::fly(const std::string& key, const LaunchRequest& request,
                                                const std::function<std::shared_ptr<const Launch>()>& make) {
   std::shared_ptr<const Launch> launch;
@@ -129,20 +129,21 @@ std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
   const std::string here = on_cuda(request) ? fmt::format("{}on device {}\n", key, request.device) : key;
   if (auto launch = find(here)) return launch;
   const auto made = [&]() -> std::shared_ptr<const Launch> {
-    if (auto launch = find(key)) return launch;  // another thread's flight landed between the two looks
+    if (auto launch = find(key)) return launch;  // another thread's flight may have ended between the two look-ups
     auto launch = make(key, request);
     return launch ? keep(key, std::move(launch)) : nullptr;
   };
   if (!on_cuda(request)) return fly(key, request, made);
   return fly(here, request, [&]() -> std::shared_ptr<const Launch> {
-    const auto launch = fly(key, request, made);  // once, for whichever device asks first
+    const auto launch = fly(key, request, made);  // once, for the first device that asks
     if (!launch) return nullptr;
     load_on_device(request, *launch);
     return keep(here, launch);
   });
 }
 
-/// A cubin's library serves all devices of its architecture, each of which loads a kernel at its first use.
+/// Loads the kernels on the device. A cubin's library serves all devices of its architecture; each device loads a
+/// kernel at its first use.
 void KernelCache::load_on_device(const LaunchRequest& request, const Launch& launch) {
   for (const Kernel& kernel : launch.kernels)
     cuda_().load_on(kernel.cuda, kernel.info.shared.most_bytes(), request.device);
@@ -157,7 +158,7 @@ std::shared_ptr<const Library> KernelCache::load(const std::string& key, const s
     for (const codegen::LaunchInfo& info : kernels) entries.push_back(info.entry);
     library->functions.resize(entries.size());
     library->cuda = cuda_().load(binary, entries, request.device, library->functions);
-    // In full, so that what does not load is made anew instead of failing its first launch.
+    // Loads kernels in full, so that a broken binary is compiled again instead of failing its first launch.
     for (size_t k = 0; k < kernels.size(); ++k)
       cuda_().load_on(library->functions[k], kernels[k].shared.most_bytes(), request.device);
   } else {
@@ -214,7 +215,7 @@ std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const La
     const std::string binary = compile(request, source);
     AtomicCounters::add(counters_.compiles);
     auto made = load(of, binary, request, source.kernels);
-    store_.publish("library", of, binary);  // after loading: what does not load is not worth keeping
+    store_.publish("library", of, binary);  // after loading: a binary that does not load must not be stored
     return made;
   });
   auto launch = launch_of(source.kernels, std::move(loaded));

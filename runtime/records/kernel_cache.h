@@ -24,20 +24,20 @@ namespace ingot::runtime {
 struct AtomicCounters;
 class SharedObject;
 
-/// What the store keeps of a Launch.
+/// The stored form of a Launch.
 struct LaunchRecord {
   std::vector<codegen::LaunchInfo> kernels;
-  std::string library;  ///< under which key the store has the binary
+  std::string library;  ///< the key of the binary in the store
 };
 
-/// A binary, loaded. Layouts whose kernels read alike share one, and so do kernels that are compiled together.
+/// A loaded binary. Layouts with the same kernel source share one, and so do kernels that are compiled together.
 struct Library {
   std::shared_ptr<const SharedObject> cpu;
   std::shared_ptr<const void> cuda;
   std::vector<const void*> functions;  ///< CUDA: one for each kernel
 };
 
-/// A compiled kernel, loaded: how to pack its arguments and where to find it.
+/// A compiled kernel, loaded: how to pack its arguments, and its function.
 struct Kernel {
   codegen::LaunchInfo info;
   CpuKernel* cpu = nullptr;
@@ -46,11 +46,11 @@ struct Kernel {
 
 /// The kernels of one program for one layout, target and options.
 struct Launch {
-  std::vector<Kernel> kernels;  ///< one or two for each of the outline's, in the order in which they run
+  std::vector<Kernel> kernels;  ///< one or two for each kernel of the outline, in launch order
   std::shared_ptr<const Library> library;
 };
 
-/// Which kernels are wanted.
+/// Which kernels a call needs.
 struct LaunchRequest {
   const Program& program;
   codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Shared;
@@ -58,14 +58,14 @@ struct LaunchRequest {
   codegen::Target target;
   codegen::Options options;
   c10::DeviceIndex device = 0;  ///< CUDA: where they will run
-  /// Gives the program's graph where it must be generated from; called at most once, only when nothing was found.
+  /// Returns the program's graph, for generation; called at most once, only when no cache has the kernels.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
   std::string_view author_text;
-  /// Whether a compiler may run; otherwise there is no launch where one would have to.
+  /// Whether a compiler may run; otherwise `get` returns null where one would have to.
   bool may_compile = true;
 };
 
-/// Values by their keys, for as long as somebody else keeps them.
+/// Values by their keys, for as long as another owner keeps them alive.
 template <typename T>
 class KeptWeakly {
  public:
@@ -85,17 +85,17 @@ class KeptWeakly {
   size_t sweep_at_ = 64;
 };
 
-/// The kernels of the process: in memory, behind them the store, behind it the compilers. Safe from several threads;
-/// those that ask for one launch at once compile it once. Kernels of the CPU are unloaded when the ops that launch them
-/// are gone, but for the newest few. Those of a GPU stay: a captured CUDA graph may launch them after its op is gone.
+/// The kernels of the process: a memory cache, then the store, then the compilers. Safe from several threads;
+/// simultaneous requests for one launch compile it once. CPU kernels are unloaded when the ops that launch them are
+/// gone, except the newest few. GPU kernels stay loaded: a captured CUDA graph may launch them after its op is gone.
 class KernelCache {
  public:
-  /// `cuda` gives the GPU, and is asked only for CUDA launches.
+  /// `cuda` returns the GPU, and is called only for CUDA launches.
   KernelCache(Store& store, AtomicCounters& counters, CudaBackend& (*cuda)() = cuda_backend)
       : store_(store), counters_(counters), cuda_(cuda) {}
 
-  /// The kernels, ready to run on the request's device: a launch there loads nothing more. Null where they would have
-  /// to be compiled, and the request rules that out. Errors: Error(Environment) of the compilers and loaders.
+  /// Returns the kernels, ready on the request's device: a launch there loads nothing more. Null where they would have
+  /// to be compiled, and the request forbids that. Errors: Error(Environment) of the compilers and loaders.
   std::shared_ptr<const Launch> get(const LaunchRequest& request);
 
  private:
@@ -103,16 +103,16 @@ class KernelCache {
 
   std::shared_ptr<const Launch> find(const std::string& key);
   std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
-  /// From the store; null where it has none that loads, which is then made anew and takes its place.
+  /// Loads a launch from the store. Null where the store has none that loads; the new one then replaces the record.
   std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> fly(const std::string& key, const LaunchRequest& request,
                                     const std::function<std::shared_ptr<const Launch>()>& make);
   void load_on_device(const LaunchRequest& request, const Launch& launch);
-  /// Of this key, in memory or in the store; null where there is none that loads.
+  /// Returns the library of this key, from memory or the store; null where there is none that loads.
   std::shared_ptr<const Library> library(const std::string& key, const LaunchRequest& request,
                                          const std::vector<codegen::LaunchInfo>& kernels);
-  /// Errors: Error(Environment) where it does not load.
+  /// Errors: Error(Environment) where the library does not load.
   std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const LaunchRequest& request,
                                       const std::vector<codegen::LaunchInfo>& kernels);
   std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
@@ -123,29 +123,31 @@ class KernelCache {
   SingleFlight<Launch> flights_;
   SingleFlight<Library> library_flights_;
   std::mutex mutex_;
-  /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
+  /// Each launch is under the key of its record; a GPU launch also under that key and each device on which it was
+  /// loaded.
   KeptWeakly<Launch> launches_;
-  std::deque<std::shared_ptr<const Launch>> newest_;            ///< of the CPU, whoever uses them
+  std::deque<std::shared_ptr<const Launch>> newest_;            ///< of the CPU, whether or not an op uses them
   std::vector<std::shared_ptr<const Launch>> loaded_for_good_;  ///< of GPUs
   KeptWeakly<Library> libraries_;
 };
 
-/// Kernels of the CPU that are compiled together: most of what one costs alone is the compiler's start and the prelude.
-/// What it has found and made stays loaded as long as the batch. To be used by one thread; who asks `KernelCache` for
-/// one of them meanwhile compiles it by itself.
+/// CPU kernels that are compiled together: most of the cost of one kernel alone is the compiler's start and the
+/// prelude. The launches it finds and makes stay loaded as long as the batch. Use it from one thread; a request to
+/// `KernelCache` for one of its kernels compiles that kernel separately.
 class KernelBatch {
  public:
   explicit KernelBatch(KernelCache& kernels) : kernels_(kernels) {}
 
-  /// Generates what is neither in memory nor in the store. Kernels of a GPU are left to `KernelCache::get`.
+  /// Generates the source of a kernel that is neither in memory nor in the store. GPU kernels are left to
+  /// `KernelCache::get`.
   void add(const LaunchRequest& request);
-  /// Compiles what was added, some dozens of kernels to a file and a file to a processor at a time.
-  /// Errors: Error(Environment), once all that compiles is loaded and kept.
+  /// Compiles the added kernels, some dozens per file and one file per processor at a time.
+  /// Errors: Error(Environment), once all kernels that compile are loaded and stored.
   void compile();
 
  private:
   struct Member {
-    /// All layouts whose kernels read so: their keys, and how each is launched.
+    /// The layouts that share this source: their keys, and their launches.
     std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> layouts;
     std::string name;
     bool fast_math;
@@ -159,10 +161,10 @@ class KernelBatch {
   std::mutex mutex_;
   std::vector<std::shared_ptr<const Launch>> launches_;
   std::unordered_set<std::string> keys_;
-  std::unordered_map<std::string, size_t> by_source_;  ///< where the member of a source is
+  std::unordered_map<std::string, size_t> by_source_;  ///< index of the member with a source
 };
 
-/// The source of a request, for `get` and for `emit` alike.
+/// Generates the source of a request, for `get` and for `emit`.
 codegen::Source generate_source(const LaunchRequest& request);
 
 }  // namespace ingot::runtime

@@ -14,14 +14,14 @@ namespace ingot::runtime {
 
 namespace {
 
-/// The place of a span as `Diagnostic` renders it, below the message.
+/// Returns the place of a span as `Diagnostic` renders it, below the message.
 std::string place_text(Span span) {
   if (!span) return {};
   const std::string rendered = Diagnostic{{}, span, {}, {}}.render();
   return rendered.substr(rendered.find('\n') + 1);
 }
 
-/// Ids of one pool → ids of a smaller one that holds what was marked.
+/// Maps the ids of a pool to the ids of a smaller pool, which holds the marked nodes and their operands.
 class Compaction {
  public:
   explicit Compaction(const ir::HostPool& pool) : pool_(pool) {}
@@ -29,7 +29,7 @@ class Compaction {
   void mark(ir::HostId id) { marked_.insert(id); }
 
   ir::HostPool compact() {
-    // Operands come before what is made of them, so one walk backwards finds all that is needed.
+    // Operands precede their users, so one backward pass finds all needed nodes.
     for (auto at = marked_.end(); at != marked_.begin();) {
       --at;
       for (const ir::HostId arg : pool_[*at].args) marked_.insert(arg);
@@ -52,7 +52,7 @@ class Compaction {
   std::map<ir::HostId, ir::HostId> new_ids_;
 };
 
-/// The parameters whose numbers decide over any of `ids`.
+/// The parameters whose numbers affect any of `ids`.
 class NumberMask {
  public:
   explicit NumberMask(const ir::HostPool& pool) : masks_(pool.count()) {
@@ -82,7 +82,7 @@ uint64_t shape_numbers(Program& program) {
   return all;
 }
 
-/// A key of a call has one bit for each of the first 64 parameters.
+/// Refuses mutated parameters past the 64th: a call's key has one bit for each of the first 64.
 void check_mutated(const ir::Graph& graph) {
   for (const ir::Result& result : graph.results)
     if (result.mutates.value_or(0) >= 64)
@@ -127,7 +127,8 @@ uint64_t written_params(const Program& program) {
 
 namespace {
 
-/// What each node is made of, reductions and indices among it, as Program::Result::reads has it.
+/// The parameters on which each node depends, including through reductions and indices; bits as of
+/// Program::Result::reads.
 std::vector<uint64_t> params_read(const ir::Graph& graph) {
   std::vector<uint64_t> reads(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {

@@ -35,7 +35,7 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
 
 constexpr const char* kLarge = "large";
 
-/// Where arithmetic fails, whoever computes the program says it.
+/// Answers whether tensors share memory. Where arithmetic fails, resolving the program reports the error.
 std::string answer_text(const ir::AliasQuestion& question, const CallKey& key) {
   std::vector<ir::HostValue> slots(question.host.count());
   std::string failure;
@@ -50,8 +50,8 @@ std::string answer_text(const ir::AliasQuestion& question, const CallKey& key) {
   return ir::shares_memory(question, slots, arguments) ? "shared" : "apart";
 }
 
-/// The value of a symbol as a key has it. A touched size that is not small is just that, and so is a number that is
-/// not 0.
+/// Returns a symbol's value in a key. A specialised size above the limit becomes "large", and so does a specialised
+/// number other than 0.
 std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
@@ -64,7 +64,7 @@ std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant
   return symbol.specialized && size > ir::kSpecializedSize ? kLarge : std::to_string(size);
 }
 
-/// What is known of the symbols so far, in the order in which it was asked.
+/// The known values of symbols, in the order of the questions.
 class Statics {
  public:
   bool has(const Symbol& wanted) const {
@@ -82,11 +82,12 @@ class Statics {
   using Key = std::tuple<Symbol::Kind, uint32_t, uint32_t>;
   static Key key_of(const Symbol& symbol) { return {symbol.kind, symbol.param, symbol.dim}; }
 
-  std::map<Key, bool> is_large_;  ///< whether that is all that is known of it
+  std::map<Key, bool> is_large_;  ///< whether only "large" is known of the symbol
   std::string text_;
 };
 
-/// What a record asks for. A question about memory may hang on everything else, so it comes last and alone.
+/// Returns the symbols that a record asks for. A question about memory may depend on all other values, so it comes last
+/// and alone.
 std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics& known) {
   std::vector<Symbol> asks, questions;
   for (const Symbol& symbol : symbols)
@@ -95,7 +96,7 @@ std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics
   return asks;
 }
 
-/// The parameters (bits) whose numbers an answer hangs on.
+/// The parameters (bits) whose numbers affect an answer.
 uint64_t numbers_of(const ir::AliasQuestion& question) {
   uint64_t numbers = 0;
   for (uint32_t i = 0; i < question.host.count(); ++i)
@@ -107,7 +108,7 @@ uint64_t numbers_of(const ir::AliasQuestion& question) {
 /// How many errors of lowering an op remembers.
 constexpr size_t kMostFailures = 64;
 
-/// All that lowering may ask of the facts.
+/// Returns all inputs of lowering as text.
 std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
   std::string text =
       fmt::format("{}\n{:#x} {}\n", signature_of(key, numerics).text(), variant.gradients, variant.scatters);
@@ -122,7 +123,7 @@ std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant 
 
 }  // namespace
 
-/// A lowered op with what it asked for on the way.
+/// A lowered op, with the symbols that lowering asked for.
 struct ProgramCache::Lowered {
   std::shared_ptr<const ir::Graph> graph;
   std::vector<Symbol> symbols;
@@ -150,7 +151,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back(
         {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});
-  // Without reductions there is nothing to keep, whichever gradients are asked.
+  // Without reductions there are no residuals, whichever gradients are requested.
   const auto is_asked = [&](const ir::Condition& one) { return ir::hangs_on_gradients(one, lowered.host); };
   if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))
     result.symbols.push_back({.kind = Symbol::Kind::Gradients});
@@ -160,7 +161,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
   if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))
     result.symbols.push_back({.kind = Symbol::Kind::Scatters});
-  // Calls go first: what they bound is simplified together with what is around them.
+  // Inlines calls first, so that their bodies are simplified together with the surrounding code.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
   if (definition_->may_return_arguments()) graph = ir::forward_params(std::move(graph));
   result.graph = std::make_shared<const ir::Graph>(ir::align_rows(graph));
@@ -196,7 +197,7 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
   throw_known_failure(key, variant);
   const std::string signature = signature_of(key, numerics_).text() + "\n";
   Statics statics;
-  std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
+  std::optional<Lowered> lowered;  // lowered at most once, even if several records result
   Found found;
   for (;;) {
     const std::string program_key = signature + statics.text();
@@ -225,7 +226,7 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
   }
 }
 
-/// None where the store has nothing that reads as a record: it is made anew then and takes its place.
+/// Reads a record from the store. Empty where there is no valid one; a new record then replaces it.
 std::optional<ProgramRecord> ProgramCache::stored(const std::string& key) const {
   if (identity_.empty()) return std::nullopt;
   const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);

@@ -18,29 +18,29 @@ namespace ingot::runtime {
 
 struct Runtime;
 
-/// Which of an op's programs for some facts (frontend::Signature).
+/// Selects among an op's programs for one signature (frontend::Signature).
 struct Variant {
-  uint64_t gradients = 0;  ///< those for which it keeps what they read of reductions
-  bool scatters = false;   ///< whether gradients of gathers may be sums that the caller takes
+  uint64_t gradients = 0;  ///< those for which it saves residuals of reductions
+  bool scatters = false;   ///< whether gradients of gathers may be sums that the caller computes
 };
 
-/// What a lowering needed to know beyond the signature: a size, a number, what of the variant, or whether tensors share
+/// An input of a lowering beyond the signature: a size, a number, a part of the variant, or whether tensors share
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
   bool specialized = false;  ///< a size that matters only where it is at most ir::kSpecializedSize
   uint32_t param = 0, dim = 0;
-  std::optional<ir::AliasQuestion> question = {};  ///< of an Alias, whose place among the questions `param` is
+  std::optional<ir::AliasQuestion> question = {};  ///< of an Alias; `param` is its index among the questions
 };
 
-/// What is known under a signature and some statics: the program, or which further values it depends on. A new process
+/// The entry for a signature and some statics: the program, or the further values on which it depends. A new process
 /// follows such records from the signature to the program without lowering anything.
 struct ProgramRecord {
   std::vector<Symbol> asks;
-  std::optional<Program> program;  ///< none where something is asked
+  std::optional<Program> program;  ///< empty where values are asked for
 };
 
-/// The programs of one op: in memory, behind them the store, behind it lowering. Safe from several threads.
+/// The programs of one op: a memory cache, then the store, then lowering. Safe from several threads.
 class ProgramCache {
  public:
   ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
@@ -48,33 +48,33 @@ class ProgramCache {
 
   struct Found {
     std::shared_ptr<const Program> program;
-    KeyedParams keyed;  ///< what this program makes a call's key depend on
+    KeyedParams keyed;  ///< the parameters on which this program makes a call's key depend
   };
-  /// Errors: Error(Author) of lowering.
+  /// Finds or makes the program. Errors: Error(Author) of lowering.
   Found find(const CallKey& key, Variant variant = {});
 
-  /// The op for these facts, ready for codegen: simplified, calls dissolved.
+  /// Returns the op's graph for this key, ready for codegen: simplified, calls inlined.
   std::shared_ptr<const ir::Graph> graph(const CallKey& key, Variant variant = {});
 
  private:
   struct Lowered;
   Lowered lower(const CallKey& key, Variant variant);
-  /// The same, but what it throws is kept, and thrown again for these facts.
+  /// The same, but remembers an error, and throws it again for an equal key.
   Lowered lower_once(const CallKey& key, Variant variant);
   void throw_known_failure(const CallKey& key, Variant variant);
-  /// From memory, else from the store, else what `make` gives.
+  /// Returns a record from memory, else from the store, else from `make`.
   std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
   std::optional<ProgramRecord> stored(const std::string& key) const;
 
   std::shared_ptr<const frontend::Definition> definition_;
   frontend::Numerics numerics_;
-  std::string identity_;  ///< the part of every key that is the op's own; empty for an op without text
+  std::string identity_;  ///< the op's part of every key; empty for an op without source
   Runtime& runtime_;
   SingleFlight<ProgramRecord> flights_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
-  /// Errors of lowering, by all that it may ask of the facts. A gradient that no rule gives is asked for in each
-  /// backward pass.
+  /// Errors of lowering, by all inputs of lowering. For example, each backward pass asks again for a gradient that no
+  /// rule provides.
   std::unordered_map<std::string, Error> failures_;
 };
 

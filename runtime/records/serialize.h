@@ -16,8 +16,8 @@
 #include "ir/host/host.h"
 #include "runtime/records/fields.h"
 
-// The records as bytes: CBOR of a JSON value, in which a struct is the array of its fields. A record's key names the
-// build that wrote it, so enumerators and fields need no names. What is not plain has an overload here.
+// Serialises records: CBOR of a JSON value, in which a struct is the array of its fields. A record's key names the
+// build that wrote it, so enumerators and fields need no names. Types that are not plain have an overload here.
 
 namespace ingot::runtime {
 
@@ -34,18 +34,18 @@ nlohmann::json written(const T& value);
 template <typename T>
 void read(const nlohmann::json& json, T& value);
 
-/// Strings travel as bytes: an author's text need not be UTF-8, and a binary never is.
+/// Strings are stored as bytes: an op's source need not be UTF-8, and a binary never is.
 inline nlohmann::json written(const std::string& text) { return nlohmann::json::binary({text.begin(), text.end()}); }
 inline void read(const nlohmann::json& json, std::string& text) {
   const auto& bytes = json.get_binary();
   text.assign(bytes.begin(), bytes.end());
 }
 
-/// A place in a text that is not there when the record is read.
+/// Spans are dropped: their source does not exist when the record is read.
 inline nlohmann::json written(const Span&) { return nullptr; }
 inline void read(const nlohmann::json&, Span& span) { span = {}; }
 
-/// A program's graph is not kept either: who finds the record needs it only where it generates, and lowers again then.
+/// Drops a program's graph: it is needed only for generation, which lowers again in that case.
 inline nlohmann::json written(const std::shared_ptr<const ir::Graph>&) { return nullptr; }
 inline void read(const nlohmann::json&, std::shared_ptr<const ir::Graph>& graph) { graph = nullptr; }
 
@@ -124,14 +124,14 @@ std::string to_bytes(const T& value) {
   const std::vector<uint8_t> bytes = nlohmann::json::to_cbor(written(value));
   return std::string(bytes.begin(), bytes.end());
 }
-/// Nothing where the bytes are of something else.
+/// Empty where the bytes are not a valid record.
 template <typename T>
 std::optional<T> from_bytes(std::string_view bytes) {
   try {
     T value{};
     read(nlohmann::json::from_cbor(bytes.begin(), bytes.end()), value);
     return value;
-  } catch (const std::exception&) {  // nlohmann's, and of memory where a length is out of all proportion
+  } catch (const std::exception&) {  // nlohmann's errors, and failed allocations for an absurd length
     return std::nullopt;
   }
 }

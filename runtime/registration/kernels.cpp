@@ -8,8 +8,8 @@
 #include "runtime/call/refusals.h"
 #include "runtime/registration/overload_backward.h"
 
-// A call by the dispatcher meets the keys from the outside in: transforms and autocast, autograd, then the backend.
-// What is plain takes the op's own way at the first of them.
+// A call through the dispatcher passes its keys from the outside in: transforms and autocast, autograd, then the
+// backend. A call that the fast path supports runs at the first of them.
 
 namespace ingot::runtime {
 
@@ -33,7 +33,7 @@ bool is_plain_call(Values values) {
          !any_tensor(values, [](const at::Tensor& tensor) { return !is_supported(tensor, false); });
 }
 
-/// A subclass that is to see PyTorch's own functions.
+/// Whether the tensor is a subclass that must see PyTorch's own functions.
 bool is_subclass(const at::Tensor& tensor) {
   const IsTraced ask = is_traced.load();
   return tensor.key_set().has(c10::DispatchKey::Python) && !(ask != nullptr && ask(tensor));
@@ -50,7 +50,8 @@ class Kernel : public c10::OperatorKernel {
  protected:
   Values values(const Stack& stack) const { return torch::jit::last(stack, overload_.schema.arguments().size()); }
 
-  /// The op's own way; false, with the stack as it was, where it does not take these arguments.
+  /// Calls the op's kernels; returns false, with the stack unchanged, where the fast path does not support these
+  /// arguments.
   bool call(Stack& stack, Purpose purpose) const {
     Results results;
     try {
@@ -67,7 +68,7 @@ class Kernel : public c10::OperatorKernel {
     return true;
   }
 
-  /// The op's text in eager.
+  /// Runs the op's source in eager.
   void run_text(Stack& stack) const {
     std::vector<at::Tensor> results;
     {
@@ -92,7 +93,7 @@ class BackendKernel final : public Kernel {
  public:
   using Kernel::Kernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-    const c10::AutoGradMode unrecorded(false);  // autograd has had its turn
+    const c10::AutoGradMode unrecorded(false);  // autograd has already run
     call(*stack, Purpose::Kernel);
   }
 };

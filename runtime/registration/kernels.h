@@ -6,11 +6,12 @@
 
 namespace ingot::runtime {
 
-/// Gives the dispatcher what it calls for the overload at each of its keys.
+/// Registers the overload's kernels with the dispatcher, one for each of its keys.
 void register_kernels(torch::Library& library, const char* name, const Overload& overload);
 
-/// Whether a tensor subclass stands for a plain tensor while calls are traced (fake, functional): such calls go on to
-/// the dispatcher, those with other subclasses to the op's text. Only the Python door knows; until it says so none is.
+/// Whether a tensor subclass represents a plain tensor while calls are traced (fake, functional). Calls with such
+/// tensors continue to the dispatcher; calls with other subclasses fall back to eager. Only the Python module can tell;
+/// until it sets a function, no subclass counts as traced.
 using IsTraced = bool (*)(const at::Tensor& tensor);
 void set_is_traced(IsTraced function);
 

@@ -45,7 +45,7 @@ uint64_t Overload::writable() const {
 Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     : op_(overload.op.state().shared_from_this()) {
   const size_t parameters = overload.op.parameters().size();
-  for (size_t i = 0; i < parameters; ++i) {  // a schema says None of what is left out, too
+  for (size_t i = 0; i < parameters; ++i) {  // a schema passes None for omitted arguments, too
     const bool is_none = values[i].isNone() && !overload.op.parameters()[i].has_default;
     arguments_.push_back(is_none ? Argument(None) : argument(values[i], overload.numbers[i]));
   }
@@ -60,7 +60,7 @@ Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     for (size_t i = own; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
     return;
   }
-  const c10::List<bool> asked = values.back().toBoolList();  // of the seed as well, which has no gradient
+  const c10::List<bool> asked = values.back().toBoolList();  // includes the seed, which has no gradient
   std::vector<Argument> gradients;
   for (const c10::IValue& value : values.slice(own, values.size() - own - 1))
     gradients.push_back(argument(value, false));

@@ -13,28 +13,28 @@
 
 namespace ingot::runtime {
 
-/// An op as the dispatcher has it. Kept for ever, as its registration is.
+/// An op as registered with the dispatcher. Kept for ever, like its registration.
 struct Overload {
   Op op;
   c10::FunctionSchema schema;
-  std::vector<bool> numbers;  ///< one a parameter: its number comes in a 0-dim CPU tensor
-  /// Its gradient. What writes into its arguments has none, what returns a list, and a gradient: there it is the
-  /// text's.
+  std::vector<bool> numbers;  ///< one per parameter: its number arrives in a 0-dim CPU tensor
+  /// Its registered gradient. An op that writes its arguments or returns a list has none, nor has a gradient itself:
+  /// eager differentiates the op's source there.
   std::optional<c10::OperatorHandle> backward = {};
-  /// It is a gradient: behind the parameters come the incoming gradients and which leaves are asked for.
+  /// Whether it is a gradient: after the parameters come the incoming gradients and which leaves are wanted.
   bool is_backward = false;
 
-  /// Of an op that draws random numbers: whether the argument behind the parameters is what it draws them from, an
-  /// int64 without dims on the op's device. So a call is a function of its arguments, and its gradient draws the same.
+  /// Whether the argument after the parameters is the seed of an op that samples random numbers, an int64 without dims
+  /// on the op's device. The call is then a function of its arguments, and its gradient samples the same numbers.
   bool takes_seed() const;
   bool writes() const;
   bool returns_list() const;
-  /// The parameters (bits) that it may write; all where lists make bits of no use.
+  /// The parameters (bits) that it may write; all where bits cannot describe lists.
   uint64_t writable() const;
 };
 
-/// A boxed call, borrowed, as the op takes it. Behind the parameters, and the seed, stand what `out=` takes, or what a
-/// gradient takes. Errors: Error(Author) for a seed that is none.
+/// A boxed call, borrowed, in the form that the op takes. After the parameters, and the seed, come the tensors of
+/// `out=`, or the inputs of a gradient. Errors: Error(Author) for an invalid seed.
 class Unboxed {
  public:
   Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values);
@@ -43,7 +43,7 @@ class Unboxed {
   const OpState& op() const { return *op_; }
   std::span<const Argument> arguments() const { return arguments_; }
   std::span<const at::Tensor> outs() const { return outs_; }
-  /// Undefined where the call brings none.
+  /// Undefined where the call passes none.
   const at::Tensor& seed() const { return seed_; }
 
  private:
@@ -56,7 +56,7 @@ class Unboxed {
   std::list<ArgumentGroup> groups_;
 };
 
-/// Calls `visit` with each tensor among the values, also those in lists.
+/// Calls `visit` with each tensor among the values, including those in lists.
 template <typename Visit>
 void for_each_tensor(c10::ArrayRef<c10::IValue> values, Visit visit) {
   for (const c10::IValue& value : values) {
@@ -68,8 +68,8 @@ void for_each_tensor(c10::ArrayRef<c10::IValue> values, Visit visit) {
   }
 }
 
-/// Replaces the arguments on the stack by what the schema returns: `results`, and what was written where it says so.
-/// Errors: Error(Author) for another number of results.
+/// Replaces the arguments on the stack by the schema's results: `results`, and the written arguments where the schema
+/// returns them. Errors: Error(Author) for a wrong number of results.
 void push_results(const Overload& overload, std::span<at::Tensor> results, torch::jit::Stack& stack);
 
 }  // namespace ingot::runtime

@@ -11,14 +11,14 @@
 
 namespace ingot::runtime {
 
-/// What autograd calls for the gradient of a call that went through the dispatcher: the registered gradient, so that
-/// whoever traces the backward pass sees it.
+/// The autograd node of a call through the dispatcher. It calls the registered gradient, so that a trace of the
+/// backward pass sees that.
 class OverloadBackward : public torch::autograd::Node {
  public:
-  /// The arguments as the schema has them.
+  /// `values`: the arguments in the schema's order.
   OverloadBackward(const Overload& overload, c10::ArrayRef<c10::IValue> values);
 
-  /// The results: those of floats get their gradients from this node.
+  /// Registers the results: floating-point results get their gradients from this node.
   void record(c10::ArrayRef<c10::IValue> results);
 
   std::string name() const override { return overload_.op.name() + "Backward"; }
@@ -29,13 +29,13 @@ class OverloadBackward : public torch::autograd::Node {
   static constexpr int kNone = -1;
   using Saved = torch::autograd::SavedVariable;
 
-  /// A value of the schema; its tensors are kept by autograd's rules.
+  /// A value of the schema; autograd's SavedVariable keeps its tensors.
   using Kept = std::variant<c10::IValue, Saved, std::vector<Saved>>;
 
   const Overload& overload_;
   std::vector<Kept> kept_;
-  std::vector<int> edge_of_;      ///< of each leaf of the arguments, the number of its edge
-  std::vector<int> gradient_of_;  ///< of each result, the number of the gradient with respect to it
+  std::vector<int> edge_of_;      ///< for each leaf of the arguments, the number of its edge
+  std::vector<int> gradient_of_;  ///< for each result, the number of the gradient with respect to it
 };
 
 }  // namespace ingot::runtime

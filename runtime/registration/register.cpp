@@ -34,7 +34,7 @@ c10::FunctionSchema parse(const std::string& name, const std::string& schema) {
   }
 }
 
-/// Whether an argument of the schema's type may be given to an op.
+/// Whether an op accepts an argument of the schema's type.
 bool is_taken(const c10::TypePtr& type) {
   switch (type->kind()) {
     case c10::TypeKind::TensorType:
@@ -97,10 +97,11 @@ std::vector<bool> flags_of(const std::string& name, const Op& op, const std::vec
   return flags;
 }
 
-/// "ns::f(Tensor x) -> Tensor" → "ns::f_backward(Tensor x, Tensor? gradient_0, bool[] wanted) -> Tensor[]".
+/// Derives the gradient's schema: "ns::f(Tensor x) -> Tensor" → "ns::f_backward(Tensor x, Tensor? gradient_0, bool[]
+/// wanted) -> Tensor[]".
 c10::FunctionSchema backward_schema(const c10::FunctionSchema& schema) {
   std::vector<c10::Argument> arguments;
-  for (const c10::Argument& given : schema.arguments())  // without defaults, behind which no others may stand
+  for (const c10::Argument& given : schema.arguments())  // without defaults, which only trailing arguments may have
     arguments.emplace_back(given.name(), given.type(), given.real_type(), given.N());
   for (size_t i = 0; i < schema.returns().size(); ++i)
     arguments.emplace_back(fmt::format("gradient_{}", i), c10::OptionalType::create(c10::TensorType::get()));
@@ -111,10 +112,10 @@ c10::FunctionSchema backward_schema(const c10::FunctionSchema& schema) {
           {c10::Argument("", c10::ListType::ofTensors())}};
 }
 
-/// What is registered stays: PyTorch keeps pointers to it.
+/// Keeps all registrations for ever, because PyTorch keeps pointers to them.
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, torch::Library> libraries;  ///< one a namespace
+  std::map<std::string, torch::Library> libraries;  ///< one per namespace
   std::deque<Overload> overloads;
 
   torch::Library& library(const std::string& ns) {

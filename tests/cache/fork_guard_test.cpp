@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How a child that runs `body` ends: its exit status, or -1 where it is still there after a while and is killed.
+/// Runs `body` in a child and returns its exit status, or -1 where it is still running after a while and is killed.
 int status_of_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body());
@@ -116,7 +116,8 @@ TEST(ForkGuard, NobodyWaitsForPythonsLockMeanwhile) {
       EXPECT_FALSE(has_lock);
     }
     EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);
-    // Another thread may have the lock and fork: it waits for this guard, and this thread for nothing of its.
+    // Another thread may take the lock and fork: the fork waits for this guard, and this thread waits for nothing of
+    // that thread.
     std::thread other([] {
       acquire(nullptr);
       release();

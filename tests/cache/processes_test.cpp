@@ -1,5 +1,5 @@
-// The store where the system says no, and where several processes meet. Each case runs in a process of its own, which
-// gives up rights, sets limits, or dies.
+// The store under errors of the system, and shared by several processes. Each case runs in its own process, which drops
+// privileges, sets limits, or dies.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 constexpr uid_t kNobody = 65534;
 
-/// Root ignores modes, so it becomes somebody else. The path must be open to that user.
+/// Becomes another user, because root ignores file modes. The path must be open to that user.
 bool give_up_root() { return ::geteuid() != 0 || (::setegid(kNobody) == 0 && ::seteuid(kNobody) == 0); }
 
 TEST(StoreFaults, AReadOnlyFolderStillServes) {
@@ -68,13 +68,14 @@ TEST(StoreFaults, AFolderThatCannotBeMadeIsAMiss) {
   ::chmod(scratch.path().c_str(), 0700);
 }
 
-/// Where no file system can be mounted, a limit on what may be written to a file does: the error comes half way, too.
+/// Simulates a full disk where no file system can be mounted: a limit on file sizes also fails half way through a
+/// write.
 bool limit_files_to_64k() {
   const rlimit limit = {64 << 10, 64 << 10};
   return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/// What both kinds of full disk have in common: a record of 100 KB does not fit, a small one before and after does.
+/// Tests both kinds of full disk: a record of 100 KB does not fit, a small one before and after does.
 std::string write_too_much(const fs::path& folder, Store store) {
   store.publish("kernel", "small", "payload");
   store.publish("kernel", "large", std::string(100'000, 'x'));
@@ -112,13 +113,13 @@ TEST(StoreFaults, AWriteThatFailsHalfWayLeavesNothing) {
               if (!limit_files_to_64k()) return "cannot set the limit";
               Store store(scratch.path());
               if (std::string wrong = write_too_much(scratch.path(), store); !wrong.empty()) return wrong;
-              store.publish("kernel", "next", "payload");  // the error was this record's own
+              store.publish("kernel", "next", "payload");  // the error concerned this record only
               return store.find("kernel", "next") == "payload" ? "" : store.status();
             }),
             "");
 }
 
-/// Publishes and reads one key for a time, with payloads of all lengths. What was wrong with what it read.
+/// Publishes and reads one key for a time, with payloads of all lengths. Returns an error in the payloads read.
 std::string hammer(const fs::path& folder, char letter, milliseconds time) {
   Store store(folder);
   uint64_t found = 0;

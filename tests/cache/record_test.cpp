@@ -18,7 +18,7 @@ std::string from_hex(std::string_view digits) {
 }
 
 TEST(Digest, IsTheOneThatIsPublished) {
-  // As Python's hashlib.blake2b(text, digest_size=32) gives them.
+  // Computed with Python's hashlib.blake2b(text, digest_size=32).
   EXPECT_EQ(Digest::of("").hex(), "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
   EXPECT_EQ(Digest::of("abc").hex(), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
   const std::string text(300, 'x');
@@ -27,7 +27,7 @@ TEST(Digest, IsTheOneThatIsPublished) {
 
 TEST(Digest, TakesATextInPieces) { EXPECT_EQ(Digest::of({"foo", "", "bar"}), Digest::of("foobar")); }
 
-/// 128-bit FNV-1a, which the cache once used.
+/// 128-bit FNV-1a, the cache's former hash.
 std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
   __extension__ using Wide = unsigned __int128;
   Wide state = Wide{0x6c62272e07bb0142} << 64 | 0x62b821756295c58d;
@@ -36,7 +36,7 @@ std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
 }
 
 TEST(Digest, DiffersWhereAHashThatIsNotCryptographicWasMetOnPurpose) {
-  // While a byte that enters keeps the low byte small, FNV-1a is linear: a short vector of a lattice is a collision.
+  // While each input byte keeps the low byte small, FNV-1a is linear: a short vector of a lattice gives a collision.
   const std::string one =
       from_hex("8d000002773b0003b102773fed3b00000003b10000000000013a3a3a3b00000139760000013a3b00000001397600");
   const std::string other =

@@ -14,13 +14,13 @@ namespace {
 
 std::shared_ptr<const int> number(int value) { return std::make_shared<const int>(value); }
 
-/// Waits, within reason, until `happened`.
+/// Waits, up to ten seconds, until `happened`.
 bool eventually(const std::function<bool()>& happened) {
   for (int i = 0; i < 10'000 && !happened(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return happened();
 }
 
-/// `flights.run(key, make)` in several threads at once, with `make` held back until all of them have asked.
+/// Calls `flights.run(key, make)` in several threads at once, with `make` held back until all of them have asked.
 template <typename Observe>
 void ask_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
                   Observe observe) {
@@ -32,7 +32,7 @@ void ask_together(SingleFlight<int>& flights, int threads, const std::function<s
       observe([&] {
         return flights.run("key", [&] {
           eventually([&] { return asked == threads; });
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // from "asked" to waiting inside
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time from "asked" to waiting inside
           return make();
         });
       });
@@ -94,8 +94,8 @@ TEST(SingleFlight, WhoWaitsMayBeInterrupted) {
 TEST(SingleFlight, AnExceptionReachesEveryoneAndTheNextCallTriesAgain) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, caught = 0;
-  // All threads are handed one exception. It is kept until they have ended: the thread sanitizer does not see
-  // libstdc++ count its references, and would call its end in whichever thread was last a race with the others' reads.
+  // All threads receive one exception. It is kept until they have ended: the thread sanitizer does not see libstdc++'s
+  // reference counts, and would report its destruction in the last thread as a race with the other threads' reads.
   std::array<std::exception_ptr, 8> kept;
   ask_together(
       flights, 8,

@@ -158,7 +158,7 @@ TEST(Store, AFolderInARecordsPlaceGivesWay) {
   EXPECT_EQ(names_in(scratch.path()).size(), 2u) << "the folder was removed, or the temporary file stayed";
 }
 
-/// What was put into the folder while others could write there is not run once it is private.
+/// A file put into the folder while others could write there is not loaded once the folder is private.
 class StoreOfDistrust : public testing::TestWithParam<std::string> {};
 
 TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
@@ -356,7 +356,7 @@ TEST(Store, OffKeepsNothing) {
   EXPECT_EQ(store.usage().files + store.clear(), 0u);
 }
 
-/// The store that a process with these variables, and no others of ours, would have.
+/// Returns the store of a process with these variables, and no others of Ingot's.
 Store with_environment(const std::vector<std::pair<const char*, std::string>>& variables) {
   for (const char* name : {"INGOT_CACHE", "INGOT_CACHE_DIR", "INGOT_CACHE_MAX", "XDG_CACHE_HOME", "HOME"})
     ::unsetenv(name);

@@ -87,13 +87,13 @@ TEST(Table, IsEmptyAfterClear) {
 }
 
 TEST(Table, HashesNeighboursApart) {
-  // What keys are made of: small numbers, and pointers that differ in few bits. The low bits choose the slot.
+  // Typical key words: small numbers, and pointers that differ in few bits. The low bits choose the slot.
   std::set<uint64_t> slots;
   for (uint64_t i = 0; i < 1024; ++i) {
     slots.insert(HashWords{}(Key{i, 4}) & 0xffff);
     slots.insert(HashWords{}(Key{4, i << 40}) & 0xffff);
   }
-  EXPECT_GT(slots.size(), 1900u);  // of 2048; random ones would give about 2016
+  EXPECT_GT(slots.size(), 1900u);  // of 2048; random hashes would give about 2016
 }
 
 TEST(Table, ReadersSeeWholeRecordsWhileWritersInsert) {
@@ -109,7 +109,7 @@ TEST(Table, ReadersSeeWholeRecordsWhileWritersInsert) {
     --writing;
   };
   const auto read = [&] {
-    uint64_t known = 0;  // keys below were found once, so they must be found again
+    uint64_t known = 0;  // all keys below were found once, so they must be found again
     for (uint64_t i = 0; writing > 0 || known < kKeys; i = (i + 1) % kKeys) {
       const Key* held = table.find(key_of(i));
       if (held ? *held != Key{i, i + 1} : i < known) ++wrong;

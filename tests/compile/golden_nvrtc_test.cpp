@@ -1,4 +1,4 @@
-// Every CUDA golden is a kernel that NVRTC makes machine code of, for every generation of GPU that is promised.
+// NVRTC compiles every CUDA golden file to machine code, for every supported GPU generation.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST_P(GoldenNvrtc, Compiles) {
   ASSERT_FALSE(files.empty()) << "run this in the root of the tree";
   for (const fs::path& file : files) {
     const std::string text = read_file(file);
-    if (GetParam() < 90 && text.find("__cluster_dims__") != std::string::npos) continue;  // they have none
+    if (GetParam() < 90 && text.find("__cluster_dims__") != std::string::npos) continue;  // these GPUs have no clusters
     try {
       EXPECT_FALSE(Nvrtc::compile_cubin(text, file.filename().string(), GetParam(), false).empty()) << file;
     } catch (const Error& error) {

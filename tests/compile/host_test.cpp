@@ -18,7 +18,7 @@ std::string returns(int number) { return "extern \"C\" int number() { return " +
 
 int call(const SharedObject& object) { return object.function<int()>("number")(); }
 
-/// A compiler of our own making, as a shell script.
+/// Writes a fake compiler as a shell script.
 fs::path script(const Scratch& scratch, const std::string& text) {
   const fs::path path = scratch.path() / "compiler";
   write_file(path, "#!/bin/sh\n" + text + "\n");
@@ -191,7 +191,7 @@ TEST_F(HostCompilerSearch, AnotherCompilerIsAnotherIdentity) {
     ::setenv("INGOT_CXX", script(scratch, text).c_str(), 1);
     print_and_exit(HostCompiler::identity);
   };
-  // "#!/bin/sh\n", the text and a line's end.
+  // The file's size: "#!/bin/sh\n", the text and a newline.
   EXPECT_EXIT(identify("exit 0"), testing::ExitedWithCode(0),
               "^compiler 17 [0-9.]+ -std=c\\+\\+20 .*; .*; glibc [0-9.]+$");
   EXPECT_EXIT(identify("exit 10"), testing::ExitedWithCode(0), "^compiler 18 ");
@@ -214,7 +214,7 @@ TEST(FileIdentity, FollowsLinksAndSeesEveryChange) {
 }
 
 TEST(SharedObject, ObjectsOfOneNameStayApart) {
-  // The loader takes a path that it knows for the library it opened by it, and descriptors are used again.
+  // The loader identifies a library by its path, and descriptors are reused.
   const std::string one = HostCompiler::compile(returns(1), "number", false);
   const std::string two = HostCompiler::compile(returns(2), "number", false);
   const SharedObject first(one, "number"), second(two, "number"), third(one, "number");

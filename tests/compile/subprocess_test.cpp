@@ -32,7 +32,7 @@ bool eventually(const std::function<bool()>& happened) {
 
 bool runs(const std::string& process) { return !process.empty() && ::kill(std::stoi(process), 0) == 0; }
 
-/// Writes the numbers of a program and of the one that it starts, which both go on for long.
+/// A command that writes its process id and its child's, and then hangs with its child.
 std::vector<std::string> hangs(const Scratch& scratch) {
   const std::string path = scratch.path();
   return shell("sleep 100 & echo $! > " + path + "/child.new; mv " + path + "/child.new " + path +
@@ -44,7 +44,7 @@ std::string process_in(const fs::path& file) {
   return read_file(file);
 }
 
-/// Signals as a host program might hear them, for as long as it lives.
+/// Simulates a host program's signals during its lifetime.
 class Hearing {
  public:
   struct Interrupt {};

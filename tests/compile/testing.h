@@ -12,7 +12,7 @@
 
 namespace ingot::runtime {
 
-/// The text of the environment's error that `body` throws; empty, and a failure, if it does not.
+/// Returns the text of the environment error that `body` throws; empty, and a test failure, if it throws none.
 inline std::string environment_error(const std::function<void()>& body) {
   try {
     body();
@@ -24,8 +24,8 @@ inline std::string environment_error(const std::function<void()>& body) {
   return {};
 }
 
-/// Prints what `body` returns, or the error that it throws, and ends the process: for EXPECT_EXIT, which begins a new
-/// one where nothing was found or opened yet.
+/// Prints the result of `body`, or the error that it throws, and ends the process. For EXPECT_EXIT, which starts a
+/// fresh process, in which nothing was found or opened yet.
 [[noreturn]] inline void print_and_exit(const std::function<std::string()>& body) {
   std::string text;
   try {

@@ -1,6 +1,6 @@
-"""Layouts whose accesses end where an allocation does, for compute-sanitizer: windows that overlap, gathered rows.
+"""Layouts whose accesses end at the end of an allocation, for compute-sanitizer: overlapping windows, gathered rows.
 
-Run it with PYTORCH_NO_CUDA_MEMORY_CACHING=1, without which an allocation is followed by PyTorch's own memory.
+Run it with PYTORCH_NO_CUDA_MEMORY_CACHING=1. Otherwise PyTorch's own memory follows an allocation.
 """
 
 import torch
@@ -24,7 +24,7 @@ for columns in (1, 3, 1001):
         check("w[t]", w, row, debug=debug)
         check("w[t] + x", w, row, x, debug=debug)
         check("w[t - 100] * x", w, row + 100, x, debug=debug)
-# What a mask excludes is not touched, wherever its index says it is.
+# Elements that a mask excludes are not accessed, whatever their index.
 far = torch.tensor([0, 5, 1 << 40, -1], device="cuda")
 for lazy in ("auto", "always"):
     op = ingot.op("where((i >= 0) & (i < 9), t[i], -1.0)", lazy=lazy)
@@ -37,16 +37,16 @@ for count in (1, 255, 257, 511, 513):
 
 
 def reduce(text: str, *arguments: torch.Tensor) -> None:
-    """Eager on the CPU: its CUDA kernels that reduce have hazards of their own."""
+    """Compare with eager on the CPU: its reducing CUDA kernels have hazards of their own."""
     op = ingot.op(text)
     found = op(*arguments)
     found = tuple(one.cpu() for one in found) if isinstance(found, tuple) else found.cpu()
     torch.testing.assert_close(found, op.reference(*[one.cpu() for one in arguments]), rtol=2e-2, atol=2e-2)
 
 
-# Each kind of kernel that reduces: short rows, of which a warp takes many at once; rows whose vectors begin anywhere, in
-# registers and in shared memory, read again, shared out to blocks; rows side by side by vectors and one by one, a few
-# classes at a time, shared out.
+# Each kind of reducing kernel: short rows, of which a warp takes many at once; unaligned rows, in registers, in shared
+# memory, read again, and split over blocks; columns side by side, by vectors, one by one, a few accumulators at a time,
+# and split over blocks.
 for dtype in (torch.float32, torch.bfloat16):
     for rows, columns in ((3, 7), (5, 1023), (2000, 77), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
         x = torch.randn(rows, columns, device="cuda").to(dtype)
@@ -62,14 +62,14 @@ for dtype in (torch.float32, torch.bfloat16):
         for text in ("x.sum(0)", "x.softmax(0)", "x.argmax(0)", "(x.sum(0), x.amax(0))"):
             reduce(text, x)
     reduce("x.sum(1)", torch.randn(3, 65, 132, device="cuda").to(dtype))
-    for rows, columns in ((2051, 4096), (8197, 1001), (32771, 129)):  # columns in passing
+    for rows, columns in ((2051, 4096), (8197, 1001), (32771, 129)):  # fused column partials
         x = torch.randn(rows, columns, device="cuda").to(dtype) / rows**0.5
         reduce("(x.softmax(1), x.sum(0), (x * x.mean(1, keepdim=True)).sum(0))", x)
 reduce("F.cross_entropy(x, t)", torch.randn(9, 50257, device="cuda").bfloat16(), torch.arange(9, device="cuda"))
 
 
 def differentiate(text: str, *arguments: torch.Tensor) -> None:
-    """The gradients, and those of their sums, beside eager's on the CPU."""
+    """Compare first and second gradients with eager's on the CPU."""
     op = ingot.op(text)
 
     def found(function, device):
@@ -87,7 +87,7 @@ def wide(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, device="cuda", dtype=torch.float64)
 
 
-# Blocks, steps, gathers, sums along rows and columns at once, windows and diagonals, backwards.
+# Gradients of output blocks, strided slices, gathers, sums along rows and columns at once, windows and diagonals.
 differentiate("F.silu(x.chunk(2, -1)[0]) * x.chunk(2, -1)[1]", wide(33, 130))
 differentiate("F.gelu(x + b) + r", wide(129, 33), wide(33), wide(129, 33))
 differentiate("F.layer_norm(x, (x.size(-1),), w, b)", wide(17, 75), wide(75), wide(75))

@@ -6,7 +6,7 @@
 
 #include "tests/runtime/support.h"
 
-// The ops on a GPU: bits, streams, devices, captures. Every test skips, saying why, where there is none.
+// Ops on a GPU: exact bits, streams, devices, captures. Every test skips, with the reason, where there is none.
 
 namespace ingot {
 namespace {
@@ -97,7 +97,7 @@ TEST_F(Gpu, RunsOnTheCurrentStream) {
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
   at::Tensor result, sum;
   {
-    // On any other stream the sum would begin before the op has ended.
+    // On any other stream the sum would start before the op has ended.
     const c10::cuda::CUDAStreamGuard guard(stream);
     for (int i = 0; i < 20; ++i) {
       result = op(big);

@@ -1,5 +1,5 @@
-// Whether what the prelude's `quotients` and `quotient_of` take for a quotient is the nearest one, for all 2^46 pairs
-// of significands: exponents change nothing as long as nothing overflows or becomes subnormal.
+// Checks that the prelude's `quotients` and `quotient_of` return the nearest quotient, for all 2^46 pairs of
+// significands. Exponents change nothing as long as nothing overflows or becomes subnormal.
 //
 //   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
 //
@@ -9,7 +9,7 @@
 
 constexpr unsigned kSignificands = 1u << 23, kOne = 0x3f800000;
 
-/// One divisor a block; its threads share the dividends out.
+/// One divisor per block; the block's threads divide the dividends among them.
 __global__ void try_all(unsigned first, unsigned long long* wrong) {
   const float divisor = __uint_as_float(kOne + first + blockIdx.x), reciprocal = 1.0f / divisor;
   float estimate;

@@ -6,7 +6,8 @@
 #include "runtime/call/call_key.h"
 #include "tests/runtime/support.h"
 
-// PyTorch's dispatcher knows which functions autocast treats; our table must name all of them that the language has.
+// PyTorch's dispatcher knows which functions autocast treats; our table must list all of these that the language
+// supports.
 
 namespace ingot::runtime {
 namespace {
@@ -24,7 +25,7 @@ std::set<std::string> names_with_kernel(c10::DispatchKey key) {
   return names;
 }
 
-/// The dispatcher's name of a function that has another one there.
+/// The dispatcher's name of a function whose name differs there.
 std::string aten_name(const std::string& name) {
   static const std::map<std::string, std::string> kNames = {{"vecdot", "linalg_vecdot"},
                                                             {"vector_norm", "linalg_vector_norm"},
@@ -44,7 +45,7 @@ TEST(Autocast, NamesEveryFunctionThatPyTorchTreats) {
   const auto check = [](c10::DispatchKey key, frontend::Device device) {
     std::set<std::string> treated = names_with_kernel(key);
     EXPECT_TRUE(treated.contains("mse_loss"));
-    // Composites of what is treated.
+    // Composites of treated functions.
     if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma", "trace"});
     for (const frontend::NameInfo& info : frontend::language_names()) {
       const std::string name(info.name);

@@ -7,7 +7,7 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// Kernels that are compiled together: each is what it would be alone, in memory, on disk, and where a record is gone.
+// Kernels compiled together: each equals the separately compiled one, in memory, on disk, and after a record is lost.
 
 namespace ingot {
 namespace {
@@ -20,7 +20,7 @@ void add(const OpState& op, std::span<const Argument> call, runtime::KernelBatch
 using namespace testing_support;
 using runtime::Scratch;
 
-/// Ops of one name, whose kernels have to be told apart, of several numerics and of two results.
+/// Ops of one name, whose kernels need distinct names, with several numerics and with two results.
 struct Ops {
   explicit Ops(runtime::Runtime& runtime) {
     for (int k = 0; k < 5; ++k) {

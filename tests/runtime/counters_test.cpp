@@ -3,14 +3,14 @@
 
 #include "tests/runtime/support.h"
 
-// What a call costs: launches, allocations, compilations.
+// The cost of a call in launches, allocations and compilations.
 
 namespace ingot {
 namespace {
 
 using namespace testing_support;
 
-/// An op that no other test has, so that nothing of it is in memory: its constant makes it another.
+/// Returns the source of an op that no other test uses, so that no cache holds it: its constant is unique.
 std::string fresh_text() {
   static std::atomic<int> serial = 0;
   return "def fresh(x, y, b: float):\n    return relu(x) * y + b + " +

@@ -27,7 +27,7 @@ constexpr const char* kTexts[] = {kReluAdd,
                                   "def f(x, n: int):\n    for i in range(n):\n        x = x * x + i\n    return x\n",
                                   "def f(x):\n    return x[:, 0] * x[:, 1]\n"};
 
-/// Calls `text` in a runtime of its own on the folder, and gives the runtime's counts.
+/// Calls `text` in a new runtime on the folder, and returns the runtime's counts.
 nlohmann::json call_in(const std::filesystem::path& folder, const std::string& text,
                        std::initializer_list<Argument> arguments, at::Tensor& result) {
   runtime::Runtime runtime{runtime::Store(folder)};
@@ -87,7 +87,7 @@ TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
   expect_same(result, at::relu(x) + y + 1.0);
 }
 
-/// Nothing tells two C++ ops of a name apart, so nothing of them is on disk.
+/// C++ ops of one name cannot be distinguished, so no record of them is on disk.
 TEST(Disk, GradientsOfCppOpsAreNotTakenForOneAnother) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), grad = at::rand({40, 4});
@@ -125,7 +125,7 @@ TEST(Disk, DamagedRecordsAreMisses) {
   expect_same(result, at::relu(x) + x + 1.0);
 }
 
-/// Replaces the payload of each record of a kind by `of` it, checksum and all.
+/// Replaces the payload of each record of a kind by `of(payload)`, with a valid checksum.
 void replace_payloads(const std::filesystem::path& folder, std::string_view kind,
                       const std::function<std::string(std::string)>& of) {
   size_t replaced = 0;
@@ -167,7 +167,7 @@ TEST(Disk, RecordsThatDoNotLoadAreMadeAnew) {
   expect_one_recovery("library", "compiles", other_bytes);
 }
 
-// Two processes. The child is this program: where the variable is set it makes one call, reports, and ends.
+// Two processes. The child is this program: where the variable is set it makes one call, reports, and exits.
 
 constexpr const char* kReport = "INGOT_TEST_CHILD_REPORT";
 

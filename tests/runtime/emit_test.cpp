@@ -1,6 +1,6 @@
 #include "tests/runtime/support.h"
 
-// Every stage as text, for tensors without data and GPUs that are not there.
+// Every stage as text, for tensors without data and for absent GPUs.
 
 namespace ingot {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/api/op_state.h"
 #include "tests/runtime/support.h"
 
-// A process that forks while another of its threads compiles: the child, where that thread is not, makes its own.
+// A process that forks while another of its threads compiles: the child lacks that thread, and compiles its own kernel.
 
 namespace ingot {
 namespace {
@@ -22,7 +22,7 @@ at::Tensor result_of(const OpState& op, const at::Tensor& x) {
   return results[0];
 }
 
-/// The child's exit status; -1 where it hangs.
+/// Returns the child's exit status; -1 where it hangs.
 int wait_for(pid_t child) {
   int status = 0;
   for (int i = 0; i < 60'000; ++i) {
@@ -38,7 +38,7 @@ TEST(Fork, DuringACompileLeavesTheChildWhole) {
   const auto definition = frontend::define("def f(x):\n    return x * 2 + 1\n");
   const at::Tensor x = at::rand({100});
   const at::Tensor expected = x * 2 + 1;
-  // PyTorch's own first uses do not wait for a fork: they are over before.
+  // PyTorch's own first uses do not wait for a fork, so they must happen before.
   ASSERT_TRUE(at::equal(result_of(OpState(definition, {}, runtime::default_runtime()), x), expected));
   for (const std::chrono::milliseconds delay : {0ms, 2ms, 30ms}) {
     runtime::Runtime runtime{runtime::Store::off("to compile each time")};

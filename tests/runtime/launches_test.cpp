@@ -6,12 +6,12 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// How kernels are found and loaded, with a GPU that only keeps accounts.
+// How kernels are found and loaded, with a fake GPU that only counts.
 
 namespace ingot::runtime {
 namespace {
 
-/// Loads anything but what it is told to refuse, and remembers where.
+/// Loads everything except the kernels it is told to refuse, and records the devices.
 struct Gpu final : CudaBackend {
   std::vector<int> loaded_on;
   int loads = 0, refuse = 0;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing_support;
 
-/// Views of one shape, [6, 10], laid out in every way that comes up.
+/// Views of one shape, [6, 10], in every typical layout.
 std::vector<std::pair<std::string, at::Tensor>> layouts_of(at::ScalarType dtype) {
   const auto fresh = [&](at::IntArrayRef sizes) {
     return dtype == at::kBool ? at::rand(sizes) > 0.5 : (at::randn(sizes) * 10).to(dtype);

@@ -7,8 +7,8 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// Results that are written into parameters: the values are those that eager's in-place ops leave behind, whatever the
-// kernels read meanwhile, and autograd hears of them.
+// Results written into parameters: the values equal those of eager's in-place ops, whatever the kernels read meanwhile,
+// and autograd is informed.
 
 namespace ingot {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using namespace testing_support;
 using runtime::Scratch;
 
-/// The op of a text, but its first results are written into `params`.
+/// The op of a source text whose first results are written into `params`.
 class Mutating final : public frontend::Definition {
  public:
   Mutating(const std::string& text, std::vector<uint32_t> params, size_t parts)
@@ -47,7 +47,7 @@ class Mutating final : public frontend::Definition {
   size_t parts_;
 };
 
-/// `parts`: of a mutated result, how many are kept.
+/// `parts`: how many output blocks of a mutated result are kept.
 Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t parts = 100) {
   return Op(std::make_shared<const Mutating>(text, std::move(params), parts));
 }
@@ -91,7 +91,7 @@ TEST(Mutation, ReadsWhatWasThereBefore) {
     EXPECT_EQ(x._version(), version + 1) << text;
     EXPECT_TRUE(at::equal(returned[0], start.slice(0, 1) * 3)) << text;
   };
-  // Each returns a result of another domain, so that a second kernel reads x.
+  // Each op returns a result of another domain, so that a second kernel reads x.
   expect("def f(x):\n    return x * 2, x[1:] * 3\n", [](const at::Tensor& x) { return x * 2; });
   expect("def f(x):\n    return x.flip(0) + 1, x[1:] * 3\n", [](const at::Tensor& x) { return x.flip(0) + 1; });
   expect("def f(x):\n    return x * 0 + x[0], x[1:] * 3\n", [](const at::Tensor& x) { return x * 0 + x[0]; });
@@ -111,7 +111,8 @@ TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
 }
 
 TEST(Mutation, LeavesElementsOfNoPart) {
-  // In the first the kernel writes x itself; in the second it reads elsewhere, so that there is a copy.
+  // In the first op the kernel writes x itself; the second reads other elements than it writes, so that it needs a
+  // copy.
   for (const char* text : {"def f(x):\n    return cat([x[:7] * 2, x[7:]]), ones_like(x[:3])\n",
                            "def f(x):\n    return cat([x[33:] * 2, x[7:]]), ones_like(x[:3])\n"}) {
     const at::Tensor x = at::randn({40, 6}), before = x.clone();
@@ -134,7 +135,7 @@ TEST(Mutation, OfMemoryThatAnotherArgumentSharesIsRefused) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor both = at::randn({8, 2}), x = both.select(1, 0), y = both.select(1, 1);
   const at::Tensor expected = x * 2 + y, line = at::randn({17});
-  // CallKey that differ in nothing but where the tensors lie: what was bound for one must not serve another.
+  // Keys that differ only in the overlap of tensors: the bound call of one must not serve another.
   EXPECT_EQ(refusal(op, {x, y}), "no error");
   EXPECT_TRUE(at::equal(x, expected));
   EXPECT_NE(refusal(op, {x, x}).find("in the same memory"), std::string::npos);

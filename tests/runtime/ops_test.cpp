@@ -1,7 +1,7 @@
 #include "frontend/cpp_functions.h"
 #include "tests/runtime/support.h"
 
-// The seed ops on the CPU, against the ATen calls that they stand for.
+// The first ops of the project on the CPU, against the equivalent ATen calls.
 
 namespace ingot {
 namespace {

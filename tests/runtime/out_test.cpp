@@ -2,7 +2,7 @@
 
 #include "tests/runtime/support.h"
 
-// out=: what may be given, and what is written.
+// out=: accepted tensors, and the written values.
 
 namespace ingot {
 namespace {

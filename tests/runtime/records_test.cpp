@@ -3,12 +3,12 @@
 #include "runtime/records/serialize.h"
 #include "tests/runtime/support.h"
 
-// What is written of a program and of its kernels comes back whole, field by field.
+// Records of a program and of its kernels survive a round trip, field by field.
 
 namespace ingot::runtime {
 namespace {
 
-/// Gives every field below `value` a value of its own, other than what it begins with.
+/// Sets every field below `value` to a distinct value that differs from its default.
 class Filler {
  public:
   template <typename T>
@@ -38,10 +38,10 @@ class Filler {
     std::vector<ir::HostNode> nodes;
     fill(nodes);
     nodes[0].args.clear();
-    for (ir::HostId& arg : nodes[1].args) arg.index = 0;  // operands come before what is made of them
+    for (ir::HostId& arg : nodes[1].args) arg.index = 0;  // operands precede their users
     for (ir::HostNode& node : nodes) pool.append(node);
   }
-  void fill(Span&) {}  // a record has neither
+  void fill(Span&) {}  // records contain neither
   void fill(std::shared_ptr<const ir::Graph>&) {}
 
  private:

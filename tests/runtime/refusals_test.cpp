@@ -3,14 +3,14 @@
 
 #include "tests/runtime/support.h"
 
-// Arguments that an op cannot be called with: what the author is told.
+// Arguments with which an op cannot be called: the error messages.
 
 namespace ingot {
 namespace {
 
 using namespace testing_support;
 
-/// Every piece stands in the text.
+/// Expects every piece in the text.
 void expect_says(const std::string& text, const std::vector<std::string>& pieces) {
   for (const std::string& piece : pieces) EXPECT_NE(text.find(piece), std::string::npos) << piece << "\nin\n" << text;
 }

@@ -71,7 +71,7 @@ TEST(Register, WhatDrawsRandomNumbersIsCalledPlainlyOrSaysSo) {
   at::manual_seed(3);
   EXPECT_TRUE(at::equal(noisy.call(x), first));
   EXPECT_FALSE(at::equal(noisy.call(x), first));
-  // Beneath autograd nobody would keep what its gradient draws from.
+  // Below autograd no node would keep the seed for its gradient.
   const std::string error = error_of([&] {
     const at::AutoDispatchBelowADInplaceOrView below;
     noisy.call(x);

@@ -32,14 +32,14 @@ def denoise(eps, sample, noise, table, t):
     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
 )";
 
-/// What the counters grew by while `body` ran.
+/// The growth of the counters while `body` ran.
 inline Counters growth(const std::function<void()>& body) {
   const Counters before = counters();
   body();
   return counters().since(before);
 }
 
-/// The whole text of the error that `body` throws, "no error" where it throws none.
+/// Returns the whole text of the error that `body` throws, "no error" where it throws none.
 inline std::string error_of(const std::function<void()>& body, Fault fault = Fault::Author) {
   try {
     body();
@@ -52,7 +52,7 @@ inline std::string error_of(const std::function<void()>& body, Fault fault = Fau
   return "no error";
 }
 
-/// Same dtype, sizes, strides and, NaN for NaN, the same values bit for bit.
+/// Expects equal dtypes, sizes, strides and values, bit for bit; NaN equals NaN.
 inline void expect_same(const at::Tensor& argument, const at::Tensor& expected, const std::string& what = {}) {
   ASSERT_EQ(argument.scalar_type(), expected.scalar_type()) << what;
   ASSERT_EQ(argument.sizes(), expected.sizes()) << what;

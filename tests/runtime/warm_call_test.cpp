@@ -14,7 +14,7 @@
 #include <csignal>
 #endif
 
-// What a call costs whose kernel is bound: instructions, allocations and locks, counted one instruction at a time.
+// The cost of a call with a bound kernel: instructions, allocations and locks, counted by single steps.
 
 namespace ingot {
 namespace {
@@ -25,13 +25,13 @@ struct Cost {
 
 #ifdef INGOT_CAN_STEP
 
-/// Between these two nothing but the work is done.
+/// Only the measured work runs between these two functions.
 [[gnu::noinline]] void begin_of_work() { asm volatile(""); }
 [[gnu::noinline]] void end_of_work() { asm volatile("nop"); }
 
 uint64_t address_of(const char* function) { return reinterpret_cast<uint64_t>(::dlsym(RTLD_DEFAULT, function)); }
 
-/// Steps the child from `begin_of_work` to `end_of_work`; nothing where it does not get there.
+/// Steps the child from `begin_of_work` to `end_of_work`; empty where it does not arrive there.
 std::optional<Cost> step(pid_t child) {
   const std::vector<uint64_t> allocators = {address_of("malloc"), address_of("calloc"), address_of("realloc"),
                                             address_of("posix_memalign"), address_of("aligned_alloc")};
@@ -98,7 +98,7 @@ TEST_F(WarmCall, IntoAResultAllocatesAndLocksNothing) {
   SKIP_UNLESS(ours);
   EXPECT_EQ(ours->allocations, 0);
   EXPECT_EQ(ours->locks, 0);
-  // Eager's way into one op is longer than ours into three.
+  // Eager needs more instructions for one op than Ingot for three.
   const auto eager = cost_of([&] { at::mul_out(const_cast<at::Tensor&>(out_), x_, y_); });
   EXPECT_LT(ours->instructions, eager->instructions);
 }
