@@ -34,7 +34,7 @@ bool is_symbolic(PyObject* object) {
   std::string subject = "`" + std::string(name) + "` is a " + type_name(object);
   if (THPVariable_Check(object) || is_symbolic(object))
     runtime::throw_unsupported(subject + "; a kernel takes plain tensors and numbers",
-                               "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
+                               "call `f.reference`, the same op in eager PyTorch, or pass a plain tensor");
   throw_author({}, subject + "; an op takes tensors and numbers",
                PySequence_Check(object) ? "make it a tensor with `torch.tensor`" : "");
 }
@@ -69,7 +69,7 @@ std::string_view text_of(PyObject* string) {
   const char* data = PyUnicode_AsUTF8AndSize(string, &size);
   if (!data) {
     PyErr_Clear();
-    throw_author({}, "a name among the arguments holds half of a character (a lone surrogate)", "choose another name");
+    throw_author({}, "an argument's name contains a lone surrogate (half of a character)", "choose another name");
   }
   return {data, static_cast<size_t>(size)};
 }
@@ -86,7 +86,7 @@ size_t parameter_index(const CallForm& form, PyObject* keyword) {
 
 [[noreturn]] void refuse_out(PyObject* object) {
   const std::string message =
-      "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple of one for each result";
+      "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple with one tensor for each result";
   if (THPVariable_Check(object)) runtime::throw_unsupported(message, "pass a plain tensor");
   throw_author({}, message);
 }
@@ -127,7 +127,7 @@ Argument to_group(PyObject* object, std::string_view name, ArgumentList& list, i
     PyObject *key, *value;
     for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &value);) {
       if (!PyUnicode_Check(key))
-        throw_author({}, "`" + std::string(name) + "` has a key that is no string", "name its items by strings");
+        throw_author({}, "`" + std::string(name) + "` has a key that is not a string", "use strings as its keys");
       group.keys.emplace_back(text_of(key));
       group.items.push_back(to_item(value, name, list, depth + 1));
     }
@@ -150,12 +150,12 @@ ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyO
   size_t parameters = form.parameters.size();
   if (count > 0 && count <= parameters && form.parameters[count - 1].keyword_only) {
     const std::string& name = form.parameters[count - 1].name;
-    throw_author({}, "`" + form.definition.name() + "` takes `" + name + "` by name alone", "write " + name + "=…");
+    throw_author({}, "`" + form.definition.name() + "` takes `" + name + "` as a keyword only", "write " + name + "=…");
   }
   ArgumentList list(std::max(parameters, count));
   for (size_t i = 0; i < count; ++i)
-    list[i] =
-        to_argument(args[i], i < parameters ? form.parameters[i].name : std::string_view("an argument too many"), list);
+    list[i] = to_argument(args[i], i < parameters ? form.parameters[i].name : std::string_view("one argument too many"),
+                          list);
   if (!keywords) return list;
 
   c10::SmallVector<bool, 10> given(parameters, false);

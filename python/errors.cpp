@@ -42,10 +42,10 @@ void set_ingot_error(const Error& error) {
 bool add_error(PyObject* module) {
   error_class = PyErr_NewExceptionWithDoc(
       "ingot.Error",
-      "What Ingot raises. str(error) is the whole text: the sentence, the place with a caret, and what to do "
+      "The error that Ingot raises. str(error) is the whole text: the message, its place with a caret, and what to do "
       "instead.\n\n"
-      "fault: 'author' (the op's text or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
-      "'internal' (a defect of Ingot).  message: the sentence alone.",
+      "fault: 'author' (the op's source or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
+      "'internal' (a defect of Ingot).  message: the message alone.",
       PyExc_RuntimeError, nullptr);
   // Exceptions from the dispatcher's kernels reach Python through PyTorch's own binding.
   pybind11::register_exception_translator([](std::exception_ptr thrown) {

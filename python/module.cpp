@@ -137,13 +137,13 @@ void set_python_hooks() {
 }
 
 PyMethodDef methods[] = {
-    {"counters", module_counters, METH_NOARGS, "What the process has done so far, as a dict."},
-    {"cache_info", module_cache_info, METH_NOARGS, "The folder of compiled kernels, as a dict."},
+    {"counters", module_counters, METH_NOARGS, "The counts of the process so far, as a dict."},
+    {"cache_info", module_cache_info, METH_NOARGS, "The state of the kernel cache's folder, as a dict."},
     {"_prepare_all", prepare_all, METH_O, nullptr},
-    {"count_text", module_count_text, METH_NOARGS, "Counts a call that went to an op's text."},
+    {"count_text", module_count_text, METH_NOARGS, "Counts a call that falls back to eager."},
     {"_let_dynamo_read", let_dynamo_read, METH_VARARGS, nullptr},
     {"language", module_language, METH_NOARGS,
-     "Every name of the language: (name, kind, aliases, is_function, is_method, summary)."},
+     "Every supported function: (name, kind, aliases, is_function, is_method, summary)."},
     {nullptr, nullptr, 0, nullptr},
 };
 

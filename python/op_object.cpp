@@ -51,7 +51,7 @@ const Op& op_of(PyObject* object) {
     PyObject* done = PyObject_CallMethod(object, "_resolve", nullptr);
     if (!done) throw python_error();
     Py_DECREF(done);
-    if (!self->op) throw_internal("an ingot.Op was left without its text");
+    if (!self->op) throw_internal("an ingot.Op has no source");
   }
   return *self->op;
 }
@@ -363,7 +363,7 @@ PyCFunction as_method() {
 
 PyMethodDef op_methods[] = {
     {"prepare", as_method<op_do<&Op::prepare>>(), METH_FASTCALL | METH_KEYWORDS,
-     "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
+     "prepare(*args, **kwargs)\n--\n\nCompile and load the kernels for a call with these arguments; launch nothing."},
     {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", as_method<op_explain>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
@@ -377,7 +377,7 @@ PyMethodDef op_methods[] = {
 
 PyGetSetDef op_properties[] = {
     {"name", op_name, nullptr, "The op's name.", nullptr},
-    {"text", op_text, nullptr, "The text that the op is compiled from.", nullptr},
+    {"text", op_text, nullptr, "The source from which the op is compiled.", nullptr},
     {"_parameters", op_parameters, nullptr, nullptr, nullptr},
     {"_defined", op_defined, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

@@ -29,7 +29,7 @@ py::object to_python(const std::optional<ShardedCall>& call) {
 }  // namespace
 
 PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("split lacks arguments of its own");
+  if (count < kOwn) throw_internal("_shard lacks its own arguments");
   const auto value = [&]<typename T>(size_t i, T) { return py::cast<T>(py::handle(args[i])); };
   const auto tensors = value(1, std::vector<at::Tensor>());
   ShardingRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};

@@ -22,7 +22,7 @@ Stage stage_named(std::string_view name) {
   if (name == "ptx") return Stage::Ptx;
   if (name == "backward") return Stage::Backward;
   if (name == "backward-source") return Stage::BackwardSource;
-  throw_author({}, "`" + std::string(name) + "` is no stage",
+  throw_author({}, "`" + std::string(name) + "` is not a stage",
                "the stages are ast, ir, schedule, kernel, source, ptx, backward and backward-source");
 }
 
@@ -57,7 +57,7 @@ PyObject* text_of_call(const CallForm& form, PyObject* const* args, size_t count
 }  // namespace
 
 PyObject* emit(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("emit lacks arguments of its own");
+  if (count < kOwn) throw_internal("_emit lacks its own arguments");
   const char* stage = PyUnicode_AsUTF8(args[0]);
   if (!stage) return nullptr;
   return text_of_call(form, args, count, keywords, [&](const ArgumentList& arguments, EmitTarget target) {
@@ -66,7 +66,7 @@ PyObject* emit(const Op& op, const CallForm& form, PyObject* const* args, size_t
 }
 
 PyObject* explain(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("explain lacks arguments of its own");
+  if (count < kOwn) throw_internal("_explain lacks its own arguments");
   return text_of_call(form, args, count, keywords, [&](const ArgumentList& arguments, EmitTarget target) {
     return op.explain(arguments, args[0] == Py_True, target).json();
   });

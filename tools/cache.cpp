@@ -9,7 +9,7 @@ namespace ingot::tools {
 void add_cache(CLI::App& program, int&) {
   auto clear = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand("cache", "Show the folder of compiled kernels");
-  command->add_flag("--clear", *clear, "remove what it holds");
+  command->add_flag("--clear", *clear, "remove its files");
   command->callback([clear] {
     runtime::Store& store = runtime::default_runtime().store;
     if (*clear) std::printf("removed %llu files\n", static_cast<unsigned long long>(store.clear()));

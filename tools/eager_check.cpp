@@ -74,7 +74,7 @@ json EagerCheck::judge(const std::vector<at::Tensor>& results) const {
   if (!outcome.succeeded || !answer)
     throw_environment("the check against eager PyTorch could not be made with " + python,
                       outcome.output +
-                          "\nSet INGOT_PYTHON to a Python with torch and ingot, or leave the check out "
+                          "\nSet INGOT_PYTHON to a Python with torch and ingot, or skip the check "
                           "with --no-check.");
   return json::parse(answer);
 }

@@ -28,19 +28,20 @@ const std::map<std::string, EmitTarget::Device> kDevices = {{"cpu", EmitTarget::
 
 void add_emit(CLI::App& program, int&) {
   auto input = std::make_shared<EmitInput>();
-  CLI::App* command = program.add_subcommand("emit", "Show what an op becomes, stage by stage; runs nothing");
+  CLI::App* command = program.add_subcommand("emit", "Show the compilation stages of an op, without running it");
   input->op.add_to(*command);
   command
-      ->add_option("--stage", input->stage,
-                   "ast, ir, schedule, kernel, source (the default) or ptx; backward: what is kept for the gradient, "
-                   "backward-source: its kernels")
+      ->add_option(
+          "--stage", input->stage,
+          "ast, ir, schedule, kernel, source (the default) or ptx; backward: the residuals saved for the gradient; "
+          "backward-source: its kernels")
       ->transform(CLI::Transformer(kStages))
       ->option_text("STAGE");
   command->add_option("--device", input->target.device, "cpu (the default) or cuda, which needs no GPU here")
       ->transform(CLI::Transformer(kDevices))
       ->option_text("DEVICE");
   command->add_option("--arch", input->target.architecture, "CUDA: 90 for sm_90");
-  command->add_flag("--debug", input->op.debug, "with checks of gathered indices");
+  command->add_flag("--debug", input->op.debug, "include checks of gathered indices");
   command->callback([input] {
     BoundOp bound = bind_op(input->op, /*meta=*/true);
     std::string text = bound.op.emit(input->stage, bound.arguments(), input->target);

@@ -67,23 +67,24 @@ void OpInput::add_to(CLI::App& command) {
   command.add_option("--numerics", numerics, "how 16-bit floats round: default, eager or fast")
       ->check(CLI::IsMember({"default", "eager", "fast"}));
   command
-      .add_option("--lazy", lazy, "whether an arm of a where is computed only where it is taken: auto, always or never")
+      .add_option("--lazy", lazy,
+                  "whether to compute a branch of a where only for the elements that select it: auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command
       .add_option(
           "--gradient", gradient,
-          "the op's gradient with respect to these parameters instead: --gradient x,y, with grad=… a value as the "
+          "the op's gradient with respect to these parameters instead: --gradient x,y; grad=… is a value like the "
           "result's")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       .add_option("--value-and-grad", value_and_grad,
-                  "the op's value and its gradient with respect to these parameters, in one kernel where that can be: "
+                  "the op's value and its gradient with respect to these parameters, in one kernel where possible: "
                   "--value-and-grad x,y")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->excludes("--gradient");
-  command.add_option("--seed", seed, "of the random tensors")
+  command.add_option("--seed", seed, "the seed of the random tensors")
       ->capture_default_str()
       ->check([](const std::string& text) {
         uint64_t value = 0;

@@ -49,16 +49,16 @@ void print_table(const std::vector<frontend::NameInfo>& names) {
   for (const frontend::NameInfo& info : names)
     std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), spelled(info).c_str(), name_of(info.kind),
                 static_cast<int>(info.summary.size()), info.summary.data());
-  std::printf("%zu names\n", names.size());
+  std::printf("%zu functions\n", names.size());
 }
 
 }  // namespace
 
 void add_ops(CLI::App& program, int&) {
   auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
-  CLI::App* command = program.add_subcommand("ops", "List the names that the language spells");
-  auto* as_json = command->add_flag("--json", *json, "as JSON");
-  command->add_flag("--markdown", *markdown, "as docs/ops.md, with dtypes and formulas")->excludes(as_json);
+  CLI::App* command = program.add_subcommand("ops", "List the supported functions");
+  auto* as_json = command->add_flag("--json", *json, "print JSON");
+  command->add_flag("--markdown", *markdown, "print docs/ops.md, with dtypes and formulas")->excludes(as_json);
   command->callback([json, markdown] {
     std::vector<frontend::NameInfo> names = frontend::language_names();
     std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -24,8 +24,8 @@ std::string find_python() {
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     folders.remove_prefix(std::min(end + 1, folders.size()));
   }
-  throw_environment("there is no Python to run eager PyTorch in",
-                    "set INGOT_PYTHON to a Python with torch and ingot, or leave the check out with --no-check");
+  throw_environment("no Python was found in which to run eager PyTorch",
+                    "set INGOT_PYTHON to a Python with torch and ingot, or skip the check with --no-check");
 }
 
 void prefer_package_beside() {

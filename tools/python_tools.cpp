@@ -17,9 +17,9 @@ struct Instrument {
   const char *name, *summary;
 };
 constexpr Instrument kInstruments[] = {
-    {"compare", "Set an op's kernel beside others: which are right, which is faster, and why"},
-    {"explain", "Show on one page what an op becomes, and what each line came from"},
-    {"verify", "Try an op on every input, dtype and layout, beside eager PyTorch and float64"},
+    {"compare", "Compare an op's kernel with others: correctness, speed, explanation"},
+    {"explain", "Show an op's compilation stages on one page, and how their lines correspond"},
+    {"verify", "Test an op on every input, dtype and layout against eager PyTorch and float64"},
 };
 
 /// Replaces this process by `python -P -m ingot NAME WORDS...`; -P: no module is imported from the current folder.

@@ -82,7 +82,7 @@ void print_text(const Report& report) {
   std::printf("with     %s\n", report.bound.describe().c_str());
   for (size_t i = 0; i < report.results.size(); ++i)
     std::printf("%s %s\n", i == 0 ? "result  " : "        ", summary_text(report.results[i]).c_str());
-  std::printf("check    %s\n", report.verdict ? verdict_text(*report.verdict).c_str() : "left out (--no-check)");
+  std::printf("check    %s\n", report.verdict ? verdict_text(*report.verdict).c_str() : "skipped (--no-check)");
   print_timing(report);
   const Counters& c = report.first_call;
   std::printf("first    %llu compiled, %llu from disk, %llu launched, %llu allocated\n",

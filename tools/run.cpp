@@ -33,7 +33,7 @@ c10::Device device_named(const std::string& name) {
   c10::Device device(name);
   if (device.is_cpu()) return device;
   int count = runtime::cuda_backend().device_count();
-  if (count == 0) throw_environment("there is no CUDA device that this machine's driver shows");
+  if (count == 0) throw_environment("this machine's driver reports no CUDA device");
   c10::DeviceIndex index = device.has_index() ? device.index() : c10::DeviceIndex{0};
   if (index >= count)
     throw_author({}, "there is no device " + name, "the machine has " + std::to_string(count) + " CUDA devices");
@@ -103,10 +103,11 @@ void add_run(CLI::App& program, int& status) {
             name == "cpu" || name == "cuda" || (name.starts_with("cuda:") && name.size() == 6 && std::isdigit(name[5]));
         return known ? std::string() : "the devices are cpu, cuda and cuda:N";
       });
-  command->add_option("--save", input->save, "write the result there, as torch.save would");
-  command->add_flag("--json", input->json, "report as JSON");
-  command->add_flag("--no-check", input->no_check, "without eager PyTorch, which needs a Python with torch");
-  command->add_option("--threads", input->threads, "of the CPU (all of them)")->check(CLI::Range(1, kMostThreads));
+  command->add_option("--save", input->save, "write the result to this file, as torch.save would");
+  command->add_flag("--json", input->json, "print the report as JSON");
+  command->add_flag("--no-check", input->no_check,
+                    "skip the check against eager PyTorch, which needs a Python with torch");
+  command->add_option("--threads", input->threads, "CPU threads (default: all)")->check(CLI::Range(1, kMostThreads));
   command->add_flag("--debug", input->op.debug, "check gathered indices and wait for the GPU after each launch");
   command->callback([input, &status] { status = run(*input); });
 }

@@ -36,7 +36,7 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     if schema.returns[0].type.kind() == "ListType":
         return results
     if len(results) != len(schema.returns):
-        raise fail(f"{op.name} gives {len(results)} results, and its schema says {len(schema.returns)}",
+        raise fail(f"{op.name} returns {len(results)} results, and its schema says {len(schema.returns)}",
                    "register it with a schema of as many")
     return results[0] if len(schema.returns) == 1 else tuple(results)
 

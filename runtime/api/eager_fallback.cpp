@@ -85,8 +85,9 @@ class OwnArguments {
     for (size_t i = 0; i < given.size(); ++i) {
       const at::Tensor* tensor = given[i].tensor();
       if (tensor == nullptr && wanted[i])
-        runtime::throw_unsupported("the text in eager has no gradient with respect to a list or a dict of tensors",
-                                   "take its gradients one by one, outside of a transform");
+        runtime::throw_unsupported(
+            "the eager fallback computes no gradient with respect to a list or a dict of tensors",
+            "take its gradients one by one, outside a transform");
       if (tensor == nullptr) continue;
       at::Tensor& mine = own_.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
       if (wanted[i] && !mine.requires_grad()) mine.requires_grad_();

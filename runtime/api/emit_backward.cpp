@@ -118,25 +118,25 @@ std::string OpState::emit_backward(const runtime::Program& plain, const CallKey&
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
   const Recomputed recomputed(*graph, own, parameters.size(), returned);
 
-  std::string text = fmt::format("the gradient of {} with respect to {}\n\nkept for it\n", definition_->name(),
+  std::string text = fmt::format("the gradient of {} with respect to {}\n\nsaved for it\n", definition_->name(),
                                  fmt::join(names, ", "));
   for (uint32_t i = 0; i < key.arguments.size(); ++i)
     if (const at::Tensor* tensor = key.arguments[i].tensor)
       text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
-                   recomputed.reads(i) ? "" : "which it does not read");
+                   recomputed.reads(i) ? "" : "not read");
   for (size_t k = returned; k < made.size(); ++k)
     text += line(op->definition_->parameters()[parameters.size() + k].name, *runtime::dtype_of(made[k].scalar_type()),
-                 made[k].sizes(), "of each row");
-  if (graph->seed) text += line("seed", ir::DType::I64, {}, "of what is drawn");
+                 made[k].sizes(), "residual, one value per row");
+  if (graph->seed) text += line("seed", ir::DType::I64, {}, "of the random numbers");
   if (const std::string again = recomputed.text(); !again.empty())
-    text += fmt::format("\ncomputed again, instead of kept\n{}", again);
+    text += fmt::format("\nrecomputed instead of saved\n{}", again);
   for (size_t r = 0; r < names.size(); ++r) {
     const ir::Result& result = graph->results[r];
     if (result.forwards)
-      text +=
-          fmt::format("\nthat of {} is {} itself\n", names[r], op->definition_->parameters()[*result.forwards].name);
+      text += fmt::format("\nthe gradient of {} is {} itself\n", names[r],
+                          op->definition_->parameters()[*result.forwards].name);
     for (const ir::Scatter& scatter : result.scatters)
-      text += fmt::format("\nthat of {} is what its kernels write, {}, added up at {}\n", names[r],
+      text += fmt::format("\nthe gradient of {} is the sum of the values {} at the positions {}\n", names[r],
                           graph->results[scatter.values].name, graph->results[scatter.positions].name);
   }
   return text;

@@ -120,7 +120,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const codegen::Source source = stages.source(definition_->text());
   if (stage == Stage::Source) return source.text;
   if (!shown.on_cuda)
-    throw_author(Span{}, "the ptx stage is of CUDA, and these arguments are on the CPU",
+    throw_author(Span{}, "the ptx stage exists for CUDA only, and these arguments are on the CPU",
                  "ask for the device cuda, or for the stage source");
   return runtime::Nvrtc::compile_ptx(source.text, shown.program->name + ".cu", stages.target.architecture,
                                      stages.options.fast_math);

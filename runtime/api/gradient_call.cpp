@@ -89,9 +89,10 @@ GradientCall OpState::gradient_call(const runtime::Program& plain, const CallKey
   const std::vector<bool> wanted = wanted_gradients(plain, key);
   const uint64_t asked = bits_of(wanted);
   if (asked == 0)
-    throw_author(
-        Span{}, fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
-        some_require_grad(key) ? "none of those that require grad is reached" : "gradients are of tensors of floats");
+    throw_author(Span{},
+                 fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
+                 some_require_grad(key) ? "no result depends on an argument that requires grad"
+                                        : "only floating-point tensors have gradients");
   const std::shared_ptr<const runtime::Program> program = program_for(key, asked).program;
   const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
   return gradient_call(*program, resolved, key, wanted, runtime::kept_by(*program, asked));

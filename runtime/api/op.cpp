@@ -50,7 +50,7 @@ at::Tensor Op::call_one(std::span<const Argument> arguments) const {
   state_->call(arguments, results);
   if (results.size() != 1)
     throw_author(Span{}, fmt::format("{}: the op returns {} tensors, and this call takes one", name(), results.size()),
-                 "use Op::call, which gives all of them");
+                 "use Op::call, which returns all of them");
   return std::move(results[0]);
 }
 

@@ -59,7 +59,7 @@ void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
     throw_environment(
         fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
-                    "give it back before the call or the backward pass that needs it",
+                    "restore it before the call or the backward pass that needs it",
                     program.name, name));
   };
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
@@ -245,7 +245,7 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
   const auto op = structured(arguments, leaves);
   if (op) arguments = std::move(leaves);
   if (wanted.size() != arguments.size())
-    throw_author(Span{}, fmt::format("{}: {} gradients are asked for or not, of {} arguments", definition_->name(),
+    throw_author(Span{}, fmt::format("{}: there are {} flags of wanted gradients for {} arguments", definition_->name(),
                                      wanted.size(), arguments.size()));
   arguments.insert(arguments.end(), gradients.begin(), gradients.end());
   return (op ? *op : *this).backward(wanted, gradients.size());
@@ -297,7 +297,7 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
                        const at::Tensor& seed) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
-  if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
+  if (outs.empty()) throw_author(Span{}, definition_->name() + ": out contains no tensor");
   CallKey key;
   const Found found = find(arguments, outs, purpose, key);
   find_seed(*found.call->program, purpose, seed, key);

@@ -83,18 +83,18 @@ std::optional<TensorText> read_tensor_text(std::string_view name, std::string_vi
     after = rest.substr(colon);
     rest = rest.substr(0, colon);
   }
-  if (!after.empty() && after != ":t") refuse(name, text, "after the shape comes nothing, or :t for transposed memory");
+  if (!after.empty() && after != ":t") refuse(name, text, "only :t (transposed memory) may follow the shape");
   tensor.transposed = !after.empty();
   if (!rest.empty()) {
     for (std::string_view size : split(rest, separator)) {
       while (size.starts_with(' ')) size.remove_prefix(1);
       std::optional<int64_t> value = read_number<int64_t>(size);
       if (const auto named = source.sizes.find(size); named != source.sizes.end()) value = named->second;
-      if (!value || *value < 0) refuse(name, text, "`" + std::string(size) + "` is no size");
+      if (!value || *value < 0) refuse(name, text, "`" + std::string(size) + "` is not a size");
       tensor.sizes.push_back(*value);
     }
   }
-  if (tensor.transposed && tensor.sizes.size() < 2) refuse(name, text, "fewer than two dims cannot be transposed");
+  if (tensor.transposed && tensor.sizes.size() < 2) refuse(name, text, "a transposed tensor needs at least two dims");
   return tensor;
 }
 
@@ -162,12 +162,12 @@ at::Tensor load_tensor(std::string_view name, std::string_view text, const Saved
   try {
     value = torch::jit::pickle_load(bytes);
   } catch (const c10::Error&) {
-    refuse(name, text, "the file is not of torch.save's zip format, or holds more than tensors, numbers and strings");
+    refuse(name, text, "the file is not in torch.save's zip format, or holds more than tensors, numbers and strings");
   }
   if (!saved.key.empty()) value = member(value, saved.key);
   if (!value.isTensor())
     refuse(name, text,
-           saved.key.empty() ? "the file holds no tensor alone; name one of its parts, file.pt:key"
+           saved.key.empty() ? "the file does not hold a single tensor; select one of its tensors by file.pt:key"
                              : "the file holds no tensor `" + saved.key + "`");
   return value.toTensor().detach();
 }

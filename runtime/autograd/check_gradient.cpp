@@ -26,8 +26,8 @@ class Doubles {
   explicit Doubles(std::span<const Argument> arguments) : arguments_(arguments.begin(), arguments.end()) {
     for (Argument& argument : arguments_) {
       if (argument.is_structured())
-        throw_author(Span{}, "a gradient is checked of tensors and numbers alone",
-                     "give the op its tensors one by one");
+        throw_author(Span{}, "a gradient is checked for tensors and numbers only",
+                     "give the op one parameter for each tensor");
       if (const at::Tensor* tensor = argument.tensor(); tensor != nullptr && is_floating(*tensor))
         argument = Argument(std::as_const(kept_.emplace_back(tensor->detach().to(at::kDouble))));
     }
@@ -106,10 +106,10 @@ void check_gradient(const OpState& op, std::span<const Argument> arguments) {
     const double scale = std::max(slopes.abs().sum().item<double>(), std::abs(differences));
     if (std::abs(gradient - differences) <= kTolerance * scale + kStep) continue;
     throw_author(Span{},
-                 fmt::format("{}: the gradient with respect to `{}` is not the slope of what the op computes: along a "
-                             "random direction it is {:.6g}, and differences in float64 give {:.6g}",
+                 fmt::format("{}: the gradient with respect to `{}` is incorrect: along a "
+                             "random direction it is {:.6g}, but finite differences in float64 give {:.6g}",
                              op.definition().name(), op.definition().parameters()[i].name, gradient, differences),
-                 "one that is meant to differ from it, as a straight-through estimator's, is not for debug mode");
+                 "if it differs on purpose, as in a straight-through estimator, do not check it or use debug mode");
   }
 }
 

@@ -38,7 +38,7 @@ bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error&
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
   if (op.definition().derivative()) return false;
   TORCH_WARN(op.definition().name(),
-             ": no kernel computes its gradient, so autograd differentiates the op's text in eager. The reason: ",
+             ": no kernel computes its gradient, so autograd differentiates the op's source in eager. The reason: ",
              error.what());
   return true;
 }
@@ -280,9 +280,9 @@ void check_recorded_writes(const Program& program, const CallKey& key) {
       throw_unsupported(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
                         "return the new value instead, or call under torch.no_grad()");
     if ((result.gradients & key.gradients) != 0)
-      throw_unsupported(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear",
+      throw_unsupported(fmt::format("{}: a value that it writes into {} has a gradient, which {} would not get",
                                     program.name, name, name),
-                        "return the new value instead, write what is detached, or call under torch.no_grad()");
+                        "return the new value instead, write a detached value, or call under torch.no_grad()");
   }
 }
 

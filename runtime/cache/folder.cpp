@@ -54,9 +54,9 @@ std::string why_not_private(const struct stat& status) {
 }
 
 std::string why_not_private_file(const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) return "it is no regular file";
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
   // A link that was replaced after it was opened has no names left, and passes.
-  if (status.st_nlink > 1) return "it has another name elsewhere (a hard link)";
+  if (status.st_nlink > 1) return "it has another hard link";
   return why_not_private(status);
 }
 
@@ -79,7 +79,7 @@ Folder::Opened Folder::open(const std::filesystem::path& path) {
   if (std::string refusal = why_not_private(status); !refusal.empty()) {
     if (status.st_uid == ::geteuid())
       refusal +=
-          ": remove it or move it away, for what lies in it may be another user's; if you must keep it, empty it and "
+          ": remove it or move it away, because another user may have put files into it; to keep it, empty it and "
           "chmod 700 it";
     return {nullptr, EPERM, refusal};
   }

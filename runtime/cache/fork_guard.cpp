@@ -91,7 +91,7 @@ ForkGuard::~ForkGuard() {
 void set_python_lock(PythonLock lock) { python_lock = lock; }
 
 void refuse_while_forks_are_held(const char* wanted) {
-  if (depth > 0) throw_internal("a thread that holds forks waits for Python's lock", wanted);
+  if (depth > 0) throw_internal("a thread under a ForkGuard waits for the GIL", wanted);
 }
 
 }  // namespace ingot::runtime

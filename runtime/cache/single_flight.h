@@ -32,7 +32,7 @@ class SingleFlight {
     std::unique_lock lock(mutex_);
     for (auto found = flights_.find(key); found != flights_.end(); found = flights_.find(key)) {
       const std::shared_ptr<Flight> flight = found->second;
-      if (flight->maker == std::this_thread::get_id()) throw_internal("what is being made asks for itself", key);
+      if (flight->maker == std::this_thread::get_id()) throw_internal("making a value requires the value itself", key);
       while (!flight->done.wait_for(lock, std::chrono::milliseconds(kInterruptMilliseconds),
                                     [&] { return flight->finished; }))
         throw_if_interrupted();

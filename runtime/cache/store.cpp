@@ -120,7 +120,7 @@ struct Store::State {
 
   void put_aside(const Folder& in, const std::string& file) {
     ++counters.corrupt;
-    remember(file + " was damaged and is put aside");
+    remember(file + " was damaged and has been moved aside");
     in.rename(file, file + std::string(kAside));
   }
 
@@ -197,7 +197,7 @@ void Store::State::publish(std::string_view kind, std::string_view key, std::str
   const std::string file = name(kind, key);
   const std::string bytes = encode_record(key, payload);
   if (bytes.size() > options.max_bytes) {
-    remember(file + " alone is larger than all records may be");
+    remember(file + " alone is larger than the limit of the folder");
     return;
   }
   Folder::Opened place = folder_for_writing(nullptr);
@@ -289,8 +289,8 @@ std::string Store::status() const {
   if (place.folder)
     text += "in use";
   else
-    text += place.error == ENOENT ? "not there yet" : std::strerror(place.error);
-  if (state_->is_paused()) text += ", not written to for now";
+    text += place.error == ENOENT ? "not created yet" : std::strerror(place.error);
+  if (state_->is_paused()) text += ", writes are paused";
   const std::lock_guard lock(state_->mutex);
   if (!state_->first_failure.empty()) text += "; " + state_->first_failure;
   return text;

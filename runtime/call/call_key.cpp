@@ -142,7 +142,7 @@ void check_recorded(const CallKey& key) {
                  "call it without out=, or under torch.no_grad()");
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if (key.arguments[i].kind == Kind::CpuScalar && key.arguments[i].tensor->requires_grad())
-      throw_unsupported(fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
+      throw_unsupported(fmt::format("{}: {} is a 0-dim CPU tensor among CUDA tensors, and requires grad",
                                     key.definition->name(), parameter_name(key, i)),
                         "move it to their device: .to(\"cuda\")");
 }
@@ -267,7 +267,7 @@ ir::HostValue value_of(const at::Tensor& tensor) {
     case c10::ScalarType::Double:
       return real(double{});
     default:
-      throw_internal("the value of a tensor of a dtype that was refused");
+      throw_internal("the value of a tensor of an unsupported dtype");
   }
 }
 
@@ -328,9 +328,9 @@ std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10
   if (!autocast_is_on(device)) return std::nullopt;
   const c10::ScalarType type = at::autocast::get_autocast_dtype(device.type());
   if (const std::optional<ir::DType> known = dtype_of(type)) return known;
-  throw_unsupported(
-      fmt::format("{}: torch.autocast is on for {}, which Ingot has not", definition.name(), c10::toString(type)),
-      "leave it for the call");
+  throw_unsupported(fmt::format("{}: torch.autocast is on for {}, which Ingot does not support", definition.name(),
+                                c10::toString(type)),
+                    "disable autocast for the call");
 }
 
 frontend::SymbolValues symbol_values_of(const CallKey& key) {

@@ -49,12 +49,12 @@ void check_fit(const Program& program, const CallKey& key, const Destination& de
     refuse(program,
            fmt::format("the result is {}, but {} is {}", ir::name_of(result.dtype), name,
                        ir::name_of(*dtype_of(tensor.scalar_type()))),
-           "give an out of exactly the result's dtype");
+           "pass an out with exactly the result's dtype");
   if (!std::ranges::equal(tensor.sizes(), extents.sizes))
     refuse(program,
            fmt::format("the result has shape {}, but {} has {}", shape_text(extents.sizes), name,
                        shape_text(tensor.sizes())),
-           "give an out of exactly the result's shape; it is never resized");
+           "pass an out with exactly the result's shape; it is never resized");
 }
 
 /// Refuses tensors with internal overlap, as eager PyTorch's check of written tensors does for expanded ones. For other
@@ -66,7 +66,7 @@ void check_own_memory(const Program& program, const CallKey& key, const Destinat
       fmt::format("unsupported operation: {} is written, and more than one of its elements refers to a single memory "
                   "location, as those of expanded tensors do",
                   name_of(destination, key)),
-      "pass a tensor of its own, such as .clone() gives");
+      "pass a tensor without overlap, for example a .clone()");
 }
 
 /// Refuses overlap with arguments. An out may be exactly an input. If a mutated parameter overlaps another argument,
@@ -79,12 +79,12 @@ void check_arguments_memory(const Program& program, const CallKey& key, const De
     if (overlap == Overlap::None) continue;
     if (is_out && overlap == Overlap::Partial)
       refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, key), parameter_name(key, p)),
-             "an out is a tensor of its own, or exactly an input that is read element by element");
+             "pass a separate tensor as out, or exactly an input that is read element by element");
     if (!is_out && is_read(program.outlines.shared, p))
       refuse(program,
              fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, key),
                          parameter_name(key, p)),
-             fmt::format("what {0} holds would depend on the order of the op's steps: pass {0}.clone()",
+             fmt::format("the value of {0} would depend on the order of the op's steps: pass {0}.clone()",
                          key.definition->parameters()[p].name));
   }
 }
@@ -95,7 +95,7 @@ void check_each_others_memory(const Program& program, const CallKey& key, std::s
       const at::Tensor *a = destinations[j].tensor(key), *b = destinations[i].tensor(key);
       if (a == nullptr || b == nullptr || overlap_of(*a, *b) == Overlap::None) continue;
       refuse(program, fmt::format("{} and {} overlap", name_of(destinations[j], key), name_of(destinations[i], key)),
-             "each result needs memory of its own");
+             "each result needs its own memory");
     }
   }
 }
@@ -155,10 +155,10 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
       destinations.push_back({key.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
   }
   if (!key.outs.empty() && key.outs.size() != returned)
-    refuse(program,
-           fmt::format("the op returns {} tensor{}, and out gives {}", returned, returned == 1 ? "" : "s",
-                       key.outs.size()),
-           "give one tensor for each result");
+    refuse(
+        program,
+        fmt::format("the op returns {} tensor{}, and out has {}", returned, returned == 1 ? "" : "s", key.outs.size()),
+        "pass one tensor for each result");
   return destinations;
 }
 
@@ -194,7 +194,7 @@ bool settle_in_place(const Program& program, const codegen::Outline& outline, co
       if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)
         refuse(program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
-               "pass a tensor of its own as out");
+               "pass a separate tensor as out");
       destination.by_copy = true;
     }
     // Eager's indexing and division fail before anything is written.

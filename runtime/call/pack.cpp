@@ -173,7 +173,7 @@ class Packer {
         bound_.status = reserve(sizeof(void*));
         return;
     }
-    throw_internal("a kernel's argument of no kind");
+    throw_internal("a kernel's argument of an unknown kind");
   }
 
   void pack_scalar(ir::HostId value, ir::DType dtype) {

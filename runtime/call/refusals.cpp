@@ -67,7 +67,7 @@ bool only_choose_device(std::optional<c10::Device>& device) {
   return true;
 }
 
-constexpr const char* kReference = "f.reference runs the same text in eager PyTorch";
+constexpr const char* kReference = "f.reference runs the same source in eager PyTorch";
 
 }  // namespace
 
@@ -130,8 +130,7 @@ void refuse_thread(const frontend::Definition& definition) {
     not_plain(definition, "functionalization is active, and ops do not have rules for it yet",
               fmt::format("call the reference inside it: {}", kReference));
   if (at::impl::torch_function_mode_enabled())
-    not_plain(definition,
-              "a torch-function mode is active: whatever it makes of PyTorch's functions, it does not see inside an op",
+    not_plain(definition, "a torch-function mode is active, and it cannot intercept the functions inside an op",
               fmt::format("leave the mode for the call; {}", kReference));
   not_plain(definition, "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
             fmt::format("leave the mode for the call; {}", kReference));
@@ -139,13 +138,12 @@ void refuse_thread(const frontend::Definition& definition) {
 
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
   using c10::DispatchKey;
-  if (!tensor.defined())
-    refuse(definition, fmt::format("{} is an undefined tensor", what), "pass a tensor that was made");
+  if (!tensor.defined()) refuse(definition, fmt::format("{} is an undefined tensor", what), "pass a defined tensor");
   const c10::DispatchKeySet keys = tensor.key_set();
   const auto is = [&](std::initializer_list<DispatchKey> some) { return keys.has_any(c10::DispatchKeySet(some)); };
   if (tensor.is_complex() || tensor.is_quantized() || !dtype_of(tensor.scalar_type()))
     not_plain(definition,
-              fmt::format("{} has dtype {}, which Ingot has not", what, c10::toString(tensor.scalar_type())),
+              fmt::format("{} has dtype {}, which Ingot does not support", what, c10::toString(tensor.scalar_type())),
               tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
                                   : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
   if (is({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
@@ -154,7 +152,7 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
                           keys.has(DispatchKey::Negative)    ? "negative"
                           : keys.has(DispatchKey::Conjugate) ? "conjugate"
                                                              : "zero"),
-              "pass what .resolve_neg(), .resolve_conj() or .clone() gives");
+              "pass the result of .resolve_neg(), .resolve_conj() or .clone()");
   if (is({DispatchKey::FuncTorchBatched, DispatchKey::Batched, DispatchKey::BatchedNestedTensor}))
     not_plain(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
               fmt::format("call the reference inside vmap: {}", kReference));
@@ -166,18 +164,19 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
     not_plain(definition, fmt::format("{} is a functional tensor", what),
               fmt::format("call the reference: {}", kReference));
   if (is({DispatchKey::Python, DispatchKey::Fake}))
-    not_plain(definition, fmt::format("{} is a tensor subclass (a fake tensor, for one)", what),
+    not_plain(definition, fmt::format("{} is a tensor subclass (a fake tensor, for example)", what),
               fmt::format("pass a plain torch.Tensor; {}", kReference));
   if (keys.has(DispatchKey::Named))
-    not_plain(definition, fmt::format("{} has named dims", what), "pass what .rename(None) gives");
+    not_plain(definition, fmt::format("{} has named dims", what), "pass the result of .rename(None)");
   if (tensor.is_nested()) not_plain(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
   if (tensor.layout() != c10::Layout::Strided)
-    not_plain(definition, fmt::format("{} has a layout other than torch.strided", what), "pass what .to_dense() gives");
+    not_plain(definition, fmt::format("{} has a layout other than torch.strided", what),
+              "pass the result of .to_dense()");
   if (!tensor.is_cpu() && !tensor.is_cuda())
     not_plain(definition, fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
               fmt::format("move it with .to(\"cuda\"); {}", kReference));
   if (tensor.requires_grad() && c10::GradMode::is_enabled())
-    refuse(definition, fmt::format("{} requires grad, and what is written there has no gradient", what),
+    refuse(definition, fmt::format("{} requires grad, and a value written into it has no gradient", what),
            "call without out=, or under torch.no_grad()");
   if (tensor._fw_grad(0).defined())
     not_plain(definition,
@@ -194,23 +193,23 @@ void refuse_devices(const frontend::Definition& definition, const std::string& f
   refuse(definition,
          fmt::format("expected all tensors to be on the same device, but {} is on {} and {} is on {}", first_name,
                      first.device().str(), second_name, second.device().str()),
-         "move one of them with .to(…); only a 0-dim CPU tensor may stand beside CUDA tensors");
+         "move one of them with .to(…); among CUDA tensors, only a 0-dim CPU tensor is allowed");
 }
 
 void refuse_undeclared_write(const frontend::Definition& definition) {
-  refuse(definition, "it writes into an argument, and the schema it is registered with does not say so",
-         "mark what is written: Tensor(a!) x");
+  refuse(definition, "it writes into an argument that its registered schema does not mark",
+         "mark the written argument: Tensor(a!) x");
 }
 
 void refuse_draws(const frontend::Definition& definition) {
   refuse(definition,
-         "it draws random numbers, and its schema does not say from what: its gradient has no way to draw them again",
-         "give the schema one more argument behind the op's own: Tensor seed");
+         "it samples random numbers, and its schema has no seed, so its gradient could not sample them again",
+         "add one argument after the op's own to the schema: Tensor seed");
 }
 
 void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device) {
   refuse(definition, fmt::format("the seed is on {}, and the op runs on {}", seed.device().str(), device.str()),
-         "draw it there: torch.randint(2**63 - 1, (), device=x.device)");
+         "create it there: torch.randint(2**63 - 1, (), device=x.device)");
 }
 
 void refuse_count(const frontend::Definition& definition, size_t given) {
@@ -229,7 +228,7 @@ void refuse_keyword(const frontend::Definition& definition, std::string_view key
 }
 
 void refuse_missing(const frontend::Definition& definition, const frontend::Parameter& parameter) {
-  throw_author(parameter.span, fmt::format("{} misses its argument `{}`", describe(definition), parameter.name),
+  throw_author(parameter.span, fmt::format("{} is missing its argument `{}`", describe(definition), parameter.name),
                "pass a value, or give the parameter a default");
 }
 

@@ -144,7 +144,7 @@ class Packed {
                  "indices must be within the tensor: from -size to size - 1");
   throw_author(Span{},
                fmt::format("{}: ZeroDivisionError in `{}`", call.program->name, outline.divisions.at(site - gathers)),
-               "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
+               "integers do not divide by zero: use a divisor such as where(y != 0, y, 1)");
 }
 
 void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,

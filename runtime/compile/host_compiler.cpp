@@ -57,7 +57,7 @@ Search search() {
     const std::vector<std::string> options(first_option, command.end());
     command.erase(first_option, command.end());
     if (command.empty() && !options.empty())
-      return {{}, {}, result.tried + "$" + variable + ": " + value + ": options alone; put the compiler before them\n"};
+      return {{}, {}, result.tried + "$" + variable + ": " + value + ": only options; put the compiler before them\n"};
     if (command.empty()) {
       result.tried += "$" + variable + ": not set\n";
       continue;
@@ -194,7 +194,7 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
   std::optional<std::string> library = read_file(folder.path() / "kernel.so");
   const bool written = library && !library->empty();
   if (outcome.succeeded && written) return *std::move(library);
-  const std::string failure = "the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] +
+  const std::string failure = "the C++ compiler failed to compile " + std::string(name) + ": " + found().command[0] +
                               " " + outcome.ending + (outcome.succeeded ? ", but wrote no library" : "");
   if (const std::string shortage = shortage_in(outcome.output); !shortage.empty())
     throw_environment(failure + ": " + shortage, outcome.output);

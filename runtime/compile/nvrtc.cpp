@@ -146,7 +146,7 @@ Library open() {
     tried += path + ": " + (words ? words : "not a usable NVRTC") + "\n";
   }
   throw_environment(
-      "NVRTC, which compiles kernels for the GPU, is not to be found: install a PyTorch with CUDA (it brings "
+      "NVRTC, which compiles kernels for the GPU, was not found: install a PyTorch with CUDA (it brings "
       "nvidia-cuda-nvrtc), or set INGOT_NVRTC to the path of libnvrtc.so.13",
       tried);
 }
@@ -208,8 +208,7 @@ std::string fetch(const Library& nvrtc, Program program, Result (*size_of)(Progr
   std::string bytes(size, '\0');
   if (result == 0) result = contents_of(program, bytes.data());
   if (result != 0)
-    throw_environment("NVRTC " + nvrtc.version() +
-                      " does not hand out what it compiled: " + nvrtc.GetErrorString(result));
+    throw_environment("NVRTC " + nvrtc.version() + " does not return its output: " + nvrtc.GetErrorString(result));
   return bytes;
 }
 
@@ -239,7 +238,7 @@ class Compilation {
       : nvrtc_(library()) {
     const std::string text(source), called(name);
     if (const Result result = nvrtc_.CreateProgram(&program_, text.c_str(), called.c_str(), 0, nullptr, nullptr))
-      throw_environment("NVRTC " + nvrtc_.version() + " does not take a program: " + nvrtc_.GetErrorString(result));
+      throw_environment("NVRTC " + nvrtc_.version() + " does not accept a program: " + nvrtc_.GetErrorString(result));
     owner_.reset(program_);
     for (const std::string& expression : expressions) nvrtc_.AddNameExpression(program_, expression.c_str());
     // NVRTC also calls back on its own threads, so the callback gets the flag explicitly.
@@ -249,7 +248,7 @@ class Compilation {
     for (const std::string& flag : flags) texts.push_back(flag.c_str());
     if (const Result result = nvrtc_.CompileProgram(program_, static_cast<int>(texts.size()), texts.data())) {
       throw_if_interrupted();
-      throw_environment("NVRTC " + nvrtc_.version() + " did not compile " + called + " for " +
+      throw_environment("NVRTC " + nvrtc_.version() + " failed to compile " + called + " for " +
                             flags.back().substr(flags.back().find('=') + 1) + ": " + nvrtc_.GetErrorString(result),
                         ours ? log() + "\n" + numbered(source) : log());
     }

@@ -66,7 +66,7 @@ void* open_from_file(std::string_view bytes) {
 SharedObject::SharedObject(std::string_view bytes, std::string name)
     : handle_(open_in_memory(bytes)), name_(std::move(name)) {
   if (!handle_) handle_ = open_from_file(bytes);
-  if (!handle_) throw_environment("the system does not load the compiled " + name_, loader_error());
+  if (!handle_) throw_environment("the system cannot load the compiled " + name_, loader_error());
 }
 
 SharedObject::SharedObject(SharedObject&& other) noexcept

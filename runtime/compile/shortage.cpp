@@ -15,11 +15,11 @@ struct Shortage {
 constexpr Shortage kShortages[] = {
     {EMFILE, "this process has no file descriptors left: close files, or raise the limit (ulimit -n)"},
     {ENFILE, "the system has no file descriptors left"},
-    {ENOSPC, "the disk is full: make room, or set TMPDIR to another folder"},
-    {EDQUOT, "the disk quota is used up: make room, or set TMPDIR to another folder"},
+    {ENOSPC, "the disk is full: free some space, or set TMPDIR to another folder"},
+    {EDQUOT, "the disk quota is used up: free some space, or set TMPDIR to another folder"},
     {EFBIG, "a file would be larger than this process may write: raise the limit (ulimit -f)"},
     {ENOMEM, "memory has run out"},
-    {EAGAIN, "the system starts no more processes: end some, or raise the limit (ulimit -u)"},
+    {EAGAIN, "the system cannot start more processes: end some, or raise the limit (ulimit -u)"},
 };
 
 }  // namespace

@@ -177,7 +177,7 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   if (status < 0) {
     // The host program ignores SIGCHLD, or reaps unknown children: the child's status is lost.
     outcome.succeeded = true;
-    outcome.ending = "ended, nobody knows how";
+    outcome.ending = "ended with an unknown status";
   } else if (WIFSIGNALED(status)) {
     outcome.ending = "was killed by signal " + std::to_string(WTERMSIG(status));
   } else {

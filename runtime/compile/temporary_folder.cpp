@@ -95,7 +95,7 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
     }
     tried += parent + ": " + problem + "\n";
   }
-  throw_environment("no folder for a compilation's temporary files: make room, or set TMPDIR", tried);
+  throw_environment("no folder for a compilation's temporary files: free some space, or set TMPDIR", tried);
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -47,7 +47,7 @@ class Library {
 
 bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &state), "asking about a stream");
+  check(cudaStreamIsCapturing(stream, &state), "querying a stream");
   return state != cudaStreamCaptureStatusNone;
 }
 
@@ -66,8 +66,8 @@ class Backend final : public CudaBackend {
     std::atomic<int>& known = architectures_.at(static_cast<size_t>(device));
     if (const int architecture = known.load(std::memory_order_relaxed)) return architecture;
     int major = 0, minor = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for an architecture");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "asking for an architecture");
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "querying an architecture");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "querying an architecture");
     known.store(10 * major + minor, std::memory_order_relaxed);
     return 10 * major + minor;
   }
@@ -86,18 +86,18 @@ class Backend final : public CudaBackend {
     check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
     if (shared_bytes == 0) return;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-          "asking for shared memory");
+          "requesting shared memory");
   }
 
   KernelResources resources(const void* kernel, int threads, int64_t shared_bytes, c10::DeviceIndex device) override {
     const c10::cuda::CUDAGuard guard(device);
     cudaFuncAttributes attributes;
-    check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
+    check(cudaFuncGetAttributes(&attributes, kernel), "querying a kernel");
     KernelResources found{attributes.numRegs, static_cast<int64_t>(attributes.localSizeBytes),
                           static_cast<int64_t>(attributes.sharedSizeBytes), attributes.maxThreadsPerBlock, 0};
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found.blocks, kernel, threads,
                                                         static_cast<size_t>(shared_bytes)),
-          "asking how many blocks fit");
+          "querying the occupancy of a kernel");
     return found;
   }
 

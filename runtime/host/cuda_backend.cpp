@@ -25,7 +25,7 @@ CudaBackend* open_backend() {
   if (library == nullptr)
     throw_environment(fmt::format("Ingot's CUDA part, {}, cannot be loaded", path.string()), dlerror());
   const auto factory = reinterpret_cast<CudaBackendFactory>(dlsym(library, kCudaBackendSymbol));
-  if (factory == nullptr) throw_environment(fmt::format("{} is not of this version of Ingot", path.string()));
+  if (factory == nullptr) throw_environment(fmt::format("{} belongs to another version of Ingot", path.string()));
   return factory();
 }
 

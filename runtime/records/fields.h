@@ -40,7 +40,7 @@ template <typename T>
   requires Plain<std::remove_const_t<T>>
 auto fields(T& value) {
   constexpr size_t kCount = kFieldCount<std::remove_const_t<T>>;
-  static_assert(kCount > 0 && kCount <= 14, "write down one more case");
+  static_assert(kCount > 0 && kCount <= 14, "add one more case");
   if constexpr (kCount == 1) {
     auto& [a] = value;
     return std::tie(a);

@@ -222,7 +222,7 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
       if (symbol.question) found.keyed.values |= numbers_of(*symbol.question);
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.keyed.values |= uint64_t{1} << symbol.param;
     }
-    if (statics.text() == before) throw_internal("a program record asks for what is known", program_key);
+    if (statics.text() == before) throw_internal("a program record asks for known values", program_key);
   }
 }
 

@@ -74,10 +74,10 @@ class Kernel : public c10::OperatorKernel {
     {
       const Unboxed call(overload_, values(stack));
       if (call.op().eager_fallback() == nullptr)
-        throw_unsupported(
-            overload_.op.name() +
-                ": a transform, a tangent, a subclass or autocast in a trace asks for the op's text in eager",
-            "register it from Python, which has the text");
+        throw_unsupported(overload_.op.name() +
+                              ": a transform, a tangent, a subclass or autocast in a trace needs the eager fallback, "
+                              "which an op made in C++ lacks",
+                          "register it from Python, where ops have their source");
       results = call.op().eager_fallback()->call(call.arguments(), call.seed());
       for (size_t i = 0; i < call.outs().size(); ++i) call.outs()[i].copy_(results.at(i));
       if (!call.outs().empty()) results.clear();

@@ -52,8 +52,8 @@ Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
   if (overload.takes_seed()) {
     seed_ = values[parameters].toTensor();
     if (seed_.scalar_type() != at::kLong || seed_.dim() != 0)
-      throw_author(Span{}, overload.op.name() + ": the seed is no int64 tensor without dims",
-                   "draw one: torch.randint(2**63 - 1, (), device=x.device)");
+      throw_author(Span{}, overload.op.name() + ": the seed is not a 0-dim int64 tensor",
+                   "create one: torch.randint(2**63 - 1, (), device=x.device)");
   }
   const size_t own = parameters + overload.takes_seed();
   if (!overload.is_backward) {
@@ -95,8 +95,8 @@ void push_results(const Overload& overload, std::span<at::Tensor> results, torch
   const auto is_new = [](const c10::Argument& result) { return result.alias_info() == nullptr; };
   if (const auto expected = static_cast<size_t>(std::ranges::count_if(returns, is_new)); results.size() != expected)
     throw_author(Span{},
-                 fmt::format("{}: the op gives {} results, and its schema says {}", overload.op.name(), results.size(),
-                             expected),
+                 fmt::format("{}: the op returns {} results, and its schema says {}", overload.op.name(),
+                             results.size(), expected),
                  "register it with a schema that returns as many, or Tensor[]");
   size_t next = 0;
   for (const c10::Argument& result : returns) {

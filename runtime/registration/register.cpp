@@ -25,11 +25,11 @@ using runtime::Overload;
 
 c10::FunctionSchema parse(const std::string& name, const std::string& schema) {
   if (name.find("::") == std::string::npos)
-    refuse(name, "the name of a registered op has a namespace", fmt::format("call it \"mine::{}\"", name));
+    refuse(name, "the name of a registered op needs a namespace", fmt::format("call it \"mine::{}\"", name));
   try {
     return torch::jit::parseSchema(name + schema);
   } catch (const std::exception& error) {
-    refuse(name, fmt::format("`{}` is no schema: {}", schema, error.what()),
+    refuse(name, fmt::format("`{}` is not a schema: {}", schema, error.what()),
            "write one as (Tensor x, float bias=0.5) -> Tensor");
   }
 }
@@ -74,13 +74,13 @@ void check_fits(const std::string& name, const Op& op, const c10::FunctionSchema
   if (own < arguments.size() && arguments[own].name() == "seed" && arguments[own].alias_info() == nullptr) {
     if (arguments[own].type()->kind() != c10::TypeKind::TensorType)
       refuse(name, fmt::format("`seed` has the type {} in the schema", arguments[own].type()->str()),
-             "what random numbers are drawn from is a Tensor");
+             "the seed of random numbers is a Tensor");
     ++own;
   }
   for (size_t i = own; i < arguments.size(); ++i)
     if (!arguments[i].kwarg_only() || arguments[i].alias_info() == nullptr || !arguments[i].alias_info()->isWrite())
       refuse(name, fmt::format("the op has no parameter `{}`", arguments[i].name()),
-             "behind the parameters only outs may stand: *, Tensor(a!) out");
+             "only outs may follow the parameters: *, Tensor(a!) out");
   for (const c10::Argument& result : schema.returns())
     if (!is_tensors(result.type()))
       refuse(name, fmt::format("the schema returns a {}", result.type()->str()),

@@ -42,7 +42,7 @@ TEST(StoreFaults, AReadOnlyFolderStillServes) {
               store.publish("kernel", "newer", "payload");
               if (store.counters().write_errors != 1) return "it kept trying to write";
               if (!store.enabled() || store.find("kernel", "key") != "payload") return "no hit after the write error";
-              const std::string wanted = "not written to for now; cannot write kernel-";
+              const std::string wanted = "writes are paused; cannot write kernel-";
               if (store.status().find(wanted) == std::string::npos ||
                   store.status().find("Permission denied") == std::string::npos)
                 return store.status();
@@ -103,7 +103,7 @@ TEST(StoreFaults, AFullDiskPausesWritingUntilThereIsRoom) {
     return {};
   });
   if (answer == "may not mount")
-    GTEST_SKIP() << "explained: this user may not mount a small file system; the next test stands in";
+    GTEST_SKIP() << "explained: this user may not mount a small file system; the next test covers this";
   EXPECT_EQ(answer, "");
 }
 

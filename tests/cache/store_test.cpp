@@ -60,7 +60,7 @@ TEST(Store, MakesItsFolderPrivateOnTheFirstPublication) {
   Store store(folder / "");
   EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
   EXPECT_FALSE(fs::exists(folder));
-  EXPECT_EQ(store.status(), folder.string() + ": not there yet");
+  EXPECT_EQ(store.status(), folder.string() + ": not created yet");
   store.publish("kernel", "key", "payload");
   EXPECT_EQ(store.find("kernel", "key"), "payload");
   EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
@@ -94,7 +94,7 @@ TEST(Store, TruncatedAtAnyLengthIsAMissAndPutAside) {
   store.publish("kernel", "a key", "the payload");
   EXPECT_EQ(store.find("kernel", "a key"), "the payload");
   EXPECT_EQ(store.counters().read_errors, 0u);
-  EXPECT_NE(store.status().find("was damaged and is put aside"), std::string::npos) << store.status();
+  EXPECT_NE(store.status().find("was damaged and has been moved aside"), std::string::npos) << store.status();
 }
 
 TEST(Store, AnyFlippedBitIsAMissAndPutAside) {
@@ -112,7 +112,7 @@ TEST(Store, AnyFlippedBitIsAMissAndPutAside) {
   }
   EXPECT_EQ(store.counters().corrupt, 8 * whole.size());
   EXPECT_EQ(store.counters().collisions, 0u);
-  EXPECT_EQ(store.usage().files, 1u) << "what is put aside must not pile up";
+  EXPECT_EQ(store.usage().files, 1u) << "moved files must not pile up";
 }
 
 TEST(Store, AnotherKeyUnderTheSameHashIsAMiss) {
@@ -141,7 +141,7 @@ TEST(Store, AReadErrorIsNotCorruption) {
   EXPECT_TRUE(fs::exists(path));
   EXPECT_EQ(store.counters().read_errors, 1u);
   EXPECT_EQ(store.counters().corrupt, 0u);
-  EXPECT_NE(store.status().find("it is no regular file"), std::string::npos) << store.status();
+  EXPECT_NE(store.status().find("it is not a regular file"), std::string::npos) << store.status();
 }
 
 TEST(Store, AFolderInARecordsPlaceGivesWay) {
@@ -170,7 +170,7 @@ TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
   if (reason == "it belongs to another user") {
     if (::geteuid() != 0) GTEST_SKIP() << "explained: only root can give a file away";
     ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
-  } else if (reason == "it has another name elsewhere") {
+  } else if (reason == "it has another hard link") {
     fs::create_hard_link(path, elsewhere.path() / "theirs");
   } else {
     ASSERT_EQ(::chmod(path.c_str(), reason.ends_with("0620)") ? 0620 : 0602), 0);
@@ -184,7 +184,7 @@ TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreOfDistrust,
-                         testing::Values("it belongs to another user", "it has another name elsewhere",
+                         testing::Values("it belongs to another user", "it has another hard link",
                                          "others may write to it (mode 0620)", "others may write to it (mode 0602)"));
 
 TEST(Store, ALinkInTheFolderIsNotFollowed) {
@@ -309,7 +309,7 @@ TEST(Store, DoesNotKeepWhatExceedsItsSize) {
   Store store(scratch.path(), options);
   store.publish("kernel", "key", std::string(1000, 'x'));
   EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
-  EXPECT_NE(store.status().find("larger than all records may be"), std::string::npos) << store.status();
+  EXPECT_NE(store.status().find("larger than the limit of the folder"), std::string::npos) << store.status();
 }
 
 TEST(Store, ClearsItsOwnFilesOnly) {

@@ -59,7 +59,7 @@ TEST(HostCompiler, CompilesOthersProgramsWithTheirOptions) {
 TEST(HostCompiler, ShowsTheLogAndTheNumberedSource) {
   const std::string text =
       environment_error([] { HostCompiler::compile("int good;\nint bad = unknown_name;\n", "relu/add.cpp", false); });
-  EXPECT_NE(text.find("the C++ compiler did not compile relu/add.cpp"), std::string::npos) << text;
+  EXPECT_NE(text.find("the C++ compiler failed to compile relu/add.cpp"), std::string::npos) << text;
   EXPECT_NE(text.find("exited with 1"), std::string::npos) << text;
   EXPECT_NE(text.find("relu_add.cpp:2:11: error: "), std::string::npos) << text;
   EXPECT_NE(text.find(numbered("int good;\nint bad = unknown_name;\n").substr(0, 20)), std::string::npos) << text;
@@ -108,7 +108,7 @@ TEST(HostCompiler, AFullDiskSendsItElsewhere) {
     return environment_error([] { HostCompiler::compile(returns(1), "number", false); });
   });
   if (answer == "may not mount") GTEST_SKIP() << "explained: this user may not mount a small file system";
-  EXPECT_NE(answer.find("make room, or set TMPDIR"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("free some space, or set TMPDIR"), std::string::npos) << answer;
   for (const std::string folder : {"/tmp", "/var/tmp", "/dev/shm"})
     EXPECT_NE(answer.find(folder + ": No space left on device"), std::string::npos) << answer;
 }
@@ -137,7 +137,7 @@ TEST_F(HostCompilerSearch, WhatWasAskedForIsUsedOrAnError) {
   };
   EXPECT_EXIT(compile("/nonexistent/g++"), testing::ExitedWithCode(0),
               "no C\\+\\+ compiler.*INGOT_CXX: /nonexistent/g\\+\\+: no such program");
-  EXPECT_EXIT(compile("-O1"), testing::ExitedWithCode(0), "INGOT_CXX: -O1: options alone; put the compiler before");
+  EXPECT_EXIT(compile("-O1"), testing::ExitedWithCode(0), "INGOT_CXX: -O1: only options; put the compiler before");
   EXPECT_EXIT(compile("env c++"), testing::ExitedWithCode(0), "ELF");
 }
 
@@ -234,7 +234,7 @@ TEST(SharedObject, KeepsNoDescriptor) {
 
 TEST(SharedObject, SaysWhatTheLoaderSays) {
   const std::string text = environment_error([] { SharedObject("not a library", "relu_add"); });
-  EXPECT_NE(text.find("does not load the compiled relu_add"), std::string::npos) << text;
+  EXPECT_NE(text.find("cannot load the compiled relu_add"), std::string::npos) << text;
   EXPECT_NE(text.find("file too short"), std::string::npos) << text;
   const SharedObject object(HostCompiler::compile(returns(1), "number", false), "number");
   EXPECT_THROW(object.symbol("absent"), Error);

@@ -44,7 +44,7 @@ TEST_F(NvrtcTest, FusesNothingUnlessFast) {
 TEST_F(NvrtcTest, ShowsTheLogAndTheNumberedSource) {
   const std::string source = "extern \"C\" __global__ void k(float* x) {\n  x[0] = unknown_name;\n}\n";
   const std::string text = environment_error([&] { Nvrtc::compile_cubin(source, "relu_add.cu", 90, false); });
-  EXPECT_TRUE(contains(text, "NVRTC " + Nvrtc::version() + " did not compile relu_add.cu for sm_90")) << text;
+  EXPECT_TRUE(contains(text, "NVRTC " + Nvrtc::version() + " failed to compile relu_add.cu for sm_90")) << text;
   EXPECT_TRUE(contains(text, "relu_add.cu(2): error: identifier \"unknown_name\" is undefined")) << text;
   EXPECT_TRUE(contains(text, numbered(source).substr(0, 40))) << text;
 }
@@ -100,7 +100,7 @@ TEST_F(NvrtcSearch, NamesWhatWasTried) {
     print_and_exit([] { return Nvrtc::compile_cubin(kKernel, "axpy", 90, false); });
   };
   EXPECT_EXIT(compile("/nonexistent/libnvrtc.so.13"), testing::ExitedWithCode(0),
-              "NVRTC.*is not to be found: install.*/nonexistent/libnvrtc.so.13: .*cannot open shared object file");
+              "NVRTC.*was not found: install.*/nonexistent/libnvrtc.so.13: .*cannot open shared object file");
   EXPECT_EXIT(compile("libm.so.6"), testing::ExitedWithCode(0), "libm.so.6: .*undefined symbol: nvrtc");
   const Scratch scratch;
   const std::string file = scratch.path() / "libnvrtc.so.13";

@@ -105,7 +105,7 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     against = [Against(f"{tmp_path}/k.cu", [line]) for line in LAUNCHES]
     others = [(Against(f"{tmp_path}/d.cu"), "points at float64, and is given a tensor of float32"),
               (Against(f"{tmp_path}/h.cu"), "between `#ifndef __CUDACC_RTC__` and `#endif`"),
-              (Against(f"{tmp_path}/t.cu:t", [said]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [said]), "did not compile")]
+              (Against(f"{tmp_path}/t.cu:t", [said]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [said]), "failed to compile")]
     right = [Against(f"{tmp_path}/k.cu", ["grid=ceil(n / 256), block=256, args=x, out, n"]), Against(f"{tmp_path}/t.cu:a::k", [said]),
              Against(f"{tmp_path}/t.cu", [f"entry=t<float>, {said}"])]
     document = found(job(*against, *(other for other, _ in others), *right, text="x * 2", values={"x": "f32:1000"}))

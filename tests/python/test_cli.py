@@ -165,7 +165,7 @@ def test_ops(cli):
     assert [tuple(row["aliases"]) for row in rows if row["name"] == "maximum"] == [
         n.aliases for n in ingot.language() if n.name == "maximum"
     ]
-    assert f"{len(rows)} names" in cli("ops").stdout
+    assert f"{len(rows)} functions" in cli("ops").stdout
 
 
 def test_the_page_of_names_is_current(cli):
@@ -196,7 +196,7 @@ def test_cache(cli):
         (("run", "ops.py:minus", "x=f32:2", "z=f32:2"), "no parameter `z`"),
         (("run", "ops.py:minus", "x=f32:2"), "`y`"),
         (("run", "ops.py:minus", "x=f32:2", "y=g32:2"), "neither a tensor nor a number"),
-        (("run", "ops.py:minus", "x=f32:2xx", "y=f32:2"), "is no size"),
+        (("run", "ops.py:minus", "x=f32:2xx", "y=f32:2"), "is not a size"),
         (("run", "ops.py:minus", "x=f32:2@5", "y=f32:2"), "low..high"),
         (("run", "ops.py:minus", "x=gone.pt", "y=f32:2"), "no such file"),
         (("run", "-e", "x + + ", "x=f32:2"), "1:"),

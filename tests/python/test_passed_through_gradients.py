@@ -145,9 +145,9 @@ def test_emit_says_what_is_kept():
     text = ingot.op("F.layer_norm(x, (128,), w) + r").emit("backward", x, w, r)
     assert "with respect to x, w, r" in text
     assert "f32[64, 128]                 32.0 KiB\n" in text and "f32[128]                    512 bytes" in text
-    assert "32.0 KiB   which it does not read" in text and "of each row" in text
+    assert "32.0 KiB   not read" in text and "residual, one value per row" in text
     assert "a reduction" in ingot.op("F.softmax(x, -1)").emit("backward", torch.empty(64, 8, device="meta"))
     assert "__global__" in ingot.op("F.softmax(x, -1)").emit("backward-source", x, device="cuda")
-    assert "that of r is grad itself" in text
+    assert "the gradient of r is grad itself" in text
     with pytest.raises(ingot.Error, match="no result has a gradient"):
         ingot.op("x > 0").emit("backward", x)

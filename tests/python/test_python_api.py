@@ -102,7 +102,7 @@ def test_none_is_no_argument_that_was_left_out():
     by_hand = ingot.op(text + "def plus_backward(grad, x, w, k=2.0):\n    return grad * (7 if k is None else 8), None, None\n")
     for args, slope in (((x, None), 8), ((x, None, None), 7)):
         assert torch.equal(torch.autograd.grad(by_hand(*args).sum(), x)[0], torch.full((4,), float(slope)))
-    with pytest.raises(ingot.Error, match="misses its argument `w`"):
+    with pytest.raises(ingot.Error, match="is missing its argument `w`"):
         ingot.op(text)(x, k=3)
 
 

@@ -104,7 +104,7 @@ def deep(levels):
     ("sum(xs) + y", ([torch.ones(2), None], torch.ones(2)), "tensors and numbers, not None"),
     ("sum(xs) + y", ([torch.ones(2), torch.ones(3)], torch.ones(2)), "must match"),
     ("sum(xs) + y", ([torch.ones(2)], [torch.ones(2)]), "does not take|takes tensors and numbers"),
-    ("sum(xs) + y", ({1: torch.ones(2)}, torch.ones(2)), "a key that is no string"),
+    ("sum(xs) + y", ({1: torch.ones(2)}, torch.ones(2)), "a key that is not a string"),
     ("sum(xs) + y", (deep(30), torch.ones(2)), "nested too deeply"),
     ("sum(xs) + y", ([torch.ones(2)], torch.ones(2), 3), "takes"),
     ("def f(x: torch.Tensor):\n    return x", ([torch.ones(2)],), "`x` must be a tensor, not a list"),
@@ -161,7 +161,7 @@ def test_results_come_as_they_are_returned(text, kind):
 def test_parameters_by_name_alone():
     op = ingot.op("def f(x, *, k=2.0):\n    return x * k")
     assert torch.equal(op(torch.ones(2), k=3.0), torch.full((2,), 3.0))
-    with pytest.raises(ingot.Error, match="`k` by name alone[^$]*write k="):
+    with pytest.raises(ingot.Error, match="`k` as a keyword only[^$]*write k="):
         op(torch.ones(2), 3.0)
 
 

@@ -21,7 +21,7 @@ TEST(Emit, EveryStageOfTheCpu) {
   EXPECT_NE(emit(op, Stage::Ir).find("relu_add"), std::string::npos);
   EXPECT_FALSE(emit(op, Stage::Schedule).empty());
   EXPECT_NE(emit(op, Stage::Source).find("extern \"C\""), std::string::npos);
-  EXPECT_NE(error_of([&] { emit(op, Stage::Ptx); }).find("the ptx stage is of CUDA"), std::string::npos);
+  EXPECT_NE(error_of([&] { emit(op, Stage::Ptx); }).find("the ptx stage exists for CUDA only"), std::string::npos);
 }
 
 TEST(Emit, EveryStageOfCudaWithoutAGpu) {

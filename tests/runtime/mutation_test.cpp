@@ -203,7 +203,7 @@ TEST(Mutation, BesideAnOut) {
   EXPECT_TRUE(at::equal(x, sum) && at::equal(out, difference));
   const auto into = [&](std::vector<at::Tensor> outs) { return error_of([&] { op.call_out(arguments, outs); }); };
   EXPECT_NE(into({x}).find("`x` and `out` overlap"), std::string::npos);
-  EXPECT_NE(into({out, y}).find("returns 1 tensor, and out gives 2"), std::string::npos);
+  EXPECT_NE(into({out, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
 }
 
 TEST(Mutation, OfASecondProcess) {

@@ -76,7 +76,7 @@ TEST(Out, IsRefused) {
             std::string::npos);
   EXPECT_NE(refusal(op, {big.slice(0, 0, 4), y}, {big.slice(0, 1, 5)}).find("overlaps `x` in part"), std::string::npos);
   EXPECT_NE(refusal(op, {x, y}, {at::empty({4}).requires_grad_()}).find("requires grad"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {x, y}).find("returns 1 tensor, and out gives 2"), std::string::npos);
+  EXPECT_NE(refusal(op, {x, y}, {x, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
   EXPECT_NE(refusal(op, {x, y}, {}).find("no tensor"), std::string::npos);
 }
 

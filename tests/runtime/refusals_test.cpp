@@ -46,7 +46,8 @@ TEST(Refusals, ViewsThatLie) {
 TEST(Refusals, KindsOfTensor) {
   const Op op("x + y");
   const at::Tensor y = at::randn({3});
-  expect_says(error_of([&] { op(at::zeros({3}, at::kComplexFloat), y); }), {"ComplexFloat", "which Ingot has not"});
+  expect_says(error_of([&] { op(at::zeros({3}, at::kComplexFloat), y); }),
+              {"ComplexFloat", "which Ingot does not support"});
   expect_says(error_of([&] { op(y.to_sparse(), y); }), {"layout", ".to_dense()"});
   expect_says(error_of([&] { op(at::empty({3}, at::kMeta), y); }), {"meta", "cpu and cuda"});
   expect_says(error_of([&] { op(at::Tensor(), y); }), {"`x` is an undefined tensor"});
