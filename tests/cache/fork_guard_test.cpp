@@ -105,7 +105,7 @@ void acquire(void*) {
   has_lock = true;
 }
 
-TEST(ForkGuard, NobodyWaitsForPythonsLockMeanwhile) {
+TEST(ForkGuard, ReleasesTheGilMeanwhile) {
   set_python_lock({release, acquire});
   acquire(nullptr);
   {

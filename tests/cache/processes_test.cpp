@@ -86,7 +86,7 @@ std::string write_too_much(const fs::path& folder, Store store) {
   return {};
 }
 
-TEST(StoreFaults, AFullDiskPausesWritingUntilThereIsRoom) {
+TEST(StoreFaults, AFullDiskPausesWriting) {
   const Scratch scratch;
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk(scratch.path())) return "may not mount";
@@ -149,7 +149,7 @@ TEST(StoreProcesses, TwoPublishAndReadOneKey) {
   EXPECT_EQ(names_in(folder).size(), 1u);
 }
 
-TEST(StoreProcesses, KilledWhilePublishingItLeavesWholeRecordsOnly) {
+TEST(StoreProcesses, AProcessKilledWhilePublishingLeavesWholeRecordsOnly) {
   const Scratch scratch;
   const std::string payload(50'000, 'x');
   for (int round = 0; round < 25; ++round) {

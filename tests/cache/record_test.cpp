@@ -17,7 +17,7 @@ std::string from_hex(std::string_view digits) {
   return bytes;
 }
 
-TEST(Digest, IsTheOneThatIsPublished) {
+TEST(Digest, IsBlake2b) {
   // Computed with Python's hashlib.blake2b(text, digest_size=32).
   EXPECT_EQ(Digest::of("").hex(), "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
   EXPECT_EQ(Digest::of("abc").hex(), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
@@ -25,7 +25,7 @@ TEST(Digest, IsTheOneThatIsPublished) {
   EXPECT_EQ(Digest::of(text).hex(), "5aa7fbbf37986bb2a5d547c0d3c4d4326a24d786e7d57bf93fc784176e38b33d");
 }
 
-TEST(Digest, TakesATextInPieces) { EXPECT_EQ(Digest::of({"foo", "", "bar"}), Digest::of("foobar")); }
+TEST(Digest, ConcatenatesPieces) { EXPECT_EQ(Digest::of({"foo", "", "bar"}), Digest::of("foobar")); }
 
 /// 128-bit FNV-1a, the cache's former hash.
 std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
@@ -35,7 +35,7 @@ std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
   return {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
 }
 
-TEST(Digest, DiffersWhereAHashThatIsNotCryptographicWasMetOnPurpose) {
+TEST(Digest, DiffersWhereAttackersCanMakeFnvCollide) {
   // While each input byte keeps the low byte small, FNV-1a is linear: a short vector of a lattice gives a collision.
   const std::string one =
       from_hex("8d000002773b0003b102773fed3b00000003b10000000000013a3a3a3b00000139760000013a3b00000001397600");
@@ -46,7 +46,7 @@ TEST(Digest, DiffersWhereAHashThatIsNotCryptographicWasMetOnPurpose) {
   EXPECT_NE(Digest::of(one), Digest::of(other));
 }
 
-TEST(Record, GivesBackWhatItHolds) {
+TEST(Record, RoundTrips) {
   const std::string payload("\0binary\xff\n", 9);
   for (const std::string& key : {std::string(), std::string("key"), std::string(5000, 'k')}) {
     const std::string file = encode_record(key, payload);
@@ -57,7 +57,7 @@ TEST(Record, GivesBackWhatItHolds) {
   EXPECT_EQ(decode_record(encode_record("key", ""), "key").state, RecordState::Good);
 }
 
-TEST(Record, KnowsAnotherKeyFromDamage) {
+TEST(Record, DistinguishesAnotherKeyFromDamage) {
   const std::string file = encode_record("key", "payload");
   EXPECT_EQ(decode_record(file, "kez").state, RecordState::OtherKey);
   EXPECT_EQ(decode_record(file, "keypayload").state, RecordState::OtherKey);

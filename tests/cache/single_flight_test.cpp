@@ -41,7 +41,7 @@ void ask_together(SingleFlight<int>& flights, int threads, const std::function<s
   for (std::thread& thread : all) thread.join();
 }
 
-TEST(SingleFlight, MakesOnceWhatSeveralAskFor) {
+TEST(SingleFlight, SeveralRequestsMakeAValueOnce) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, right = 0;
   ask_together(
@@ -53,7 +53,7 @@ TEST(SingleFlight, MakesOnceWhatSeveralAskFor) {
   EXPECT_EQ(right, 8);
 }
 
-TEST(SingleFlight, AMakerThatIsInterruptedTakesNobodyDown) {
+TEST(SingleFlight, AnInterruptedMakerDoesNotFailTheWaiting) {
   SingleFlight<int> flights;
   std::atomic<int> tries = 0, right = 0, interrupted = 0;
   ask_together(
@@ -73,7 +73,7 @@ TEST(SingleFlight, AMakerThatIsInterruptedTakesNobodyDown) {
   EXPECT_EQ(interrupted, 1);
 }
 
-TEST(SingleFlight, WhoWaitsMayBeInterrupted) {
+TEST(SingleFlight, AWaitingThreadMayBeInterrupted) {
   SingleFlight<int> flights;
   std::atomic<bool> begun = false, release = false;
   std::thread maker([&] {
@@ -91,7 +91,7 @@ TEST(SingleFlight, WhoWaitsMayBeInterrupted) {
   maker.join();
 }
 
-TEST(SingleFlight, AnExceptionReachesEveryoneAndTheNextCallTriesAgain) {
+TEST(SingleFlight, AnExceptionReachesAllAndTheNextCallTriesAgain) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, caught = 0;
   // All threads receive one exception. It is kept until they have ended: the thread sanitizer does not see libstdc++'s

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <thread>
 
@@ -67,7 +68,7 @@ TEST(Store, MakesItsFolderPrivateOnTheFirstPublication) {
   EXPECT_EQ(store.counters().read_errors, 0u);
 }
 
-TEST(Store, SurvivesThatItsFolderIsDeleted) {
+TEST(Store, SurvivesTheDeletionOfItsFolder) {
   const Scratch scratch;
   const fs::path folder = scratch.path() / "cache";
   Store store(folder);
@@ -144,7 +145,7 @@ TEST(Store, AReadErrorIsNotCorruption) {
   EXPECT_NE(store.status().find("it is not a regular file"), std::string::npos) << store.status();
 }
 
-TEST(Store, AFolderInARecordsPlaceGivesWay) {
+TEST(Store, MovesAFolderInARecordsPlaceAside) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -159,9 +160,9 @@ TEST(Store, AFolderInARecordsPlaceGivesWay) {
 }
 
 /// A file put into the folder while others could write there is not loaded once the folder is private.
-class StoreOfDistrust : public testing::TestWithParam<std::string> {};
+class StoreFilesOfOthers : public testing::TestWithParam<std::string> {};
 
-TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
+TEST_P(StoreFilesOfOthers, LoadsOnlyWhatThisUserAloneCanWrite) {
   const Scratch scratch, elsewhere;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -183,9 +184,15 @@ TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
   EXPECT_EQ(store.find("kernel", "key"), "another");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StoreOfDistrust,
+INSTANTIATE_TEST_SUITE_P(All, StoreFilesOfOthers,
                          testing::Values("it belongs to another user", "it has another hard link",
-                                         "others may write to it (mode 0620)", "others may write to it (mode 0602)"));
+                                         "others may write to it (mode 0620)", "others may write to it (mode 0602)"),
+                         [](const testing::TestParamInfo<std::string>& reason) {
+                           std::string name;
+                           for (const char c : reason.param)
+                             name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+                           return name;
+                         });
 
 TEST(Store, ALinkInTheFolderIsNotFollowed) {
   const Scratch scratch, elsewhere;
@@ -230,7 +237,7 @@ TEST(Store, RefusesAFolderOfAnotherUser) {
   EXPECT_NE(store.status().find("refused: it belongs to another user"), std::string::npos) << store.status();
 }
 
-TEST(Store, ALinkToAFolderIsAsGoodAsTheFolder) {
+TEST(Store, FollowsALinkToItsFolder) {
   const Scratch scratch;
   const fs::path folder = scratch.path() / "cache", link = scratch.path() / "link";
   fs::create_directory(folder);
@@ -275,7 +282,7 @@ TEST(Store, EvictsTheOldestAndOnlyItsOwn) {
   EXPECT_EQ(store.counters().evictions, 1u);
 }
 
-TEST(Store, WhatIsInUseDoesNotAge) {
+TEST(Store, FilesInUseDoNotAge) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -286,7 +293,7 @@ TEST(Store, WhatIsInUseDoesNotAge) {
   EXPECT_GT(fs::last_write_time(path), before + std::chrono::hours(47));
 }
 
-TEST(Store, SweepsWhatDeadProcessesLeft) {
+TEST(Store, SweepsLeftoversOfDeadProcesses) {
   const Scratch scratch;
   StoreOptions options;
   options.sweep_every = 1;
@@ -302,7 +309,7 @@ TEST(Store, SweepsWhatDeadProcessesLeft) {
   EXPECT_TRUE(fs::exists(fresh)) << "another process may be writing it";
 }
 
-TEST(Store, DoesNotKeepWhatExceedsItsSize) {
+TEST(Store, DoesNotKeepRecordsAboveItsLimit) {
   const Scratch scratch;
   StoreOptions options;
   options.max_bytes = 1000;

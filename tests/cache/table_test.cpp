@@ -21,7 +21,7 @@ TEST(Table, FindsWhatWasInserted) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(Table, TellsKeysApartByEveryWordAndByTheirLength) {
+TEST(Table, DistinguishesKeysByEveryWordAndByLength) {
   Table<Key> table;
   const std::vector<Key> keys = {{}, {0}, {0, 0}, {1}, {1, 0}, {0, 1}, {1, 2, 3}, {1, 3, 2}, {uint64_t{1} << 63}};
   for (const Key& key : keys) EXPECT_EQ(*table.insert(key, record_of(key)), key);
@@ -53,7 +53,7 @@ TEST(Table, TheFirstRecordOfAKeyStays) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(Table, GrowsAndKeepsWhatItGave) {
+TEST(Table, KeepsReturnedRecordsWhileItGrows) {
   Table<Key> table;
   std::vector<const Key*> given;
   for (uint64_t i = 0; i < 5000; ++i) given.push_back(table.insert(Key{i, i * i}, record_of({i})));

@@ -26,7 +26,7 @@ fs::path script(const Scratch& scratch, const std::string& text) {
   return path;
 }
 
-TEST(HostCompiler, CompilesWhatCanBeCalled) {
+TEST(HostCompiler, CompilesCallableFunctions) {
   const SharedObject object(HostCompiler::compile(returns(42), "number", false), "number");
   EXPECT_EQ(call(object), 42);
 }
@@ -89,7 +89,7 @@ TEST(HostCompiler, LeavesNoTemporaryFiles) {
   EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{});
 }
 
-TEST(HostCompiler, CompilesWhereChildrenAreNotWaitedFor) {
+TEST(HostCompiler, CompilesWhereTheHostIgnoresChildren) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_NO_THROW(HostCompiler::compile(returns(1), "number", false));
   const std::string text = environment_error([] { HostCompiler::compile("broken", "number", false); });
@@ -97,7 +97,7 @@ TEST(HostCompiler, CompilesWhereChildrenAreNotWaitedFor) {
   ::signal(SIGCHLD, before);
 }
 
-TEST(HostCompiler, AFullDiskSendsItElsewhere) {
+TEST(HostCompiler, AFullDiskMakesItUseAnotherFolder) {
   const Scratch scratch;
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk(scratch.path())) return "may not mount";
@@ -115,7 +115,7 @@ TEST(HostCompiler, AFullDiskSendsItElsewhere) {
 
 class HostCompilerSearch : public NewProcess {};
 
-TEST_F(HostCompilerSearch, NamesWhatWasTriedAndWhatToInstall) {
+TEST_F(HostCompilerSearch, NamesTheTriedProgramsAndWhatToInstall) {
   const auto compile = [] {
     ::unsetenv("INGOT_CXX"), ::unsetenv("CXX"), ::setenv("PATH", "/nonexistent", 1);
     print_and_exit([] { return HostCompiler::compile(returns(1), "number", false); });
@@ -130,7 +130,7 @@ TEST_F(HostCompilerSearch, NamesWhatWasTriedAndWhatToInstall) {
   EXPECT_EXIT(identify(), testing::ExitedWithCode(0), "^no compiler$");
 }
 
-TEST_F(HostCompilerSearch, WhatWasAskedForIsUsedOrAnError) {
+TEST_F(HostCompilerSearch, UsesTheSelectedCompilerOrFails) {
   const auto compile = [](const char* compiler) {
     ::setenv("INGOT_CXX", compiler, 1);
     print_and_exit([] { return HostCompiler::compile(returns(1), "number", false).substr(0, 4); });
@@ -153,7 +153,7 @@ TEST_F(HostCompilerSearch, OptionsOfTheVariableComeAfterOurs) {
   EXPECT_EXIT(last_level("env "), testing::ExitedWithCode(0), "the level is -O1\\.");
 }
 
-TEST_F(HostCompilerSearch, ClangIsAskedForNothingThatOnlyGccHas) {
+TEST_F(HostCompilerSearch, ClangGetsNoOptionsOfGcc) {
   const Scratch scratch;
   const auto compile = [&] {
     ::setenv("INGOT_CXX",
@@ -232,7 +232,7 @@ TEST(SharedObject, KeepsNoDescriptor) {
   for (const SharedObject& object : objects) EXPECT_EQ(call(object), 1);
 }
 
-TEST(SharedObject, SaysWhatTheLoaderSays) {
+TEST(SharedObject, QuotesTheLoader) {
   const std::string text = environment_error([] { SharedObject("not a library", "relu_add"); });
   EXPECT_NE(text.find("cannot load the compiled relu_add"), std::string::npos) << text;
   EXPECT_NE(text.find("file too short"), std::string::npos) << text;
@@ -240,7 +240,7 @@ TEST(SharedObject, SaysWhatTheLoaderSays) {
   EXPECT_THROW(object.symbol("absent"), Error);
 }
 
-TEST(SharedObject, LoadsFromAFileWhereMemoryWillNotDo) {
+TEST(SharedObject, LoadsFromAFileWhereMemoryFails) {
   const std::string bytes = HostCompiler::compile(returns(7), "number", false);
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk("/proc")) return "may not mount";

@@ -64,7 +64,7 @@ TEST_F(NvrtcTest, CompilesOthersProgramsWithTheirOptionsAndInstances) {
   EXPECT_FALSE(contains(text, numbered(source).substr(0, 20))) << text;
 }
 
-TEST_F(NvrtcTest, AnUnknownArchitectureIsNamedBesideThoseItKnows) {
+TEST_F(NvrtcTest, NamesAnUnknownArchitectureAndTheKnownOnes) {
   const std::vector<int> known = Nvrtc::architectures();
   EXPECT_TRUE(std::ranges::binary_search(known, 90));
   const std::string text = environment_error([&] { Nvrtc::compile_cubin(kKernel, "axpy", 20, false); });
@@ -94,7 +94,7 @@ TEST_F(NvrtcTest, ItsIdentityDoesNotOpenIt) {
 
 class NvrtcSearch : public NewProcess {};
 
-TEST_F(NvrtcSearch, NamesWhatWasTried) {
+TEST_F(NvrtcSearch, NamesTheTriedPaths) {
   const auto compile = [](const char* path) {
     ::setenv("INGOT_NVRTC", path, 1);
     print_and_exit([] { return Nvrtc::compile_cubin(kKernel, "axpy", 90, false); });
@@ -108,7 +108,7 @@ TEST_F(NvrtcSearch, NamesWhatWasTried) {
   EXPECT_EXIT(compile(file.c_str()), testing::ExitedWithCode(0), "libnvrtc.so.13: .*file too short");
 }
 
-TEST_F(NvrtcSearch, WithoutItThereIsAnIdentityAllTheSame) {
+TEST_F(NvrtcSearch, HasAnIdentityWithoutNvrtc) {
   const auto identify = [] {
     ::setenv("INGOT_NVRTC", "/nonexistent/libnvrtc.so.13", 1);
     print_and_exit(Nvrtc::identity);

@@ -63,7 +63,7 @@ class Hearing {
   static inline std::thread::id main_thread;
 };
 
-TEST(Interrupt, EndsAProgramAndAllThatItStarted) {
+TEST(Interrupt, EndsAProgramAndItsChildren) {
   const Scratch scratch;
   const Hearing hearing(200ms);
   const auto begin = std::chrono::steady_clock::now();
@@ -80,7 +80,7 @@ TEST(Interrupt, EndsAProgramThatHasClosedItsOutput) {
   EXPECT_THROW(interruptibly([] { run_program(shell("exec >&- 2>&-; sleep 100"), "/"); }), Hearing::Interrupt);
 }
 
-TEST(Interrupt, PassesOnWhatTheWorkGivesAndThrows) {
+TEST(Interrupt, PassesResultsAndExceptionsOn) {
   const Hearing hearing(1h);
   std::string output;
   interruptibly([&] { output = run_program(shell("echo text"), "/").output; });
@@ -88,7 +88,7 @@ TEST(Interrupt, PassesOnWhatTheWorkGivesAndThrows) {
   EXPECT_THROW(interruptibly([] { throw std::out_of_range("mine"); }), std::out_of_range);
 }
 
-TEST(Interrupt, HearsNothingOnOtherThreads) {
+TEST(Interrupt, HandlesNoSignalsOnOtherThreads) {
   const Hearing hearing(0ms);
   std::thread([] { interruptibly([] { run_program(shell("sleep 0.1"), "/"); }); }).join();
 }
@@ -107,7 +107,7 @@ TEST(Subprocess, EndsWithItsHost) {
   EXPECT_TRUE(eventually([&] { return !runs(self) && !runs(child); }));
 }
 
-TEST(Subprocess, SaysWhatRanOut) {
+TEST(Subprocess, NamesTheExhaustedResource) {
 #ifdef INGOT_SANITIZED
   GTEST_SKIP() << "explained: the sanitizer reads objects through a pipe, for which no descriptors are left";
 #endif
@@ -133,7 +133,7 @@ fs::path left_folder(const Scratch& scratch, const std::string& name, int64_t ag
   return folder;
 }
 
-TEST(TemporaryFolder, SweepsWhatDeadProcessesLeft) {
+TEST(TemporaryFolder, SweepsLeftoversOfDeadProcesses) {
   const Scratch scratch;
   const fs::path dead = left_folder(scratch, "ingot-compile-dead00", 60),
                  alive = left_folder(scratch, "ingot-compile-alive0", 60),
@@ -148,7 +148,7 @@ TEST(TemporaryFolder, SweepsWhatDeadProcessesLeft) {
   ::close(lock);
 }
 
-TEST(TemporaryFolder, GoesElsewhereWhereTmpdirWillNotDo) {
+TEST(TemporaryFolder, UsesAnotherFolderWhereTmpdirFails) {
   const Scratch scratch;
   write_file(scratch.path() / "file", "");
   for (const std::string& folder : {std::string("/nonexistent"), (scratch.path() / "file").string(),
@@ -161,7 +161,7 @@ TEST(TemporaryFolder, GoesElsewhereWhereTmpdirWillNotDo) {
   }
 }
 
-TEST(HostCompiler, WhereItLooksForHeadersIsPartOfItsIdentity) {
+TEST(HostCompiler, HeaderPathsArePartOfItsIdentity) {
   const std::string before = HostCompiler::identity();
   ::setenv("CPATH", "/elsewhere", 1);
   EXPECT_NE(HostCompiler::identity(), before);

@@ -160,7 +160,7 @@ TEST_F(Gpu, DebugFindsIndicesOutOfRange) {
   expect_same(op(table, good), table.index({good}) * 2, "the device is as it was");
 }
 
-TEST_F(Gpu, MoreElementsThan32BitsCount) {
+TEST_F(Gpu, MoreElementsThanAnInt32Counts) {
   constexpr int64_t kElements = (int64_t{1} << 31) + 1027;
   const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(0);
   if (free < size_t{4} * kElements)

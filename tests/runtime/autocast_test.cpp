@@ -41,7 +41,7 @@ bool is_listed(const std::string& name, frontend::Device device) {
   return policy != AutocastPolicy::None && policy != AutocastPolicy::Kernel;
 }
 
-TEST(Autocast, NamesEveryFunctionThatPyTorchTreats) {
+TEST(Autocast, ListsEveryFunctionThatPyTorchTreats) {
   const auto check = [](c10::DispatchKey key, frontend::Device device) {
     std::set<std::string> treated = names_with_kernel(key);
     EXPECT_TRUE(treated.contains("mse_loss"));
@@ -56,7 +56,7 @@ TEST(Autocast, NamesEveryFunctionThatPyTorchTreats) {
   check(c10::DispatchKey::AutocastCPU, frontend::Device::Cpu);
 }
 
-TEST(Autocast, IsPartOfWhatTellsTwoCallsApart) {
+TEST(Autocast, IsPartOfACallsKey) {
   const auto definition = frontend::define("exp(x)");
   const at::Tensor x = at::ones({4});
   const std::vector<Argument> arguments{x};

@@ -53,7 +53,7 @@ struct BatchTest : testing::Test {
   }
 };
 
-TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
+TEST_F(BatchTest, CompilesOneFilePerNumericsAndNothingInTheCalls) {
   runtime::Runtime runtime{runtime::Store(scratch.path())};
   const Ops ops(runtime);
   runtime::KernelBatch batch(runtime.kernels);
@@ -66,7 +66,7 @@ TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
   expect_right(ops, runtime, 0);
 }
 
-TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
+TEST_F(BatchTest, IsFoundOnDiskAndRebuiltWhereItsLibraryIsGone) {
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);
@@ -93,7 +93,7 @@ TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
   expect_right(Ops(runtime), runtime, 15);
 }
 
-TEST(Prepare, WhatCannotBePreparedDoesNotKeepTheRestFromIt) {
+TEST(Prepare, AFailureDoesNotStopTheOtherCalls) {
   const Op good("def good(x):\n    return x * 2 + " + std::to_string(::getpid()) + "\n"), bad("x.view(3)");
   const at::Tensor x = at::randn({8});
   const Argument arguments[] = {x};

@@ -88,7 +88,7 @@ TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
 }
 
 /// C++ ops of one name cannot be distinguished, so no record of them is on disk.
-TEST(Disk, GradientsOfCppOpsAreNotTakenForOneAnother) {
+TEST(Disk, GradientsOfCppOpsAreNotConfused) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), grad = at::rand({40, 4});
   const auto gradient_of = [&](auto function) {
@@ -141,7 +141,7 @@ void replace_payloads(const std::filesystem::path& folder, std::string_view kind
   EXPECT_GT(replaced, 0u) << kind;
 }
 
-TEST(Disk, RecordsThatDoNotLoadAreMadeAnew) {
+TEST(Disk, RecordsThatDoNotLoadAreReplaced) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;

@@ -41,7 +41,7 @@ TEST(Emit, LaunchesAndCompilesNothing) {
   EXPECT_EQ(grown.allocations, 0u);
 }
 
-TEST(Emit, OfTensorsThatRequireGrad) {
+TEST(Emit, AcceptsTensorsThatRequireGrad) {
   const Op op("x * y");
   const at::Tensor x = at::randn({4}).requires_grad_();
   const Argument arguments[] = {x, x};

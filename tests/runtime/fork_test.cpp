@@ -34,7 +34,7 @@ int wait_for(pid_t child) {
   return -1;
 }
 
-TEST(Fork, DuringACompileLeavesTheChildWhole) {
+TEST(Fork, DuringACompilationLeavesTheChildConsistent) {
   const auto definition = frontend::define("def f(x):\n    return x * 2 + 1\n");
   const at::Tensor x = at::rand({100});
   const at::Tensor expected = x * 2 + 1;

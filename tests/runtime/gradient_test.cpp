@@ -14,7 +14,7 @@ std::vector<at::Tensor> call(const Op& op, std::initializer_list<Argument> argum
   return op.call(std::vector<Argument>(arguments));
 }
 
-TEST(Gradient, TheValueAndWhatItHangsOn) {
+TEST(Gradient, ValueAndGradient) {
   const Op loss("loss(x, y)", [](Value x, Value y) { return ((x - y) * (x - y)).method("sum"); });
   const std::string names[] = {"x", "y"};
   const at::Tensor x = at::rand({5, 7}), y = at::rand({5, 7});
@@ -27,7 +27,7 @@ TEST(Gradient, TheValueAndWhatItHangsOn) {
   EXPECT_NE(error_of([&] { loss.value_and_grad(unknown); }).find("`z`"), std::string::npos);
 }
 
-TEST(Gradient, WhatIsBesideTheValueHasNoPartInIt) {
+TEST(Gradient, AuxiliaryResultsDoNotContribute) {
   const Op op("def f(x):\n    return (x * x).sum(), x + 1\n");
   const std::string names[] = {"x"};
   const at::Tensor x = at::rand({4});
@@ -38,7 +38,7 @@ TEST(Gradient, WhatIsBesideTheValueHasNoPartInIt) {
   EXPECT_NE(error_of([&] { call(op.value_and_grad(names), {x}); }).find("has_aux"), std::string::npos);
 }
 
-TEST(Gradient, ThatOfASumIsTheOneThatCame) {
+TEST(Gradient, OfASumIsTheIncomingGradient) {
   const Op gradient = Op("x + y.exp()").gradient(std::vector<std::string>{"x", "y"});
   const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), grad = at::rand({4, 3});
   const auto found = call(gradient, {x, y, grad});
@@ -51,7 +51,7 @@ TEST(Gradient, ThatOfASumIsTheOneThatCame) {
   EXPECT_TRUE(at::equal(outs[1], found[1]));
 }
 
-TEST(Gradient, WhatIsHandedOnMayLieInAnOut) {
+TEST(Gradient, AForwardedGradientMayBeInAnOut) {
   const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), first = at::rand({4, 3}), second = at::rand({4, 3});
   {
     const at::Tensor grad = first.clone(), dx = at::zeros({4, 3});
@@ -69,7 +69,7 @@ TEST(Gradient, WhatIsHandedOnMayLieInAnOut) {
   EXPECT_TRUE(at::equal(a, second));
 }
 
-TEST(Gradient, OfAnotherDtypeItIsComputed) {
+TEST(Gradient, OfAnotherDtypeIsComputed) {
   const Op gradient = Op("x.to(torch.float64) + y").gradient(std::vector<std::string>{"x", "y"});
   const at::Tensor x = at::rand({4}), y = at::rand({4}, at::kDouble), grad = at::rand({4}, at::kDouble);
   const auto found = call(gradient, {x, y, grad});
@@ -80,7 +80,7 @@ TEST(Gradient, OfAnotherDtypeItIsComputed) {
 
 /// The gradient has its own rows, and their relation to the argument's rows is unknown. Both are split alike first, and
 /// the values of the result are nodes younger than the result.
-TEST(Gradient, OfWhatIsRepeatedAsOftenAsANumberSays) {
+TEST(Gradient, OfARepeatByANumber) {
   const Op gradient = Op("def f(x, n: int): return x.repeat(n, 1)\n").gradient(std::vector<std::string>{"x"});
   const at::Tensor x = at::rand({4, 6});
   for (const int64_t n : {1, 2, 3, 7}) {
@@ -89,14 +89,14 @@ TEST(Gradient, OfWhatIsRepeatedAsOftenAsANumberSays) {
   }
 }
 
-TEST(Gradient, AGatherThatWouldCompareTooMuchSaysSo) {
+TEST(Gradient, AGatherWithTooManyComparisonsIsAnError) {
   const Op gather("gather(x, i)", [](Value x, Value i) { return sum(x, 1)[i] * 2; });
   const at::Tensor x = at::rand({1 << 20, 2}).requires_grad_(), i = at::randint(1 << 20, {1 << 18});
   const at::Tensor sum = call(gather, {x, i})[0].sum();
   EXPECT_NE(error_of([&] { torch::autograd::grad({sum}, {x}); }).find("which is too slow"), std::string::npos);
 }
 
-TEST(Gradient, AStageSaysWhatIsKept) {
+TEST(Gradient, AStageListsTheResiduals) {
   const at::Tensor x = at::empty({64, 128}, at::kMeta), b = at::empty({128}, at::kMeta);
   const Argument arguments[] = {x, b};
   const std::string text = Op("F.gelu(x) + b").emit(Stage::Backward, arguments);

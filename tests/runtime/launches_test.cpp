@@ -87,7 +87,7 @@ TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
   EXPECT_EQ(gpu_.loaded_on.size(), so_far);
 }
 
-TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsMadeAnew) {
+TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsReplaced) {
   Store store(scratch_.path());
   {
     KernelCache launches(store, counters_, the_gpu);

@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, at::Tensor>> layouts_of(at::ScalarType dtype)
           {"expanded element", fresh({}).expand({6, 10})}};
 }
 
-TEST(Layouts, EveryPairIsEager) {
+TEST(Layouts, EveryPairEqualsEager) {
   const Op op("def f(x, y):\n    return (x + y) * x\n");
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kInt, at::kByte})
     for (const auto& [x_name, x] : layouts_of(dtype))
@@ -46,7 +46,7 @@ TEST(Layouts, BroadcastRanks) {
   expect_same(op(w, w, w), (w + w) * w);
 }
 
-TEST(Layouts, StridesAreWorkedOutOpByOp) {
+TEST(Layouts, StridesFollowEachFunction) {
   const Op op("def f(a, b, c):\n    return (a + b) + c\n");
   const at::Tensor a = at::randn({2, 1}), b = at::randn({1, 3}), c = at::randn({3, 2}).t();
   expect_same(op(a, b, c), (a + b) + c);
@@ -92,7 +92,7 @@ TEST(Layouts, DimsOfSizeOneAndZeroHaveEagersStrides) {
   }
 }
 
-TEST(Layouts, MemoryFormatsAreThoseAskedFor) {
+TEST(Layouts, MemoryFormatsAreAsRequested) {
   const at::Tensor x = at::randn({2, 3, 4, 5});
   const Op op("def f(x):\n    return (x * 2).contiguous(memory_format=torch.channels_last)\n");
   expect_same(op(x), (x * 2).contiguous(at::MemoryFormat::ChannelsLast));
@@ -119,7 +119,7 @@ TEST(Parallel, MoreThanOneThreadWorks) {
   EXPECT_GT(threads.size(), 1u);
 }
 
-TEST(Parallel, PiecesBeginAtMultiples) {
+TEST(Parallel, ChunksBeginAtMultiples) {
   static std::mutex mutex;
   static std::map<int64_t, int64_t> pieces;
   const auto kernel = [](const void* const*, int64_t begin, int64_t end) {

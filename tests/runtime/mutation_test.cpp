@@ -81,7 +81,7 @@ TEST(Mutation, WritesTheParameterAndReturnsTheRest) {
   }
 }
 
-TEST(Mutation, ReadsWhatWasThereBefore) {
+TEST(Mutation, ReadsTheValuesBeforeTheWrite) {
   const at::Tensor start = at::randn({40, 6});
   const auto expect = [&](const char* text, const std::function<at::Tensor(const at::Tensor&)>& eager) {
     const at::Tensor x = start.clone();
@@ -110,7 +110,7 @@ TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
   EXPECT_EQ(allocated("def f(x):\n    return x.flip(0), x + 1\n"), 2u);
 }
 
-TEST(Mutation, LeavesElementsOfNoPart) {
+TEST(Mutation, LeavesElementsOutsideOutputBlocks) {
   // In the first op the kernel writes x itself; the second reads other elements than it writes, so that it needs a
   // copy.
   for (const char* text : {"def f(x):\n    return cat([x[:7] * 2, x[7:]]), ones_like(x[:3])\n",
@@ -131,7 +131,7 @@ TEST(Mutation, OfSeveralParameters) {
   EXPECT_NE(refusal(op, {x, x}).find("`x` is written in place, and `y` is in the same memory"), std::string::npos);
 }
 
-TEST(Mutation, OfMemoryThatAnotherArgumentSharesIsRefused) {
+TEST(Mutation, OfMemorySharedWithAnotherArgumentIsRefused) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor both = at::randn({8, 2}), x = both.select(1, 0), y = both.select(1, 1);
   const at::Tensor expected = x * 2 + y, line = at::randn({17});
@@ -195,7 +195,7 @@ TEST(Mutation, ADivisionByZeroComesBeforeIt) {
   EXPECT_TRUE(at::equal(x, before));
 }
 
-TEST(Mutation, BesideAnOut) {
+TEST(Mutation, TogetherWithAnOut) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor x = at::randn({4}), y = at::randn({4}), out = at::empty({4}), sum = x * 2 + y, difference = x - y;
   const std::vector<Argument> arguments{x, y};
@@ -206,7 +206,7 @@ TEST(Mutation, BesideAnOut) {
   EXPECT_NE(into({out, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
 }
 
-TEST(Mutation, OfASecondProcess) {
+TEST(Mutation, WorksInASecondProcess) {
   const Scratch scratch;
   for (int i = 0; i < 2; ++i) {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
@@ -233,7 +233,7 @@ TEST(Mutation, OfAParameterPastThe64thIsRefused) {
   EXPECT_NE(error_of([&] { op.call(arguments); }).find("only the first 64 parameters"), std::string::npos);
 }
 
-TEST(Mutation, IsShown) {
+TEST(Mutation, IsShownByEmit) {
   const at::Tensor x = at::randn({4}, at::device(at::kMeta));
   const std::vector<Argument> arguments{x, x};
   const Op op = mutating(kScaleAndAdd);

@@ -42,7 +42,7 @@ TEST(Ops, BareExpression) {
   expect_same(op(x, y), at::relu(x) + y * 2);
 }
 
-TEST(Ops, CppFunctionAndTextAreOneOp) {
+TEST(Ops, ACppFunctionAndASourceGiveOneOp) {
   const Op same("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
   const at::Tensor x = at::randn({4, 5}), y = at::randn({4, 5});
   expect_same(same(x, y, 0.25), at::relu(x) + y + 0.25);
@@ -153,7 +153,7 @@ TEST(Ops, NumbersInShapes) {
   for (const int64_t k : {0, 1, 5, 9, -2}) expect_same(op(x, k), x.slice(0, k) * 2, std::to_string(k));
 }
 
-TEST(Ops, StaticNumbersMakeAProgramEach) {
+TEST(Ops, EachStaticNumberMakesAProgram) {
   const Op op("def power(x, n: int):\n    y = x\n    for i in range(n):\n        y = y * x\n    return y\n");
   const at::Tensor x = at::randn({9});
   for (int round = 0; round < 2; ++round) {

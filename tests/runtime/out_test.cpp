@@ -28,7 +28,7 @@ TEST(Out, IsWrittenAndNothingIsAllocated) {
   EXPECT_TRUE(at::equal(out, x * y + 1));
 }
 
-TEST(Out, BumpsTheVersionWhereAnErrorLeavesAPartWritten) {
+TEST(Out, BumpsTheVersionAfterAPartialWrite) {
   const Op op("def f(table, i):\n    return table[i] + 1\n");
   const at::Tensor table = at::arange(4).to(at::kFloat), out = at::zeros({3});
   const auto before = out._version();

@@ -90,12 +90,12 @@ void expect_back() {
   EXPECT_EQ(to_bytes(*back), bytes);
 }
 
-TEST(Records, ComeBackWhole) {
+TEST(Records, RoundTrip) {
   expect_back<ProgramRecord>();
   expect_back<LaunchRecord>();
 }
 
-TEST(Records, OfAnOp) {
+TEST(Records, RoundTripForAnOp) {
   const auto definition = frontend::define("def f(table, i, k: float):\n    return table[:, i] * k, table.t() - 1\n");
   const at::Tensor table = at::rand({4, 5}), i = at::tensor({1, 2, 0}).view({1, 3});
   const std::vector<Argument> arguments{table, i, 0.5};
@@ -110,12 +110,12 @@ TEST(Records, OfAnOp) {
   EXPECT_TRUE(same(*back, program));
 }
 
-TEST(Records, OfExpressionsBeforeTheirOperandsAreNone) {
+TEST(Records, WithExpressionsBeforeTheirOperandsAreInvalid) {
   ir::HostNode node{.op = ir::HostOp::Not, .kind = ir::HostKind::Bool, .args = {{0}}};
   EXPECT_FALSE(from_bytes<ir::HostPool>(to_bytes(std::vector{node})).has_value());
 }
 
-TEST(Records, OfOtherBytesAreNone) {
+TEST(Records, OfOtherBytesAreInvalid) {
   const std::string bytes = to_bytes(LaunchRecord{.kernels = {}, .library = "key"});
   EXPECT_TRUE(from_bytes<LaunchRecord>(bytes).has_value());
   EXPECT_FALSE(from_bytes<ProgramRecord>(to_bytes(std::vector<int>{1})).has_value());

@@ -36,7 +36,7 @@ TEST(Refusals, KindOfArguments) {
   expect_says(error_of([&] { tensors(1.0); }), {"`x` is annotated Tensor"});
 }
 
-TEST(Refusals, ViewsThatLie) {
+TEST(Refusals, NegativeAndZeroViews) {
   const Op op("x + y");
   const at::Tensor y = at::randn({3});
   expect_says(error_of([&] { op(at::_neg_view(y), y); }), {"`x` is a negative view", ".resolve_neg()"});
@@ -87,7 +87,7 @@ TEST(Refusals, ShapesThatDoNotBroadcast) {
                      "<text>:2:12", "relu(x) + y", "^"});
 }
 
-TEST(Refusals, ShapesAreCheckedOfProgramsThatAreKnown) {
+TEST(Refusals, ShapesAreCheckedForKnownPrograms) {
   const Op op(kReluAdd);
   op(at::randn({5}), at::randn({5}), 1);
   expect_says(error_of([&] { op(at::randn({3}), at::randn({4}), 1); }), {"(3)", "(4)", "<text>:2:12"});
@@ -110,19 +110,19 @@ TEST(Refusals, IndicesOutOfRange) {
   expect_says(error_of([&] { select(x, -21); }), {"index", "<text>:2:12"});
 }
 
-TEST(Refusals, ArithmeticOfNumbers) {
+TEST(Refusals, ArithmeticOnNumbers) {
   const Op op("def f(x, n: int):\n    return x * (1 / n)\n");
   const at::Tensor x = at::randn({3});
   expect_same(op(x, 4), x * 0.25);
   expect_says(error_of([&] { op(x, 0); }), {"division by zero"});
 }
 
-TEST(Refusals, SeveralResultsForACallOfOne) {
+TEST(Refusals, SeveralResultsWhereACallTakesOne) {
   const Op op("def two(x):\n    return x + 1, x + 2\n");
   expect_says(error_of([&] { op(at::randn({3})); }), {"returns 2 tensors", "Op::call"});
 }
 
-TEST(Refusals, TextsAreRefusedWhenTheOpIsMade) {
+TEST(Refusals, SourcesAreRefusedWhenTheOpIsMade) {
   expect_says(error_of([] { Op("def f(x):\n    return x +\n"); }), {"<text>:2:", "^"});
   OpOptions options;
   options.name = "h";

@@ -30,7 +30,7 @@ TEST(Register, AnOpIsCalledByItsName) {
   EXPECT_TRUE(at::allclose(gradients[0], (leaf > 0) * y));
 }
 
-TEST(Register, WhatIsWrittenIsMarked) {
+TEST(Register, WrittenArgumentsAreMarked) {
   const Op op("def f(x, y): x += y");
   register_op("ingot_cpp::add_", op, "(Tensor(a!) x, Tensor y) -> Tensor(a!)");
   const at::Tensor x = at::zeros({3}), y = at::ones({3});
@@ -61,7 +61,7 @@ TEST(Register, SchemasThatDoNotFit) {
   EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> Tensor").find("registered already"), std::string::npos);
 }
 
-TEST(Register, WhatDrawsRandomNumbersIsCalledPlainlyOrSaysSo) {
+TEST(Register, AnOpWithRandomNumbersNeedsASeedOutsideTheFastPath) {
   register_op("ingot_cpp::noisy", Op("F.dropout(x, 0.5)"), "(Tensor x) -> Tensor");
   const auto noisy = handle_of("ingot_cpp::noisy").typed<at::Tensor(const at::Tensor&)>();
   const at::Tensor x = at::ones({200}).requires_grad_();
@@ -79,7 +79,7 @@ TEST(Register, WhatDrawsRandomNumbersIsCalledPlainlyOrSaysSo) {
   EXPECT_NE(error.find("it samples random numbers, and its schema has no seed"), std::string::npos) << error;
 }
 
-TEST(Register, FromASeedAmongItsArgumentsAnOpAndItsGradientDrawTheSame) {
+TEST(Register, AnOpAndItsGradientSampleTheSameFromASeedArgument) {
   register_op("ingot_cpp::seeded", Op("def noisy(x, p: float): return F.dropout(x, p)"),
               "(Tensor x, float p, Tensor seed) -> Tensor");
   const auto noisy = handle_of("ingot_cpp::seeded").typed<at::Tensor(const at::Tensor&, double, const at::Tensor&)>();
@@ -98,7 +98,7 @@ TEST(Register, FromASeedAmongItsArgumentsAnOpAndItsGradientDrawTheSame) {
             std::string::npos);
 }
 
-TEST(Register, WithoutATextATransformIsAnErrorThatSaysSo) {
+TEST(Register, ATransformOfAnOpWithoutSourceIsAnError) {
   register_op("ingot_cpp::plain", Op("x * 2"), "(Tensor x) -> Tensor");
   const at::Tensor x = at::ones({3}).to_sparse();
   torch::jit::Stack stack{x};

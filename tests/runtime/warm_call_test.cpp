@@ -114,7 +114,7 @@ TEST_F(WarmCall, AllocatesItsResultAndNothingElse) {
   EXPECT_LT(ours->instructions, eager->instructions);
 }
 
-TEST_F(WarmCall, IsCountedAtAll) {
+TEST_F(WarmCall, CountsSomething) {
   const auto cost = cost_of([] {
     static char* volatile kept;
     kept = new char[100];
