@@ -14,10 +14,11 @@ namespace {
 
 using Kind = KernelParameter::Kind;
 
-/// A compiler's time grows faster than their number: GCC takes a minute or two for this many.
+/// Compile time grows faster than linearly with the number of values; at this number GCC takes minutes
+/// (docs/performance.md: compile-limits).
 constexpr size_t kMostValues = 10'000;
 
-/// Inputs, numbers, results, then sizes: the order in which a person would list them.
+/// Sort order of parameters: inputs, scalars, results, then sizes.
 std::tuple<int, uint32_t, uint32_t, uint32_t> place_of(const KernelContext& context, const KernelParameter& parameter) {
   const auto [kind, a, b, dtype, name] = parameter;
   switch (kind) {
@@ -45,13 +46,14 @@ std::tuple<int, uint32_t, uint32_t, uint32_t> place_of(const KernelContext& cont
   return {};
 }
 
-/// Drops the statements whose values nobody needs.
+/// Removes statements whose values are not needed.
 class Pruner {
  public:
   explicit Pruner(Kernel& kernel) : kernel_(kernel), needed_(kernel.values.size()), read_(kernel.symbols.size()) {}
 
   void prune() {
-    for (size_t before = 1, after = 0; before != after;) {  // what a loop's end needs stands before its beginning
+    for (size_t before = 1, after = 0; before != after;) {  // values that the end of a loop needs may be computed
+                                                            // before the loop
       before = after;
       for_each_block(kernel_, [&](const Body& block) { mark(block); });
       after = static_cast<size_t>(std::ranges::count(needed_, true) + std::ranges::count(read_, true));
@@ -69,14 +71,14 @@ class Pruner {
     std::ranges::for_each(value.operands, [&](ValueId operand) { need(operand); });
   }
 
-  /// What is assigned to: memory, or a variable that somebody reads.
+  /// Whether an assignment to the target has an effect: it writes memory, or a variable that is read.
   bool is_effect(ValueId target) const {
     const Value& value = kernel_[target];
     if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return true;
     return read_[root_of(target).symbol.index];
   }
 
-  /// Of an element of a vector or an array, the variable.
+  /// The variable of which the target is an element, at any depth.
   const Value& root_of(ValueId target) const {
     while (kernel_[target].kind == Value::Kind::Lane) target = kernel_[target].operands[0];
     return kernel_[target];
@@ -136,7 +138,7 @@ class Pruner {
   void mark_one(const Combine& combine) {
     if (!stays(combine)) return;
     for (const SymbolId symbol : combine.classes) read_[symbol.index] = true;
-    for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all are declared
+    for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all of them are declared by one statement
   }
   void mark_one(const Carry& carry) {
     if (!stays(carry)) return;
@@ -186,7 +188,7 @@ class Pruner {
   std::vector<bool> needed_, read_;
 };
 
-/// Whether what is read of floats is bfloat16, and no bits are taken for a float's.
+/// Whether all floats that are read are bfloat16, and no bits are reinterpreted as a float's.
 bool reads_short_nans(const KernelContext& context) {
   const auto is_long = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
   const auto reads_long = [&](const AccessUse& use) {
@@ -209,7 +211,7 @@ ir::DType KernelContext::extent_dtype() const {
 Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.target.kind)) {
   kernel.target = context.target;
   kernel.restrict_pointers = !context.layout.results_alias;
-  // Of rows that are cut into kernels, one that reduces nothing computes the same.
+  // If the graph's rows are split into kernels, a kernel without reductions must compute the same bits.
   kernel.computes_alike = !context.cuda() && context.graph.reduction_count() > 0;
   kernel.has_short_nans = !context.cuda() && reads_short_nans(context);
   kernel.launch.entry = context.outline.name;

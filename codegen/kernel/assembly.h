@@ -11,11 +11,11 @@
 #include "codegen/schedule/schedule.h"
 #include "codegen/target/names.h"
 
-// A kernel under construction: names that are free, symbols, and values that are made once.
+// A kernel under construction: unused names, symbols, and values, each of which is created once.
 
 namespace ingot::codegen {
 
-/// What one kernel is made of.
+/// The inputs from which one kernel is built.
 struct KernelContext {
   const ir::Graph& graph;
   const KernelOutline& outline;
@@ -27,7 +27,7 @@ struct KernelContext {
   bool cuda() const { return target.cuda(); }
   uint32_t rank() const { return layout.rank; }
   ir::DType index_dtype() const { return schedule.index_bits == 32 ? ir::DType::I32 : ir::DType::I64; }
-  /// Of what only divides, and is never negative.
+  /// The type of sizes that are only divided by and never negative: unsigned on CUDA.
   ir::DType extent_dtype() const;
 };
 
@@ -43,46 +43,47 @@ class Assembly {
   const Value& operator[](ValueId id) const { return kernel.values[id.index]; }
   Value& operator[](ValueId id) { return kernel.values[id.index]; }
 
-  /// A variable of a free name.
+  /// A variable whose name is made unique.
   SymbolId variable(std::string_view wanted, Type type, Level level);
-  /// A variable of a name that is claimed already, or that several loops share.
+  /// A variable with a name that is already claimed, or that several loops share.
   SymbolId variable_called(const std::string& name, Level level, Type type = {});
-  /// A parameter of a free name; the same one where it is asked for again.
+  /// A parameter whose name is made unique; the same parameter again if it is requested again.
   SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view wanted);
 
-  /// The value, made once; its level is raised to its operands'. Unless it stands inline it is computed in the block of
-  /// its level.
+  /// Adds a value; an equal value is created only once. Its level is raised to that of its operands. Unless it is
+  /// inline, it is computed in the block of its level.
   ValueId add(Value value);
-  /// Where what is computed at these levels stands.
+  /// Sets the block in which values of these levels are computed from now on (the insertion point).
   void place(std::initializer_list<Level> levels, Body& block) {
     for (const Level level : levels) blocks_[static_cast<size_t>(level)] = &block;
   }
-  /// What is made from here on is told apart from the same made in another scope: each has a name where it is declared.
+  /// Separates values created from now on from equal values of other scopes: each scope declares its own names.
   void enter(uint32_t scope) { scope_ = scope; }
-  /// What is computed from here on stands in this block, of elements, whatever its level; null: in those of the levels.
+  /// Computes all values from now on in this block of element code, whatever their level; null: in the blocks of their
+  /// levels.
   void stand_in(Body* block) { standing_in_ = block; }
   bool stands_in() const { return standing_in_ != nullptr; }
-  /// Where what is computed at this level stands now.
+  /// The block in which values of this level are computed now.
   Body& block(Level level) { return standing_in_ ? *standing_in_ : *blocks_[static_cast<size_t>(level)]; }
-  /// The node for which values are made from here on.
+  /// Sets the node for which values are created from now on.
   void making(ir::NodeId node) { node_ = node; }
 
   ValueId read(SymbolId symbol);
-  /// Of a loop's variable, as the body of that loop sees it.
+  /// Reads a loop's variable as the body of that loop sees it.
   ValueId read(SymbolId symbol, Level level);
   ValueId whole(int64_t number);
   ValueId index(IndexOp op, ValueId a, ValueId b);
-  /// The sum of some indices; 0 of none.
+  /// The sum of indices; 0 if there are none.
   ValueId sum(const std::vector<ValueId>& terms);
   ValueId lane(ValueId vector, ValueId number);
-  /// Of an array of elements or vectors.
+  /// An element of an array of elements or vectors.
   ValueId item(ValueId array, ValueId number);
-  /// Whether a condition does not hold.
+  /// The negation of a condition.
   ValueId inverse(ValueId condition);
-  /// An inline value under a name of its own, computed at the end of this block.
+  /// Names an inline value and computes it at the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 
-  /// Drops what no statement needs, and puts the parameters that are left in order.
+  /// Removes what no statement needs, and sorts the parameters that are left.
   Kernel finish(const KernelContext& context);
 
  private:

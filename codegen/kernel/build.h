@@ -7,9 +7,8 @@
 
 namespace ingot::codegen {
 
-/// The kernels that a schedule says, in the order in which they run: one, or two where rows are split. `graph` must be
-/// the one that the outline was made of. Errors: Error(Author) where one would take more arguments than the target can
-/// pass.
+/// Builds the kernels of a schedule, in launch order: one, or two if rows are split. `graph` must be the graph from
+/// which the outline was made. Errors: Error(Author) if a kernel would take more arguments than the target can pass.
 std::vector<Kernel> build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                           const Schedule& schedule, const Target& target, const Options& options);
 

@@ -15,7 +15,7 @@ using ir::DType;
 using ir::Op;
 using Naming = Value::Naming;
 
-constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than an op can have regions
+constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than the regions that an op can have
 
 class Computation {
  public:
@@ -48,7 +48,7 @@ class Computation {
   }
 
  private:
-  /// Accesses and divisions are numbered in the graph's order, whatever the order in which they are made.
+  /// Accesses and divisions are numbered in the graph's order, independent of the order in which they are lowered.
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
     for (const ir::NodeId id : nodes_of(graph_, context_.outline)) {
@@ -60,10 +60,10 @@ class Computation {
 
   // Regions
 
-  /// A node in one of its regions.
+  /// A node within one of its regions.
   using Site = std::pair<ir::NodeId, Region>;
 
-  /// What is computed ahead of all lanes is computed always, and so are numbers.
+  /// The regions in which a node is computed. Loads ahead of all elements, and scalars, are computed unconditionally.
   const std::vector<Region>& regions_of(ir::NodeId id) const {
     static const std::vector<Region> always = {kAlways};
     const Op op = graph_[id].op;
@@ -73,7 +73,7 @@ class Computation {
     return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : always;
   }
 
-  /// Where the node is computed that this region sees.
+  /// The site at which a node visible from this region is computed.
   Site site_of(ir::NodeId id, Region seen_from) const {
     for (const Region own : regions_of(id))
       if (regions_.holds(own, seen_from)) return {id, own};
@@ -92,7 +92,7 @@ class Computation {
     for (const ir::NodeId id : found->second) value_of(id, region);
   }
 
-  /// The value of a node that a region sees, computed where the node belongs if it is not known yet.
+  /// The value of a node as seen from a region; computed at the node's own site if it is not known yet.
   ValueId value_of(ir::NodeId id, Region seen_from) {
     const Site site = site_of(id, seen_from);
     if (const auto known = of_site_.find(site); known != of_site_.end()) return known->second;
@@ -114,7 +114,7 @@ class Computation {
   }
   ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
 
-  /// The results of a decision's `where`s are variables: each begins as the arm that is computed anyway.
+  /// Lowers a lazy `where`: the results are variables, initialised with the arm that is computed anyway.
   void decide(uint32_t number) {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
@@ -147,11 +147,11 @@ class Computation {
     assembly_.block(Level::Element).push_back({std::move(branch)});
   }
 
-  // A choice that all elements of a row share
+  // Conditions that are uniform for a row
 
   bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
 
-  /// Notes what leads into the arms, if it is known ahead of the elements.
+  /// Records the condition under which the arms are entered, if it is known before the elements.
   void guard(uint32_t number, ValueId condition) {
     const Region outer = regions_.decisions()[number].region;
     if (!is_ahead_of_elements(condition) || (outer != kAlways && !guards_.contains(outer))) return;
@@ -169,7 +169,8 @@ class Computation {
                           .naming = Naming::Inline});
   }
 
-  /// Indices that are known ahead of a row's elements are checked there, if the choice around the gather is known, too.
+  /// Lowers a gather. Indices that are known before a row's elements are checked there, if the conditions around the
+  /// gather are known there too.
   ValueId gather(ir::NodeId id) {
     const uint32_t access = number_of_.at(id);
     std::vector<ValueId> indices;
@@ -254,7 +255,7 @@ class Computation {
     const DType from = assembly_[operand].type.dtype;
     if (from == to) return operand;
     if (const auto wide = widened_.find(operand); wide != widened_.end()) return cast(wide->second, to, naming);
-    // The 16-bit floats convert from and to float32 alone, as c10's do.
+    // The 16-bit floats convert only from and to float32, as in c10.
     if ((ir::is_narrow_float(from) && to != DType::F32 && to != DType::F64) ||
         (ir::is_narrow_float(to) && from != DType::F32))
       return cast(cast(operand, DType::F32), to);
@@ -284,8 +285,9 @@ class Computation {
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
-  /// Whether the node is an element less the largest one of its row: not above 0, unless a function gave that one other
-  /// last bits, or a product in the difference is not rounded.
+  /// Whether the node is an element minus the maximum of its row, and so not above 0. Not guaranteed if the element
+  /// depends on a function whose vector form gives other last bits than its scalar form, or if a product in the
+  /// difference is not rounded.
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;
@@ -316,14 +318,14 @@ class Computation {
   std::map<Site, ValueId> of_site_;
   std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
   std::vector<ir::NodeId> nodes_;
-  std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or the divisions
+  std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or among the divisions
   Regions regions_;
   std::vector<std::vector<Region>> regions_of_accesses_;
   std::map<Region, std::vector<ir::NodeId>> nodes_in_;
   std::map<Site, uint32_t> decision_of_;
   Region region_ = kAlways;
   std::map<Region, Body> bodies_;
-  std::map<Region, ValueId> guards_;  ///< what leads into a region, of those where it is known ahead of the elements
+  std::map<Region, ValueId> guards_;  ///< the condition under which a region is entered, if known before the elements
 };
 
 }  // namespace
@@ -344,7 +346,7 @@ Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
 }
 
 Foreseeing foreseeing(const KernelContext& context, const Job& job) {
-  constexpr uint32_t kFirstPhase = 1 << 10;  // more than a kernel has
+  constexpr uint32_t kFirstPhase = 1 << 10;  // more phases than a kernel has
   const ir::Graph& graph = context.graph;
   Foreseeing found{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
   const auto& accesses = context.schedule.accesses;

@@ -12,8 +12,8 @@ namespace {
 using Kind = AccessUse::Kind;
 using ParameterKind = KernelParameter::Kind;
 
-/// Tells several pointers into one tensor apart: by the constant coordinate that they differ in (table[0, t] and
-/// table[1, t] are table_0 and table_1), else by counting.
+/// Distinguishes several pointers into one tensor: by the constant coordinate in which they differ (table[0, t] and
+/// table[1, t] become table_0 and table_1), otherwise by counting.
 std::vector<int64_t> numbers_of(const KernelContext& context, const std::vector<uint32_t>& accesses) {
   const ir::HostPool& host = context.graph.host;
   const auto offset = [&](uint32_t a, size_t d) { return context.outline.accesses[a].access.offsets[d]; };
@@ -52,7 +52,7 @@ Memory::Memory(const KernelContext& context, Assembly& assembly) : context_(cont
 /// The name of the pointer from which a value is loaded.
 const std::string& Memory::pointer_name(ValueId load) const {
   ValueId base = assembly_[load].operands[0];
-  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // a pointer to a row
+  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // through the pointer to a row
   return assembly_[assembly_[base].symbol].name;
 }
 
@@ -92,7 +92,7 @@ void Memory::name_tensors() {
     if (use(a).has_tensor()) assembly_[pointer(a)].nodes.push_back(nodes[a]);
 }
 
-/// A parameter's value is called as it is; what is computed from several, as the author called it, or s1, s2, …
+/// A scalar parameter keeps its name; a value computed from scalars gets the author's name, or s1, s2, …
 void Memory::name_scalars() {
   const ir::Graph& graph = context_.graph;
   std::vector<std::string> params;
@@ -113,7 +113,7 @@ void Memory::name_scalars() {
   }
 }
 
-/// Those of values; a parameter's belongs to its pointer already.
+/// Claims the author's names of values; a parameter's name already belongs to its pointer.
 void Memory::claim_author_names() {
   const ir::Graph& graph = context_.graph;
   for (const ir::NodeId id : nodes_of(graph, context_.outline)) {
@@ -270,9 +270,9 @@ ValueId Memory::nothing_of(uint32_t access) {
 
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads, ValueId condition) {
   if (layout(access).is_empty) return nothing_of(access);
-  // A load must not slip behind a store that may change what it reads.
+  // A load must not move past a store that may change its operand.
   const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
-  // GCC takes `(float(float16(float(x[i]) + y))) * z` in a lambda for a cast to a type of i elements.
+  // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
   std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)};
   if (condition) operands.push_back(condition);

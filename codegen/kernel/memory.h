@@ -7,88 +7,87 @@
 
 #include "codegen/kernel/assembly.h"
 
-// Where in memory each access goes: pointers, strides and the index of an element, over coordinates that the target
-// knows how to find.
+// The address of each access: pointers, strides and the index of an element, over coordinates that the target provides.
 
 namespace ingot::codegen {
 
-/// Where the elements are that a thread works on.
+/// How the elements that a thread works on are indexed.
 class Space {
  public:
   virtual ~Space() = default;
 
-  /// The index of an element from `base`, of what lies in the order of the domain, and its coordinate along an axis. At
-  /// Level::Thread and above those of a thread's first element, further in those of each lane.
+  /// The index, counted from `base`, of an element of a tensor in domain order; and its coordinate along an axis. At
+  /// Level::Thread and above those of a thread's first element, below that those of each of its elements.
   virtual ValueId linear(Level level) = 0;
-  /// Whether elements are counted along the domain at all.
+  /// Whether there is a linear index along the domain.
   virtual bool has_linear() const { return true; }
-  /// Whether they are counted from the domain's first element on, and not from that of a row.
+  /// Whether the linear index counts from the domain's first element, rather than from a row's first.
   virtual bool counts_domain() const { return false; }
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
-  /// The pointer from which an access counts, and the axes along which it counts from there.
+  /// The pointer from which an access counts, and the first axis along which it counts from there.
   virtual ValueId base(uint32_t access) = 0;
   virtual uint32_t first_axis(uint32_t access) const = 0;
-  /// From this axis on, elements that are computed together differ.
+  /// Elements that are computed together differ only along axes from this one on.
   virtual uint32_t first_inner_axis() const = 0;
-  /// Where coordinates have the names that comments call them by.
+  /// The level at which coordinates have the names used in comments.
   virtual Level level_of_names() const = 0;
-  /// What stands behind a pointer's name in that of one of its elements: "_k".
+  /// The suffix that makes a pointer's name the name of one of its elements: "_k".
   virtual std::string suffix() = 0;
 };
 
 class Memory {
  public:
-  /// Claims the names of tensors, of scalars, and then the author's other names.
+  /// Claims the names of tensors and scalars, then the author's other names.
   Memory(const KernelContext& context, Assembly& assembly);
 
   void set_space(Space& space) { space_ = &space; }
 
-  /// The pointer of the access's group.
+  /// The pointer that the access's group shares.
   SymbolId pointer(uint32_t access) const { return pointers_[layout(access).leader]; }
   SymbolId scalar(uint32_t number) const { return scalars_[number]; }
-  /// Along an axis; a number where the layout knows it.
+  /// The stride along an axis; a constant if the layout knows it.
   ValueId stride(uint32_t access, uint32_t axis);
   SymbolId lead_stride(uint32_t access, uint32_t lead);
   SymbolId lead_extent(uint32_t access, uint32_t lead);
   SymbolId extent(uint32_t axis);
   SymbolId numel();
-  /// The coordinate along an axis of what has this index among all along the axes [first, last), by division.
+  /// The coordinate along `axis` of the element with this index among all along axes [first, last), by division.
   /// `is_short`: there are at most 2^15 of them.
   ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
   SymbolId status();
   /// The first access that has the same strides by construction, and so shares its parameters.
   uint32_t stride_owner(uint32_t access) const;
 
-  /// The index from `Space::base` of the element that lies `neighbour` behind the leader's; `leads`: gathered
+  /// The index, from `Space::base`, of the element `neighbour` elements after the leader's; `leads`: the gathered
   /// coordinates.
   ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads = {});
-  /// An element of memory, of the type in which it lies there: to be loaded, or to be assigned to.
-  /// If there is a condition, zero where it does not hold.
+  /// An element of memory, in its type in memory: to be loaded, or to be assigned to. With a condition, a load gives
+  /// zero where it does not hold.
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {}, ValueId condition = {});
   ValueId target(uint32_t access, Level level);
-  /// An index made one of the tensor's. If one that is out of range is to be told, `bad` is where its code is left, and
-  /// the `guard`, if any, says whether it counts.
+  /// Wraps and clamps an index of a gather. If `bad` is given, an index out of range writes its code there, but only
+  /// where the `guard`, if any, holds.
   ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard);
-  /// The position that an Index access stands for; none where it moves along no axis, so that it is always 0.
+  /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 
-  /// Whether elements that are computed together differ in what the access touches.
+  /// Whether elements that are computed together access different elements of the tensor.
   bool moves(uint32_t access) const;
-  /// The type of elements in memory. A bool is read as a byte, since views of other bytes as bool exist.
+  /// The type of elements in memory. Bools are read as bytes, since any bytes can be viewed as bool.
   ir::DType type_in_memory(uint32_t access) const;
   const std::string& tensor_name(uint32_t access) const;
-  /// What a vector of `width` elements is called: "x4", but "x1_4".
+  /// The name of a vector of `width` elements: "x4", but "x1_4".
   std::string vector_name(uint32_t access, uint32_t width) const;
-  /// The vector that an access is an element of, where its group is cut into some.
+  /// The vector that contains the access's element, if its group is loaded in vectors.
   const Chunk* chunk_of(uint32_t access) const;
-  /// Such a vector, where it lies.
+  /// Loads such a vector.
   ValueId vector(uint32_t leader, const Chunk& chunk, Level level);
-  /// What such a vector is called: "x4", or of several "x_01" and "x_23".
+  /// The name of such a vector: "x4", or "x_01" and "x_23" if there are several.
   std::string chunk_name(uint32_t leader, const Chunk& chunk) const;
-  /// The author's name of a node's value, claimed; empty where there is none.
+  /// The author's name of a node's value, claimed; empty if there is none.
   std::string author_name(ir::NodeId node) const;
 
-  /// Says beside each pointer which elements are touched.
+  /// Records which elements each pointer accesses, for its comment.
   void describe_pointers();
 
  private:
@@ -97,11 +96,11 @@ class Memory {
   void name_tensors();
   void name_scalars();
   void claim_author_names();
-  /// Whether it lies in the order of a domain of several axes.
+  /// Whether the access is in the order of a domain of several axes.
   bool is_linear(uint32_t access) const;
-  /// What an element's distance from `base` is the sum of: from this axis on.
+  /// The terms whose sum is an element's distance from `base`, from this axis on.
   std::vector<ValueId> terms(uint32_t access, Level level, uint32_t first_axis);
-  /// 0, for an element of a tensor that has none.
+  /// 0, for an element of an empty tensor.
   ValueId nothing_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;
   SymbolId size(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
@@ -110,7 +109,7 @@ class Memory {
   const KernelContext& context_;
   Assembly& assembly_;
   Space* space_ = nullptr;
-  std::vector<SymbolId> pointers_;  ///< of leaders
+  std::vector<SymbolId> pointers_;  ///< of the group leaders
   std::vector<SymbolId> scalars_;
   std::map<ir::NodeId, std::string> author_names_;
   std::map<uint32_t, std::string> workspace_names_;

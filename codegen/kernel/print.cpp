@@ -6,7 +6,7 @@
 #include "codegen/target/literals.h"
 #include "codegen/target/spellings.h"
 
-// A kernel for a person to read: a value a line, whether or not it will have a name in the source.
+// A readable form of a kernel for tools and tests: one line per value, whether or not it gets a name in the source.
 
 namespace ingot::codegen {
 namespace {
@@ -47,7 +47,7 @@ class Printer {
   }
 
  private:
-  /// What stands inline is written out; what is computed by a Let is %n.
+  /// The formula of an inline value; "%n" for a value that is computed by a Let.
   std::string of(ValueId id) {
     const Value& value = kernel_[id];
     return value.naming == Value::Naming::Inline ? formula(id) : fmt::format("%{}", id.index);

@@ -15,7 +15,7 @@ using ir::DType;
 using ir::Op;
 using ir::ReduceKind;
 
-/// The op that makes two values one.
+/// The op that combines two values.
 Op op_of(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::Prod:
@@ -33,7 +33,7 @@ Op op_of(ReduceKind kind) {
   }
 }
 
-/// What its value is called where the author has no name for it.
+/// The name of a result that the author did not name.
 std::string_view name_of_value(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::Max:
@@ -58,10 +58,10 @@ ir::HostValue extreme(DType dtype, bool smallest) {
   return ir::HostValue::of(smallest ? limits.smallest : limits.largest);
 }
 
-// Jobs behind the phases, told apart.
+// Offsets that give requests after the phases distinct phase numbers.
 constexpr uint32_t kOfRows = 1, kOfOtherArms = 2, kOfConditions = 3;
 
-/// What is found of no elements.
+/// The identity of a reduction: its result for no elements.
 ir::HostValue value_of_none(ReduceKind kind, DType dtype) {
   switch (kind) {
     case ReduceKind::Sum:
@@ -118,7 +118,7 @@ RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref,
   return reduction;
 }
 
-/// Called as the author calls what reads it; else by what it is.
+/// A variable for a result, named like the author's value that reads it, or by its kind.
 SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) {
   const ir::Graph& graph = context_.graph;
   for (const ir::NodeId id : nodes_of(graph, context_.outline))
@@ -223,8 +223,8 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
   if (into.size() == 1) {
     assembly_.making(reduction.node);
     const bool is_product = found.size() == 2;
-    // Of equal extremes, which may be zeros of two signs, `maximum` and `minimum` give the second operand: what came
-    // first.
+    // For equal extremes, which may be zeros of different sign, `maximum` and `minimum` give the second operand: the
+    // value that came first.
     const bool is_extreme = reduction.kind == ReduceKind::Max || reduction.kind == ReduceKind::Min;
     const std::vector<ValueId> two = is_extreme ? std::vector{found[0], into[0]} : std::vector{into[0], found[0]};
     const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
@@ -233,7 +233,7 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
                                         .work = reduction.types[0],
                                         .operands = is_product ? std::vector{found[0], found[1], into[0]} : two,
                                         .naming = Value::Naming::Inline});
-    // A choice, no jump: what a masked store leaves is late to be read.
+    // A select instead of a branch: a value written by a masked store is slow to read back.
     const ValueId next = condition ? assembly_.add({.kind = Value::Kind::Primitive,
                                                     .type = {reduction.types[0]},
                                                     .op = ir::Op::Where,

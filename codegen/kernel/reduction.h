@@ -5,36 +5,38 @@
 
 #include "codegen/kernel/computation.h"
 
-// What kernels that reduce have in common, whatever the target: the states of a row's classes, how an element is taken
-// into them, and what a row's reductions are called.
+// The target-independent part of kernels that reduce: the accumulators of a row (`classes`), how an element is
+// accumulated, and the names of a row's reductions.
 
 namespace ingot::codegen {
 
-/// What a kernel does of its rows: all of it; or of rows that are split, what is found of their pieces, and the rest.
+/// The part of a reduction that a kernel computes: all of it; or, if rows are split, the partial results of chunks
+/// (`Pieces`), or the finalize step that combines them (`Rest`).
 enum class RowPart : uint8_t { Whole, Pieces, Rest };
 
-/// One reduction of a kernel: its arrays, an element a class, and what they come to.
+/// One reduction of a kernel: its accumulator arrays and its results.
 struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
-  bool is_early = false;               ///< taken in the phase before its own, of one arm of a `where`
-  uint32_t first_state = 0;            ///< of LaunchInfo::states
+  bool is_early = false;               ///< speculative: accumulated in the phase before its own, for one arm of a
+                                       ///< `where`
+  uint32_t first_state = 0;            ///< in LaunchInfo::states
   std::vector<ir::DType> types = {};   ///< of its values
-  std::vector<SymbolId> classes = {};  ///< an array for each
-  std::vector<SymbolId> results = {};  ///< a number for each
-  SymbolId levels = {};                ///< what is found of groups of classes, as far as it is put together
-  SymbolId runs = {};                  ///< what is found of runs of classes, an element each
+  std::vector<SymbolId> classes = {};  ///< an accumulator array per value
+  std::vector<SymbolId> results = {};  ///< a variable per value
+  SymbolId levels = {};                ///< results of groups of accumulators, partly merged
+  SymbolId runs = {};                  ///< results of runs of accumulators, one element per run
 
-  /// Whether its value depends on the order in which elements are taken.
+  /// Whether the result depends on the order in which elements are accumulated.
   bool has_order() const;
 };
 
-/// Where rows are: along the axes that are kept, by a row's number.
+/// The position of a row: its coordinates along the kept axes, from the row's number.
 class RowPlaces {
  public:
-  /// What is found out stands at the end of `block`. Pointers to rows leave the last `free_axes` of those that are kept
-  /// to the index of an element.
+  /// Emits position computations at the end of `block`. Pointers to rows do not include the last `free_axes` of the
+  /// kept axes: the index of an element does.
   RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block, uint32_t free_axes = 0)
       : context_(context), assembly_(assembly), memory_(memory), block_(block), free_axes_(free_axes) {}
 
@@ -43,13 +45,13 @@ class RowPlaces {
   uint32_t kept() const { return context_.rank() - context_.layout.reduced_axes; }
   bool moves_in_row(uint32_t access) const;
   ValueId extent(uint32_t axis) { return assembly_.read(memory_.extent(axis)); }
-  /// Along an axis that is kept.
+  /// The coordinate along a kept axis.
   ValueId coordinate(uint32_t axis);
-  /// The pointer to a row's first element; of what does not move in a row, the pointer that it is counted from.
+  /// The pointer to a row's first element; for an access that does not vary within a row, the tensor's pointer.
   ValueId base(uint32_t access);
-  /// The first axis along which an access counts from there.
+  /// The first axis along which an access counts from `base`.
   uint32_t first_axis(uint32_t access) const { return moves_in_row(access) ? kept() - free_axes_ : 0; }
-  /// Of the product of these axes' extents; 1 of none.
+  /// The product of these axes' extents; 1 if there are none.
   ValueId elements(uint32_t first, uint32_t last);
   ValueId length() { return elements(kept(), context_.rank()); }
 
@@ -63,90 +65,90 @@ class RowPlaces {
   std::map<uint32_t, ValueId> coordinates_, pointers_;
 };
 
-/// What is computed in a phase, or of rows once all are over: the roots are what `reductions` take, what `passed` do,
-/// of columns, then what `stores`, the numbers of accesses, write.
+/// The work of a phase, or of the rows after all phases. The roots of the request are, in order: the operands of
+/// `reductions`, the operands of `passed` (fused column partials), and the values that `stores` (access numbers) write.
 struct RowWork {
   Job job;
   std::vector<RowReduction*> reductions = {}, passed = {};
   std::vector<uint32_t> stores = {};
 };
 
-/// An element of an array of classes, and of several rows' side by side the lane that is its row.
+/// The place of an accumulator: its number in the array and, if a thread has several rows, the row (`lane`).
 struct ClassPlace {
   ValueId number, lane = {};
 };
 
 class RowReductions {
  public:
-  /// Where a thread has several rows, `lane` counts them.
+  /// If a thread has several rows, the variable `lane` counts them.
   RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory, uint32_t rows = 1,
                 SymbolId lane = {});
 
   std::vector<RowReduction>& all() { return reductions_; }
-  /// Those of columns, which are taken in passing.
+  /// The reductions of columns whose partial results this kernel also computes (fused column partials).
   std::vector<RowReduction>& passed() { return passed_; }
-  /// A variable for what a reduction comes to, of each row.
+  /// A variable for a reduction's result, per row.
   SymbolId result(std::string_view wanted, ir::DType dtype);
   std::vector<ir::DType> states() const;
   uint32_t phases() const;
 
-  /// Arrays of that many classes, declared at the end of `block` and set to what is found of no elements by a loop of
-  /// that kind.
+  /// Declares arrays of `classes` accumulators at the end of `block`, and initialises them with the reduction's
+  /// identity in a loop of this kind.
   void declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind loop);
-  /// What loops over classes count with.
+  /// The counter of loops over accumulators.
   SymbolId class_counter();
-  /// The same in two steps: the arrays alone, and what is found of no elements as one class of theirs.
+  /// As `declare`, in two steps: the arrays alone, and the initialisation of one accumulator.
   void declare_arrays(Body& block, RowReduction& reduction, uint32_t classes);
   void clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind loop);
-  /// Of a reduction of columns, `steps` vectors of `lanes` classes, one a column.
+  /// Declares accumulators for a reduction of columns: `steps` vectors of `lanes` accumulators, one per column.
   void declare_columns(Body& block, RowReduction& reduction, uint32_t steps, uint32_t lanes);
-  /// Whether it is given the two factors of what it adds up. On CUDA a product that goes into a sum is not rounded, as
-  /// eager's kernels have it: one instruction for two.
+  /// Whether the reduction takes the two factors of the product that it sums. On CUDA a product that is summed is not
+  /// rounded, as in eager's kernels: one fused multiply-add.
   bool takes_factors(const RowReduction& reduction) const;
-  /// Takes what was found of an element, a value for each state or two factors, into a class; if there is a condition,
-  /// where it holds.
+  /// Accumulates an element (a value per state, or two factors) into an accumulator, where the condition, if any,
+  /// holds.
   void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found,
             ValueId condition = {});
-  /// Classes come in groups, `groups` of them, a power of two: what carry() puts together of each is declared here.
+  /// Declares the levels into which `carry` merges groups of accumulators. `groups`, a power of two, is their number.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
   void carry(Body& block, const RowReduction& reduction, ValueId group);
-  /// Classes come in runs of neighbours, `runs` of them: what join() makes of each is declared here.
+  /// Declares an array for the results of `runs` runs of adjacent accumulators, which `join` combines.
   void declare_runs(Body& block, RowReduction& reduction, uint32_t runs);
   void join(Body& block, const RowReduction& reduction, ValueId run);
-  /// The same in shared memory, for a loop that is not unrolled.
+  /// As `declare_runs`, in shared memory, for a loop that is not unrolled.
   void declare_shared_runs(Body& block, RowReduction& reduction, uint32_t runs, uint32_t threads);
-  /// Makes one of the classes; from here on the row's values are known.
+  /// Combines the accumulators; from here on the row's results are known.
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1,
                uint32_t blocks = 1);
 
-  /// Without the other arms of what is taken early.
+  /// The work of a phase. Speculative reductions take only the arm that is known early.
   RowWork of_phase(uint32_t phase);
-  /// Of what was taken early the other arms, to be put into `others`, reductions of their own; and the conditions, one
-  /// each, of the arms that were taken.
+  /// The work of the speculative reductions' other arms, as separate reductions in `others`; and, from
+  /// `early_conditions`, the condition of each one's first arm.
   RowWork of_other_arms(std::vector<RowReduction>& others);
   Job early_conditions() const;
   std::vector<ir::NodeId> other_arms() const;
   std::vector<RowReduction*> early();
   RowWork of_rows();
 
-  /// An element of what was found of pieces: to be assigned to where it is `written`.
+  /// An element of the buffer of partial results; `written`: it is assigned to.
   ValueId state(uint32_t number, ValueId index, bool written);
-  /// The pointer to the first of them.
+  /// The pointer to the first partial result.
   SymbolId states_pointer(uint32_t number, bool written);
 
-  /// The stores of what later kernels read: each one's access, and its value.
+  /// The stores of results that later kernels read: the access and the value of each.
   std::vector<std::pair<uint32_t, ValueId>> kept_values();
 
  private:
   template <typename IsWanted>
   void add_parts(RowWork& work, IsWanted is_wanted) const;
-  /// A loop over classes that sets each to what is found of no elements.
+  /// A loop over accumulators that sets each to the reduction's identity.
   void clear(Body& block, const RowReduction& reduction, uint32_t classes, Loop::Kind kind);
   RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const;
   void add_root(RowWork& work, const RowReduction& reduction) const;
   ValueId element(SymbolId array, ClassPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
-  /// Its type, and the extents of arrays of that: on CUDA the rows of a thread are a vector.
+  /// The type of a value per row, and the extents of arrays of it. On CUDA the rows of a thread form a vector.
   Type of_rows(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
   SymbolId with_extents(SymbolId array, std::vector<uint32_t> extents);
 

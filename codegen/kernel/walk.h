@@ -9,7 +9,7 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-/// The blocks within a statement.
+/// Calls f for each block within a statement.
 template <typename StatementOrConst, typename F>
 void for_each_block(StatementOrConst& statement, F&& f)
   requires requires { statement.node; }
@@ -26,7 +26,7 @@ void for_each_block(StatementOrConst& statement, F&& f)
              statement.node);
 }
 
-/// The outermost blocks of a kernel, in the order of its text.
+/// Calls f for the outermost blocks of a kernel, in the order of the source.
 template <typename KernelOrConst, typename F>
 void for_each_block(KernelOrConst& kernel, F&& f)
   requires requires { kernel.indices; }

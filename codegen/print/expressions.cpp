@@ -54,7 +54,8 @@ std::string type_text(const Type& type) {
   return type.lanes > 1 ? fmt::format("Vec<{}, {}>", name, type.lanes) : name;
 }
 
-/// Extents are unsigned on CUDA, for the sake of their division: a negative step times what that gives would wrap.
+/// Whether the value is an unsigned quotient or remainder. Extents are unsigned on CUDA, which makes their division
+/// faster; multiplied with a negative stride the result would wrap.
 bool Expressions::is_unsigned(ValueId id) const {
   const Value& value = kernel_[id];
   if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;

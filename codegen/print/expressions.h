@@ -6,22 +6,22 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/target/spelling.h"
 
-// Values as text in the target's spelling.
+// Values as expressions in the target's spelling.
 
 namespace ingot::codegen {
 
 std::string type_text(const Type& type);
 
-/// The texts of a kernel's values: of those that have a name it, of the others their formula.
+/// The expressions of a kernel's values: a value's name if it has one, its formula otherwise.
 class Expressions {
  public:
   explicit Expressions(const Kernel& kernel) : kernel_(kernel), known_(kernel.values.size()) {}
 
-  /// What stands where the value is used.
+  /// The expression to write where the value is used.
   Text text(ValueId id) const;
   /// The formula of a value, whether or not it has a name.
   Text formula(ValueId id) const;
-  /// From now on the value is called so.
+  /// Gives the value a name that later expressions use.
   void call(ValueId id, std::string name) { known_[id.index] = name; }
   bool has_name(ValueId id) const { return !known_[id.index].empty(); }
 

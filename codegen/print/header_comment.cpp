@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBlank = " \t\r\f\v";
 
-/// A character that compilers or terminals would not take as just a character of a comment.
+/// Whether compilers or terminals would give the character a meaning within a comment.
 bool is_unsafe(const Character& c) {
   const char32_t code = c.code;
   return !c.valid || code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
@@ -31,7 +31,7 @@ std::string safe_line(std::string_view line) {
       text += line.substr(i, c.bytes);
     i += c.bytes;
   }
-  if (text.ends_with('\\')) text += " .";  // or the next line would be part of this one
+  if (text.ends_with('\\')) text += " .";  // otherwise the next line would continue this one
   return text;
 }
 

@@ -5,8 +5,8 @@
 
 namespace ingot::codegen {
 
-/// The text as `//` lines, whatever is in it: a backslash at a line's end, a trigraph, control characters, bytes that
-/// are no UTF-8, marks that turn the direction of reading. Without leading and trailing empty lines.
+/// The text as `//` lines, safe for any contents: a backslash at the end of a line, a trigraph, control characters,
+/// invalid UTF-8, marks that change the text direction. Empty lines at the start and the end are removed.
 std::string comment_out(std::string_view text);
 
 }  // namespace ingot::codegen

@@ -32,7 +32,7 @@ std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& exp
 
 bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }
 
-/// "const float*": a result's pointer is to what is written.
+/// "const float*"; the pointer to a result is not const.
 std::string parameter_type(const Symbol& symbol) {
   const std::string type = type_text(symbol.type);
   if (!symbol.type.is_pointer) return type;
@@ -40,7 +40,7 @@ std::string parameter_type(const Symbol& symbol) {
   return (written ? "" : "const ") + type + "*";
 }
 
-/// The lines, with the comments (which may be empty) in a column beside them.
+/// Prints the lines with the comments (which may be empty) in an aligned column to their right.
 void print_beside(Statements& out, const std::vector<std::string>& lines, const std::vector<std::string>& comments) {
   size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, line.size());

@@ -10,11 +10,11 @@ namespace ingot::codegen {
 /// One function of generated source.
 struct Printed {
   std::string text;
-  std::vector<ComputedNodes> lines;  ///< one for each line
+  std::vector<ComputedNodes> lines;  ///< one per line
 };
 
-/// A kernel in its target's language, without the prelude. What is decided here is how it reads: which values get names
-/// of their own, and where a line ends. The same text for the same kernel.
+/// Prints a kernel in its target's language, without the prelude. Only the appearance is decided here: which values get
+/// names, and where lines are broken. The same kernel always gives the same text.
 Printed print_source(const Kernel& kernel);
 
 }  // namespace ingot::codegen

@@ -13,7 +13,7 @@ namespace {
 using Naming = Value::Naming;
 
 constexpr size_t kColumns = 100;
-constexpr size_t kIndent = 12;  // of the innermost statements
+constexpr size_t kIndent = 12;  // an estimate of the indentation of the innermost statements
 
 std::string variable_type(const Symbol& variable, uint32_t threads) {
   if (variable.in_registers > 0)
@@ -22,7 +22,7 @@ std::string variable_type(const Symbol& variable, uint32_t threads) {
   return (variable.is_shared ? "__shared__ " : "") + aligned + type_text(variable.type);
 }
 
-/// "x4", or "x4[4]" of an array.
+/// "x4", or "x4[4]" for an array.
 std::string declarator(const Symbol& variable) {
   std::string text = variable.name;
   if (variable.in_registers > 0) return text;
@@ -30,7 +30,7 @@ std::string declarator(const Symbol& variable) {
   return text;
 }
 
-/// The pointer that a value is, or that it reads from.
+/// The pointer that a value is, or that it loads from.
 SymbolId pointer_of(const Kernel& kernel, ValueId value) {
   while (!kernel[value].symbol) value = kernel[value].operands[0];
   return kernel[value].symbol;
@@ -38,8 +38,8 @@ SymbolId pointer_of(const Kernel& kernel, ValueId value) {
 
 ComputedNodes nodes_of(ir::NodeId node) { return node == kNoNode ? ComputedNodes{} : ComputedNodes{node}; }
 
-/// The nodes for which a value is computed. Variables, and parts of addresses, are made once for all that ask for them.
-/// Vectors are read for all that lies in them, ahead of what is computed.
+/// The nodes for which a value is computed. Variables and parts of addresses have none, since many nodes share them. A
+/// vector belongs to all nodes that read or store its elements, and is loaded ahead of the computation.
 ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
   const Value& value = kernel[id];
   switch (value.kind) {
@@ -64,7 +64,7 @@ ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
   }
 }
 
-/// Whether it is an element of memory, and none of a variable.
+/// Whether the value is an element of memory rather than of a variable.
 bool is_of_memory(const Kernel& kernel, ValueId id) {
   return kernel[id].kind == Value::Kind::Load || kernel[id].kind == Value::Kind::Target;
 }
@@ -146,9 +146,9 @@ bool Statements::is_said_by_its_store(ValueId id) const {
   return use.count == 1 && !use.stored.empty() && kernel_[id].name.starts_with(use.stored);
 }
 
-/// Whether a load needs a statement of its own, ahead of the `? :` that selects it (CPU). GCC 12 makes a load in an arm
-/// a masked load, and mixes up the elements where the loop's body stores several: it reads p[0], p[1], p[2], p[3] for
-/// p[0], p[1], p[0], p[1]. A load with a guard keeps it: without, it may read outside of the tensor.
+/// Whether a load needs a statement of its own before the `? :` that selects it (CPU). GCC 12 turns a load in an arm
+/// into a masked load and mixes up the elements if the loop body stores several: it reads p[0], p[1], p[0], p[1] for
+/// p[0], p[1], p[2], p[3]. A load with a guard keeps it: without the guard it may read outside of the tensor.
 bool Statements::must_load_unconditionally(ValueId id) const {
   const bool is_plain_load = kernel_[id].kind == Value::Kind::Load && kernel_[id].operands.size() == 2;
   return is_plain_load && !kernel_.target.cuda() && usage_[id].in_arm;

@@ -10,14 +10,14 @@
 
 namespace ingot::codegen {
 
-/// Prints statements in order. A value that nobody has named and that is used once stands where it is used, as long as
-/// the line stays short; every other value is a statement.
+/// Prints statements in order. A value that has no name from the author and is used once is written inline, as long as
+/// the line stays short; every other value becomes a statement.
 class Statements {
  public:
   explicit Statements(const Kernel& kernel);
 
   void print(const Body& block, int indent);
-  /// Lines that no statement says.
+  /// A line of text that is not a statement.
   void line(std::string_view text, ComputedNodes nodes = {});
   const Expressions& expressions() const { return expressions_; }
   Printed take() { return std::move(printed_); }
@@ -35,14 +35,14 @@ class Statements {
   void print_one(const Call& call);
   void print_one(const Pieces& pieces);
   void print_one(const Combine& combine);
-  /// Of rows side by side: what they come to are arrays.
+  /// Combines the accumulators of several adjacent rows (CPU): the results are arrays.
   void print_rows(const Combine& combine);
   void print_one(const Carry& carry);
   void print_one(const Join& join);
 
   void statement(const std::string& text, ComputedNodes nodes = {});
-  /// What is computed where a value stands: its nodes, and those of what has no name within it. Of one that has a name
-  /// its own.
+  /// The nodes computed by the expression that is written for a value: those of the value, and of all values inlined in
+  /// it. Only the value's own if it has a name.
   ComputedNodes computed(ValueId value) const;
   void add_computed(ValueId id, ComputedNodes& nodes) const;
   void block(const Body& inner);
@@ -50,7 +50,8 @@ class Statements {
   bool is_said_by_its_store(ValueId id) const;
   bool must_load_unconditionally(ValueId id) const;
   void give_name(ValueId id);
-  /// Names parts of the values, widest first, until what is made of them fits on a line behind `prefix` characters.
+  /// Gives names to parts of the values, widest first, until the text from `make` fits on a line after `prefix`
+  /// characters.
   template <typename Make>
   void fit(std::vector<ValueId> parts, size_t prefix, Make make);
   std::vector<ValueId> parts(ValueId id) const;

@@ -26,7 +26,7 @@ class Counter {
   }
 
   void visit(const Body& block, bool is_outermost = false) {
-    std::vector<std::pair<const Let*, uint32_t>> lets;  // and how often their values were used before
+    std::vector<std::pair<const Let*, uint32_t>> lets;  // each with the number of earlier uses of its value
     for (const Statement& statement : block) {
       block_ = &block;
       if (const Let* let = std::get_if<Let>(&statement.node))
@@ -73,7 +73,7 @@ class Counter {
   }
   void visit_one(const Return& leave) { use(leave.unless_below), use(leave.end); }
 
-  /// Of an element of memory, or of a vector that goes there.
+  /// The pointer of an element of memory, or of a vector that is stored to memory.
   std::string pointer_of(ValueId target) const {
     while (!kernel_[target].operands.empty()) target = kernel_[target].operands[0];
     const Symbol& symbol = kernel_[kernel_[target].symbol];
@@ -90,7 +90,7 @@ class Counter {
 
 Usage::Usage(const Kernel& kernel) : values(kernel.values.size()), computed(kernel.values.size()) {
   Counter(kernel, *this).count();
-  for (size_t v = kernel.values.size(); v-- > 0;) {  // operands come before their users
+  for (size_t v = kernel.values.size(); v-- > 0;) {  // operands precede their users
     const Value& value = kernel.values[v];
     const bool is_statement = values[v].count > 1 || values[v].elsewhere || value.naming >= Value::Naming::Author;
     const bool chooses = value.kind == Value::Kind::Primitive && value.op == ir::Op::Where;

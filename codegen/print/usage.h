@@ -8,23 +8,23 @@
 
 namespace ingot::codegen {
 
-/// How a kernel's computed values are used.
+/// How the computed values of a kernel are used.
 struct Usage {
   struct Of {
-    uint32_t count = 0;      ///< how often it stands in the text, were it to stand where it is used
-    bool elsewhere = false;  ///< in another block than where it is computed: in a loop behind it
+    uint32_t count = 0;      ///< number of occurrences if it is written inline
+    bool elsewhere = false;  ///< used in another block than the one that computes it: in a later loop
     bool in_arm = false;     ///< within the expression of an arm of a `where`
-    std::string stored;      ///< the pointer to which it is assigned as it is; empty if it is not
+    std::string stored;      ///< the pointer to whose element it is assigned unchanged; empty if none
   };
   std::vector<Of> values;
-  std::vector<bool> computed;  ///< by a Let; the others stand inline
-  std::set<const Let*> idle;   ///< in an inner block, whose values nothing behind them uses
+  std::vector<bool> computed;  ///< by a Let; other values are always inline
+  std::set<const Let*> idle;   ///< Lets in inner blocks whose values no later statement uses
 
   explicit Usage(const Kernel& kernel);
   const Of& operator[](ValueId id) const { return values[id.index]; }
 };
 
-/// The computed values that stand within the value's formula.
+/// The computed values from which the value's formula is built directly.
 std::vector<ValueId> parts_of(const Kernel& kernel, const Usage& usage, ValueId id);
 
 }  // namespace ingot::codegen

@@ -72,7 +72,7 @@ uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const 
 
 namespace {
 
-/// What a phase computes of elements.
+/// The nodes that a phase computes for each element.
 std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutline& kernel, uint32_t phase) {
   std::vector<ir::NodeId> roots;
   for (const KernelOutline::ReductionRef& reduction : kernel.reductions)
@@ -84,7 +84,7 @@ std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutli
   return nodes_of(graph, roots);
 }
 
-/// In which phase a node can be computed: behind those whose values it reads.
+/// The phase in which a node can be computed: after the phases whose values it reads.
 uint32_t phase_of(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId root) {
   uint32_t phase = 0;
   for (const ir::NodeId id : nodes_of(graph, {root}))
@@ -133,7 +133,7 @@ std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOut
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
     if (phase > 0 && phase == early) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
-    std::set<ir::NodeId> costly, inner;  // those that take a function; those that another one of them is made of
+    std::set<ir::NodeId> costly, inner;  // nodes that depend on a function; operands of other nodes in `before`
     for (const ir::NodeId id : nodes) {
       const std::span<const ir::NodeId> args = graph[id].args;
       if (!varying.contains(id)) continue;

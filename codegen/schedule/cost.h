@@ -6,39 +6,40 @@
 
 namespace ingot::codegen {
 
-/// What an op costs, as ops.def counts; twice as much in 64 bits.
+/// The cost of an op, in the unit of ops.def; twice as much for 64-bit types.
 uint32_t cost_of(ir::Op op, ir::DType work);
 
-/// Whether it takes a function of many instructions, whose last bits are its own.
+/// Whether the node is a function of many instructions, whose last bits depend on the implementation.
 bool is_function(const ir::Graph& graph, ir::NodeId id);
-/// On the CPU: whether that function has other last bits alone than in a vector, and in vectors of other widths.
+/// CPU: whether that function's last bits differ between scalar and vector code, or between vector widths.
 bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id);
 
-/// Whether a reduction's value depends on the order in which elements are taken.
+/// Whether a reduction's value depends on the order of accumulation.
 bool has_order(const ir::Graph& graph, ir::NodeId reduction);
 
-/// What an element of a kernel costs.
+/// The cost of an element of a kernel.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 
-/// Whether an access touches other elements along a row: along the innermost axis, or those that are reduced.
+/// Whether an access varies along a row: along the innermost axis, or along the reduced axes.
 bool moves_in_rows(const KernelLayout& layout, const AccessLayout& access);
 
-/// The nodes that may differ from element to element of a row.
+/// The nodes that may vary from element to element of a row.
 std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
-/// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
+/// The cost, per element, of the nodes that a row's elements share: ops on operands that do not vary along the
+/// innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 /// For each access of a kernel, the first phase that needs it.
 std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
 
-/// A phase whose sums need not wait for the values of the one before it: each is of a `where` that a row decides, and
-/// one arm, the first, is known a phase early. Where all rows take it there is nothing left to go through. 0: there is
-/// none.
+/// A phase whose sums can be computed speculatively, one phase early. Each must sum a `where` whose condition is
+/// uniform for a row and whose first arm is known a phase earlier. If all rows take that arm, no pass over the elements
+/// is left. 0: there is no such phase (docs/performance.md: one-pass-softmax).
 uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
-/// What several phases of a kernel compute of the same elements, if it takes a function to do so: the last nodes that
-/// they have in common. A phase that is `early` does not count.
+/// The values of elements that several phases need and that involve a function: the last nodes that the phases have in
+/// common. The phase `early` does not count (docs/performance.md: cached-exponentials).
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
                                          const KernelLayout& layout, uint32_t early = 0);
 

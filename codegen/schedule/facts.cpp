@@ -11,14 +11,14 @@ namespace {
 
 using Kind = AccessUse::Kind;
 
-/// Whether an op that has float16 operands, or gives one, has their bits: NaN of any kind is kept.
+/// Whether an op copies the bits of its float16 operands or result, NaN payloads included.
 bool moves_bits(ir::Op op) {
   return op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Where || op == ir::Op::Bitcast ||
          op == ir::Op::Scalar;
 }
 
-/// For each access, whether it is a load of float16 of which all uses compute with its float32, or a store of one that
-/// was rounded.
+/// For each access, whether it is a load of float16 whose uses all compute in float32, or a store of a float16 that was
+/// rounded from float32.
 std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline& outline) {
   std::vector<bool> rounds(outline.accesses.size());
   std::map<ir::NodeId, uint32_t> load_of;
@@ -62,7 +62,7 @@ uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
   return static_cast<uint32_t>(std::ranges::count_if(nodes_of(graph, outline), is_quotient));
 }
 
-/// Whether it moves along the innermost axis in steps that are not small, and along another one by one.
+/// Whether a load has a large stride along the innermost axis, and stride 1 along another one.
 bool is_turned(const AccessFacts& access) {
   return access.kind == Kind::Load && access.inner == StrideClass::Other && access.inner_step == 0 &&
          access.unit_axis != kNoAxis;

@@ -7,88 +7,92 @@
 #include "codegen/schedule/facts.h"
 #include "codegen/schedule/schedule.h"
 
-// Every choice that is about speed, as pure functions of what the choice depends on; the reasons stand beside the rules
-// in policy.cpp, of the CPU in policy_cpu.cpp. None of them can make a kernel wrong.
+// The rules about speed, as pure functions of their inputs. The reasons are beside the rules in policy.cpp and, for the
+// CPU, policy_cpu.cpp. No rule can make a kernel incorrect.
 
 namespace ingot::codegen {
 
-inline constexpr uint32_t kWordBytes = 4;  ///< the narrowest whose bytes are shifted
+inline constexpr uint32_t kWordBytes = 4;  ///< the narrowest vector, in bytes, that can be assembled from two aligned
+                                           ///< ones
 
-/// What only an arm of a `where` needs.
+/// The properties of whatever only an arm of a `where` needs.
 struct ArmFacts {
   bool gathers = false;
   bool reads_groups = false;  ///< whole groups of neighbours
   bool computes = false;
 };
 
-/// Whether such an arm had better be computed, and read, only where it is taken.
+/// Whether such an arm should be computed, and its operands loaded, only where it is selected.
 bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda);
-/// Whether a load that only such an arm needs is made there.
+/// Whether a load that only such an arm needs is made within the arm.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda);
 
-/// Names of maps from elements to threads.
+/// Names of loop maps: how elements are assigned to threads.
 enum class Preset : uint8_t {
-  Single,       ///< an element a thread
-  Flat,         ///< neighbours along the domain, within one row where there are rows
-  RowByRow,     ///< the same where a block has one row, in whose ends a thread's neighbours lie with those of others
-  Carried,      ///< neighbours along the domain, whatever row they lie in
-  Tile,         ///< neighbours in some rows of a square of the domain
-  Interleaved,  ///< elements a block apart
+  Single,       ///< one element per thread
+  Flat,         ///< a vector per thread, adjacent along the domain, within one row if there are rows
+  RowByRow,     ///< as Flat, with a row or a part of one per block; the first and the last vector may cross the row's
+                ///< ends
+  Carried,      ///< a vector per thread, adjacent along the domain, across ends of rows
+  Tile,         ///< vectors in several rows of a square tile of the domain
+  Interleaved,  ///< several elements per thread, a block apart
 };
 
-/// Threads of a CUDA block, and how many steps they take through its part, in each of which they have their lanes.
+/// The threads of a CUDA block, and the steps that they take through the block's part; in each step a thread has a
+/// vector.
 struct Steps {
   uint32_t threads, count;
 };
 Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes);
-/// Whether flat blocks may take several along the domain, with one vector of every access in each.
+/// Whether flat blocks may take several steps along the domain: every access must be a vector or uniform.
 bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
-/// Whether a CUDA kernel that reduces nothing divides float32 by steps of its own.
+/// Whether a CUDA kernel that reduces nothing divides float32 by the prelude's `quotient_of`.
 bool divides_by_own_steps(const KernelFacts& facts);
-/// Whether the masked vectors of a group are read ahead of what is computed, so many of each at a time.
+/// Whether the masked vectors of a group are loaded ahead of the computation, under a hoisted predicate; `vectors` of
+/// each at a time.
 bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors);
 
-/// Elements a thread takes where it can, a power of two.
+/// Elements per thread, where the layout allows as many; a power of two.
 uint32_t lanes_for(const KernelFacts& facts);
 
-/// Whether a preset could be of use at all, and which one is chosen.
+/// Whether a preset can be used for a kernel; and the preset that is chosen.
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes);
 Preset preset_for(const KernelFacts& facts, uint32_t lanes);
 
-/// The axis that spans a tile beside the innermost one; kNoAxis where a tile is of no use.
+/// The axis that spans a tile together with the innermost one; kNoAxis if a tile is of no use.
 uint32_t axis_across(const KernelFacts& facts);
-/// Rows and columns of a tile, and the lanes of its threads.
+/// Rows (and columns) of a tile, and the elements per thread.
 struct TileSize {
   uint32_t side, lanes;
 };
 TileSize tile_size_for(const KernelFacts& facts);
 
-/// How a thread of that many lanes makes an access.
+/// How a thread with a vector of `lanes` elements makes an access.
 AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes);
 
-/// How a group is cut into vectors; a width of 1 is an access by itself. `used`: the distances from the leader,
-/// ascending and without repeats. A store may write only what is used; a load may read what lies between.
+/// How a group is split into vectors; a width of 1 is a single element. `used`: the distances from the leader,
+/// ascending and unique. A store may write only used elements; a load may also read elements between them.
 std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment, bool store);
 
-/// On the CPU: the axis whose elements a tile's rows are; kNoAxis where a tile is of no use.
+/// CPU: the axis of a tile's rows; kNoAxis if a tile is of no use.
 uint32_t cpu_axis_across(const KernelFacts& facts);
-/// Rows of a tile of as many columns as kCpuTileColumns.
+/// The rows of a tile that has kCpuTileColumns columns.
 inline constexpr uint32_t kCpuTileColumns = 64;
 uint32_t cpu_tile_rows(const KernelFacts& facts);
 
-/// On the CPU: elements of a chunk of short rows; 0 where the rows had better be loops of their own.
+/// CPU: the elements of a chunk of short rows; 0 if each row should have its own loop.
 uint32_t cpu_chunk(const KernelFacts& facts);
-/// How an access is made in such a chunk; none where it cannot be.
+/// How an access is made in such a chunk; nothing if it cannot be.
 std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts);
 
-/// On the CPU: whether float16 is converted by runs, and how many elements of a row at a time.
+/// CPU: whether an access converts float16 in bulk; and the number of elements of a row that are converted at a time.
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
 inline constexpr uint32_t kCpuPiece = 256;
 
-/// On the CPU: elements of a vector; 0: as many as the machine's have room for.
+/// CPU: the elements of a vector; 0: the machine's widest vectors.
 uint32_t cpu_simd(const KernelFacts& facts);
 
-/// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
+/// The cost of an element for the grain size of parallel_for, in 1/8 ns.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
 
 }  // namespace ingot::codegen

@@ -7,7 +7,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// In so many regions a gather is computed anew; of more, those are merged that have most in common.
+/// A node with a gather is computed separately in up to so many regions. If there are more, regions are merged.
 constexpr size_t kMostRegions = 8;
 
 /// Whether one of `from` depends on the node.
@@ -18,7 +18,7 @@ bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& from, ir::
     const ir::NodeId id = rest.back();
     rest.pop_back();
     if (id == node) return true;
-    if (id < node || seen[id.index]) continue;  // a node comes after its arguments
+    if (id < node || seen[id.index]) continue;  // a node's number is above its arguments' numbers
     seen[id.index] = true;
     rest.insert(rest.end(), graph[id].args.begin(), graph[id].args.end());
   }
@@ -41,11 +41,11 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const Kern
   }
   for (const ir::NodeId root : roots) need(root, kAlways);
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
-  // Backwards, so that all uses of a node are known before the node.
+  // In reverse order, so that all uses of a node are visited before the node.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ir::NodeId id = nodes[n];
     const ir::Node& node = graph[id];
-    // A division by zero is an error in either arm, as it is for eager; what a row shares costs little.
+    // A division by zero is an error in either arm, as in eager. Values that a row shares are cheap.
     const bool is_always = may_divide_by_zero(graph, id) || !varying.contains(id);
     if (is_always && !gathers_[id.index]) need(id, kAlways);
     for (const Region region : of(id)) {
@@ -69,7 +69,7 @@ const std::vector<Region>& Regions::of(ir::NodeId node) const {
 }
 
 Region Regions::common(Region a, Region b) const {
-  while (a != b) (a > b ? a : b) = outer(std::max(a, b));  // an inner decision is made after its outer one
+  while (a != b) (a > b ? a : b) = outer(std::max(a, b));  // an inner decision has a higher number than its outer one
   return a;
 }
 
@@ -83,7 +83,8 @@ void Regions::need(ir::NodeId node, Region region) {
     regions = {common(regions.front(), region)};
 }
 
-/// The regions and one more, which may hold some of them, lie within one, or complete a decision with its other arm.
+/// Adds a region to the list. It may contain some of them, be contained in one, or complete a decision whose other arm
+/// is in the list.
 std::vector<Region> Regions::with(std::vector<Region> regions, Region region) const {
   if (std::ranges::any_of(regions, [&](Region other) { return holds(other, region); })) return regions;
   std::erase_if(regions, [&](Region other) { return holds(region, other); });
@@ -96,7 +97,8 @@ std::vector<Region> Regions::with(std::vector<Region> regions, Region region) co
   return regions;
 }
 
-/// At most kMostRegions: of any two, those go first whose common region is the innermost, for it was made last.
+/// Merges regions until at most kMostRegions are left, beginning with the pair whose common region is innermost, as
+/// that decision was made last.
 std::vector<Region> Regions::merged(std::vector<Region> regions) const {
   while (regions.size() > kMostRegions) {
     Region innermost = kAlways;
@@ -107,8 +109,8 @@ std::vector<Region> Regions::merged(std::vector<Region> regions) const {
   return regions;
 }
 
-/// The decision that a `where` is part of in a region: the last one there, if the condition is the same and no result
-/// of it depends on this one. An earlier one might need what this one waits for.
+/// The decision that a `where` joins in a region: the last one there, if it has the same condition and none of its
+/// results depends on this `where`. Joining an earlier decision could violate a dependency.
 uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where, Region region) {
   const ir::NodeId condition = graph[where].args[0];
   const auto last = last_.find(region);

@@ -8,37 +8,40 @@
 #include "codegen/shape/layout.h"
 #include "ir/graph.h"
 
-// What only some arms of `where`s need, and so may be computed where those are taken and nowhere else.
+// Determines which nodes only some arms of `where`s need, so that they can be computed only where those arms are
+// selected.
 
 namespace ingot::codegen {
 
-/// Where in a kernel a node is computed: always, or within one arm of a decision, which itself may lie within another.
+/// The place in a kernel where a node is computed: always, or within one arm of a decision. A decision may itself be
+/// within an arm of another.
 using Region = uint32_t;
 inline constexpr Region kAlways = 0;
 
-/// `where`s of one condition that are decided at once. None of them needs another's result.
+/// `where`s with one condition that are decided together. None of them depends on another.
 struct Decision {
-  Region region = kAlways;  ///< in which all of them stand
+  Region region = kAlways;  ///< that contains all of them
   ir::NodeId condition;
   std::vector<ir::NodeId> wheres;
 };
 
-/// The regions of a kernel whose `lazy` nodes, `where`s, compute their arms only where they are taken. A node that is
-/// needed in several regions belongs to the innermost that holds them all, and what is stored to kAlways. Not so what
-/// gathers: it is computed in each of them anew, up to a number, so that no index is looked at that all of them
-/// exclude. And what a row's elements share is computed once a row, whoever needs it, unless it gathers.
+/// The regions of a kernel whose `lazy` nodes (`where`s) compute their arms only where they are selected. A node that
+/// several regions need belongs to the innermost region that contains them all; stored nodes belong to kAlways. A node
+/// that depends on a gather is instead computed in each of these regions, up to a limit, so that no index is used where
+/// all of them exclude it. Values that a row's elements share are computed once per row, in kAlways, unless they depend
+/// on a gather.
 class Regions {
  public:
-  /// `roots`: what is computed always.
+  /// `roots`: the nodes that are always computed.
   Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
           const std::vector<ir::NodeId>& roots, const std::vector<ir::NodeId>& lazy);
 
-  /// Where a node is computed; none of these lies within another.
+  /// The regions in which a node is computed; none of them contains another.
   const std::vector<Region>& of(ir::NodeId node) const;
-  /// The innermost region that holds both.
+  /// The innermost region that contains both.
   Region common(Region a, Region b) const;
   bool holds(Region outer, Region inner) const { return common(outer, inner) == outer; }
-  /// The region in which the decision of this one stands.
+  /// The region that contains the decision of this one.
   Region outer(Region region) const { return decisions_[decision_of(region)].region; }
 
   const std::vector<Decision>& decisions() const { return decisions_; }
@@ -54,22 +57,22 @@ class Regions {
 
   std::vector<Decision> decisions_;
   std::map<Region, uint32_t> last_;  ///< the last decision made in each region
-  std::vector<bool> gathers_;        ///< whether a node depends on a gather or is one, by its number
+  std::vector<bool> gathers_;        ///< by node number: whether the node is or depends on a gather
   std::map<ir::NodeId, std::vector<Region>> regions_;
 };
 
-/// The regions of each access of the outline: of the members of a group the one that holds them all, of a store
-/// kAlways.
+/// The regions of each access of the outline. The members of a group share the region that contains them all; a store
+/// is in kAlways.
 std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
                                                      const KernelOutline& outline, const KernelLayout& layout);
 
-/// The condition under which alone an access is made: where it holds, or where it does not.
+/// A hoisted predicate: an access is needed only where the condition holds, or only where it does not.
 struct Foreseen {
   ir::NodeId condition;
   bool holds = true;
 };
-/// That of an access with these regions, if it may be found ahead of everything else, and then again: of elements that
-/// are read anyway, in ops of one instruction each.
+/// The predicate of an access with these regions, if it can be evaluated ahead of everything else, and then again: it
+/// must depend only on elements that are loaded anyway, through ops of one instruction each.
 std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
                                  const KernelOutline& outline);
 

@@ -8,13 +8,13 @@ namespace {
 using Kind = AccessUse::Kind;
 
 constexpr uint32_t kWarp = 32;
-constexpr uint32_t kBatches = 4;         // of a block, a warp's each
-constexpr uint32_t kHalfLanes = 8;       // of 16-bit floats
-constexpr uint32_t kPassingLanes = 4;    // of rows whose columns are reduced in passing
-constexpr uint32_t kPassingBytes = 24;   // that such a thread has room for, of each of its elements of a row
-constexpr uint32_t kWaitedRowsBits = 8;  // so few that all wait for one row's time
+constexpr uint32_t kBatches = 4;         // per block, one per warp
+constexpr uint32_t kHalfLanes = 8;       // 16-bit floats per vector
+constexpr uint32_t kPassingLanes = 4;    // elements per thread with fused column partials
+constexpr uint32_t kPassingBytes = 24;   // bytes of registers per element of a row, with fused column partials
+constexpr uint32_t kWaitedRowsBits = 8;  // with at most so many rows, latency limits the kernel
 
-/// Whether it is read element by element of the whole domain.
+/// Whether it is a load with an element per element of the domain.
 bool is_large(const AccessFacts& access) {
   return access.kind == Kind::Load && access.moves_in_row && !access.broadcasts && !access.masked && !access.grouped;
 }
@@ -26,7 +26,7 @@ uint32_t large_bytes(const KernelFacts& facts) {
   return bytes;
 }
 
-/// Whether rows are gone through for their columns, and nothing is reduced along them.
+/// Whether rows are traversed only for their columns, and nothing is reduced along them.
 bool is_for_columns_alone(const KernelFacts& facts) { return facts.passed_bytes > 0 && facts.found_bytes == 0; }
 
 }  // namespace
@@ -46,10 +46,8 @@ bool lies_across(const KernelFacts& facts) {
   return across > along;
 }
 
-// Of a long row whose elements take long the blocks take several turns, the more the sooner they end together: a GIoU
-// loss with its gradient of 2^22 boxes reaches 0.92 of a copy on an H100 with 2^21 classes and 0.88 with 2^20, of 2^24
-// boxes 0.98 with 2^22 and 0.91. But a sum of 10^7 floats, which lie in the cache, takes 8.9 µs with 2^20 and 13.4 with
-// 2^22.
+// Long rows of expensive elements have more accumulators, so that blocks run in several waves and end at about the same
+// time. Rows that stay in the cache are faster with fewer (docs/performance.md: accumulator-count).
 uint32_t cuda_classes(uint32_t length_bits, uint32_t loads) {
   constexpr uint32_t kLongBits = 22, kManyLoads = 8;
   if (length_bits <= 10) return 1u << (length_bits == 0 ? 0 : length_bits - 1);
@@ -69,8 +67,8 @@ bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uin
 
 namespace {
 
-/// Whether a thread can take so many neighbours of an access at a time; what stands still, and what is gathered, it can
-/// in any case.
+/// Whether a thread can load `lanes` adjacent elements of an access as a vector. Uniform and gathered accesses never
+/// prevent it.
 bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
            uint32_t lanes) {
   if (!access.moves_in_row || !is_element_wise(access)) return true;
@@ -78,17 +76,19 @@ bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayo
   return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : runs_in_rows(access, facts, lanes);
 }
 
-/// Few short rows, of which latency is what a kernel takes.
+/// Few short rows, for which latency limits the kernel.
 bool has_few_elements(const KernelLayout& layout) { return layout.rows_bits <= 10 && layout.length_bits <= 11; }
 
-/// Whether vectors that begin anywhere can be shifted out of the aligned ones around them: nothing is stored of
-/// elements, and nothing is read that must not be past a row's end. Few elements arrive sooner one by one: sums of 30
-/// rows of 333 take 1.3 µs for 1.6, of 1000 rows of 2001 2.4 for 2.9.
+/// Whether vectors of unaligned rows can be shifted out of the aligned ones around them: no element is stored, and no
+/// load must stay within its row. Few elements arrive sooner one by one (docs/performance.md:
+/// few-elements-load-singly).
 bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows, uint32_t lanes) {
   if (rows.across || rows.passing > 0 || layout.reduced_axes != 1 || has_few_elements(layout) || facts.reads_exactly)
     return false;
   return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-    if (access.kind == Kind::Gather && !access.shares_place) return false;  // an index past the end is out of range
+    if (access.kind == Kind::Gather && !access.shares_place)
+      return false;  // an index past the row's end may be out of
+                     // range
     if (!access.moves_in_row || access.kind == Kind::Index) return true;
     return access.kind == Kind::Load && !access.masked && access.inner == StrideClass::One &&
            lanes * access.bytes >= kWordBytes;
@@ -105,7 +105,7 @@ uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, co
   if (widest == 0) return 1;
   uint32_t lanes = kVectorBytes / widest;
   if (rows.passing > 0 && !is_for_columns_alone(facts)) lanes = std::min(lanes, kPassingLanes);
-  // Few rows had better be shared out to all threads of a warp.
+  // Few rows are distributed over all threads of a warp.
   lanes = rows.across ? std::min(lanes, std::max(1u, (1u << layout.rows_bits) / kWarp))
                       : std::min(lanes, rows.classes / rows.pieces);
   const bool suit = std::ranges::all_of(
@@ -133,18 +133,17 @@ uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again)
 
 namespace {
 
-// Of 2^16 x 4096, 2^20 x 256 and 4096 x 2^16 elements `(x * y).sum(0)` reaches 1.05, 1.01 and 1.04 of a copy with
-// 8 threads a row, four classes at a time, 32 or so of a thread; `x.sum(1)` of 256 x 1024 x 1024 1.02. Written by hand
-// 1.08, 1.06, 1.08 and 1.03; there eight classes at a time gave 1.03 to 1.07, and two pieces of the last 0.99.
+// A row has 8 threads, each with a group of four accumulators at a time and at most 32 or so in all
+// (docs/performance.md: column-sums).
 RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, bool again) {
   constexpr uint32_t kClassesOfPiece = 256, kPieces = 1024, kEnough = 4, kSharedBytes = 40 << 10;
   rows.group = std::min(rows.classes, 4u);
   rows.threads = std::min(rows.classes / rows.group, again ? 32u : 8u);
-  // What all threads have found of a block's rows lies in shared memory.
+  // The results of all threads for a block's rows are in shared memory.
   const uint32_t found_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.found_bytes;
   while (rows.threads > 1 && rows.threads * found_bytes > kSharedBytes) rows.threads /= 2;
   if (again) return rows;
-  // Of few rows, more pieces.
+  // Few rows are split into more chunks.
   const uint64_t wanted = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
   const uint64_t most = std::min(rows.classes / (rows.threads * rows.group), kPieces);
   const auto pieces = static_cast<uint32_t>(std::min(wanted, most));
@@ -162,7 +161,7 @@ struct RowBytes {
   uint32_t of_element = 0, loads = 0;
 };
 
-/// What a kernel reads of a row.
+/// The bytes that a kernel loads per element of a row, and the number of loads.
 RowBytes row_bytes(const KernelFacts& facts) {
   RowBytes bytes;
   for (const AccessFacts& access : facts.accesses) {
@@ -173,8 +172,8 @@ RowBytes row_bytes(const KernelFacts& facts) {
   return bytes;
 }
 
-// In registers that leave a multiprocessor two blocks of 512 threads: softmax of 50257 columns reaches 0.71 of a copy,
-// half of it in shared memory of one block of 1024 0.56; of 30011 0.82 and 0.62; in bfloat16 of 50257 0.42 and 0.28.
+// Registers hold the row, with enough left for two blocks of 512 threads per multiprocessor. That is faster than one
+// block with half of the row in shared memory (docs/performance.md: rows-in-registers).
 bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t bytes) {
   constexpr uint32_t kSteps = 32, kThreads = 512, kBytes = 4;
   if (bytes > kBytes || length <= kSteps * kThreads) return false;
@@ -186,15 +185,13 @@ bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t 
   return true;
 }
 
-// Half in registers, half in shared memory. A multiprocessor has one block of 1024 threads, or two of 512, which longer
-// rows share out to a cluster: softmax of 65536 columns reaches 0.95 of a copy, of 131072 0.89, of 262144 0.86; by
-// clusters of two of the first 0.95 too, by blocks of 1024 of the others 0.89 and 0.85. What 16-bit floats are widened
-// to takes registers, too: with four vectors a thread in them 32768 columns of bfloat16 reach 0.98 and 65536 0.96, all
-// in registers the first 0.84, with eight the second 0.52.
+// Half of the row is in registers, half in shared memory. A multiprocessor has one block of 1024 threads, or two of
+// 512; longer rows are distributed over a cluster. Widened 16-bit floats take registers, too, so fewer of them are kept
+// there (docs/performance.md: rows-in-shared-memory).
 bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes,
                            uint32_t bytes) {
   constexpr uint32_t kLongRow = 64 << 10, kBytesOfBlock = 128 << 10, kLongestRow = 256 << 10;
-  constexpr uint32_t kOwnBytes = 8 << 10, kVectorsOfHalves = 4;  // the first for what threads tell one another
+  constexpr uint32_t kOwnBytes = 8 << 10, kVectorsOfHalves = 4;  // the first: for results that threads exchange
   const uint64_t row = length * bytes;
   const bool of_halves = lanes == kHalfLanes;
   if (lanes * bytes < kWordBytes || row <= (of_halves ? kLongRow / 2 : kLongRow)) return false;
@@ -209,9 +206,8 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
   return true;
 }
 
-// What computes much had better have more blocks: mish(group_norm) of rows of 8192 reaches 0.82 with 256 threads and
-// 0.78 with 512, but gelu(layer_norm) of as many 0.97 and 0.98. What stands still along the innermost axis is read
-// where it is needed.
+// Heavy kernels use smaller blocks, of which more fit (docs/performance.md: more-blocks-for-heavy-rows). Accesses that
+// do not vary along the innermost axis are loaded where they are needed.
 bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
   constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
   const auto runs = [](const AccessFacts& access) {
@@ -226,10 +222,8 @@ bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t l
   return true;
 }
 
-// Of few rows that are kept a thread had better have four single elements: softmax of 30 rows of 333 takes 1.6 µs
-// for 1.8, of 2001 1.9 for 2.5. Many of up to 512 want no barrier: softmax of 270 columns reaches 0.96 of a copy with a
-// warp a row and 0.83 with two, of 333 0.96 and 0.92, of 511 0.96 and 0.98; sums of 1000 rows of 333 take 1.5 µs
-// for 1.7.
+// If few rows are cached, a thread has four single elements. If there are many rows of up to 512 elements, a row has
+// one warp, which needs no barrier (docs/performance.md: threads-per-row).
 uint32_t row_threads(const KernelLayout& layout, uint32_t classes, uint32_t lanes, bool has_groups, bool again) {
   constexpr uint32_t kFew = 4, kWarpRowBits = 9;
   const bool has_few_rows = layout.rows_bits <= kWaitedRowsBits;
@@ -240,11 +234,8 @@ uint32_t row_threads(const KernelLayout& layout, uint32_t classes, uint32_t lane
   return std::max(1u, classes / std::max(lanes, has_groups ? 2u : kFew));
 }
 
-/// Rows that a kernel goes through several times: it reads them once if a block, or a cluster, can hold one.
-//
-// Of 16-bit floats a thread had better have four vectors: softmax in bfloat16 of 64 columns reaches 0.95 of a copy with
-// four and 0.93 with two, of 128 0.97 and 0.92, of 256 0.96 and 0.92, of 512 0.97 and 0.93, of 1024 0.97 and 0.88;
-// eight give 0.71.
+/// The schedule of rows that several phases traverse: they are loaded once if a block, or a cluster, can hold a row.
+/// 16-bit floats have four vectors per thread (docs/performance.md: vectors-per-thread-16-bit).
 RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kRegisterBytes = 128 << 10, kMostBytes = 256, kVectors = 4, kHeavy = 60;
   const auto [bytes, loads] = row_bytes(facts);
@@ -255,18 +246,19 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLa
   if (loads == 1 && lanes == 1 && keep_single_elements(rows, facts, length, bytes)) return rows;
   if (loads == 1 && keep_in_shared_memory(rows, facts, length, lanes, bytes)) return rows;
   if (facts.cost >= kHeavy && keep_in_more_blocks(rows, facts, length, lanes)) return rows;
-  // Half of the registers that so many threads leave each of them.
+  // Half of the registers that each thread can have at this block size.
   const uint64_t elements = length / rows.threads, room = kRegisterBytes / rows.threads;
   if (elements * bytes <= std::min<uint64_t>(room, kMostBytes))
     rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
   return rows;
 }
 
-// A run's four vectors are under way at once, and few registers are held, so that many blocks have room: cross_entropy
-// of 50257 columns in bfloat16 reaches 0.95 of a copy, with the classes of all runs in registers 0.35.
+// A thread processes one run of its accumulators at a time (blocked accumulators): the run's four vectors are loaded at
+// once, and few registers are live, so that many blocks fit on a multiprocessor (docs/performance.md:
+// blocked-accumulators).
 void go_by_runs(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kSteps = 4, kThreads = 1536;  // of a multiprocessor, with 40 registers each
-  constexpr uint32_t kSharedBytes = 40 << 10;      // for what is found of runs
+  constexpr uint32_t kSharedBytes = 40 << 10;      // for the results of runs
   const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.classes;
   if (steps > kSteps || rows.classes / lanes * facts.ordered_bytes > kSharedBytes) return;
   rows.by_runs = true;
@@ -280,15 +272,11 @@ bool gathers(const KernelFacts& facts) {
 
 bool has_groups(const KernelFacts& facts) { return std::ranges::any_of(facts.accesses, &AccessFacts::grouped); }
 
-/// Of how many pieces a row is that is gone through once. A second launch takes longer than one block with 4096
-/// classes.
-//
-// What gathers waits for an index, and then for what that leads to, for one element after another: so it is shared out
-// to more threads, whose classes are one vector each. So are groups of neighbours, of which most may not be needed, the
-// less the more pieces the second launch has to go through: of 16384 it takes 13 µs. A GIoU loss of 2^24 boxes on an
-// H200, both launches together, padded as real data are, reaches 1.50 of a copy with blocks of 256 threads and 1.39
-// with 128, of boxes that are all valid 0.97 and 0.92. With its gradient, of 2^22 boxes, 0.92 with 128 and 0.91 with
-// 256.
+/// The number of chunks of a row in a kernel of one phase. A second launch pays off only above 4096 accumulators.
+///
+/// A gather waits for an index and then for the element, one element after the other; so gathers are distributed over
+/// more threads, with one vector of accumulators each. Groups of neighbours, most of which may be masked, get smaller
+/// chunks too; but the second launch takes longer the more chunks there are (docs/performance.md: split-reduction).
 uint32_t pieces_of(const KernelFacts& facts, const KernelLayout& layout, uint32_t classes) {
   constexpr uint32_t kWhole = 4096, kPiece = 1024, kManyRowsBits = 11;
   constexpr uint32_t kWholeOfGathers = 512, kPieceOfGathers = 128, kMostPieces = 1024, kFewRowsBits = 4;
@@ -300,7 +288,7 @@ uint32_t pieces_of(const KernelFacts& facts, const KernelLayout& layout, uint32_
   return classes > kWhole && (layout.rows_bits < kManyRowsBits || classes > 8 * kPiece) ? classes / kPiece : 1;
 }
 
-/// Of rows of about this length the most elements, and the least.
+/// The most and the fewest elements of rows with this layout.
 struct Lengths {
   uint64_t most, least;
 };
@@ -311,18 +299,16 @@ Lengths lengths_of(const KernelLayout& layout) {
   return {room * eighths / 8, room * (layout.fills_eighths ? eighths : eighths - 1) / 8};
 }
 
-// Short rows that begin anywhere are no vectors, but those of a warp together are. Softmax of 9 columns reaches 0.96 of
-// a copy for 0.35, of 33 0.98 for 0.68, of 75 0.98 for 0.87, of 127 0.98 for 0.87. The fewer threads a row has the
-// fewer values they exchange, up to 28 elements each; with twice as many 65 columns reach 0.91 for 0.97, 75 as much, 97
-// 0.86 for 0.89 (kernels by hand).
+// A short row that may be unaligned is not a sequence of vectors, but a warp's rows together are. With fewer threads
+// per row fewer values are exchanged, up to 28 elements per thread (docs/performance.md: short-unaligned-rows).
 void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kShortBits = 7, kElements = 28, kMostElements = 32;
   constexpr uint32_t kSharedBytes = 28 << 10, kMostSharedBytes = 48 << 10;
   if (lanes > 1 || rows.splits || rows.early > 0 || layout.length_bits > kShortBits || layout.has_empty_rows) return;
   if (layout.rows_bits < kManyRows) return;
-  uint32_t read_bytes = 0, stored_bytes = 0;  // of elements
+  uint32_t read_bytes = 0, stored_bytes = 0;  // per element
   for (const AccessFacts& access : facts.accesses) {
-    if (access.kind == Kind::Gather || access.grouped) return;  // of a row that is not there nothing may be gathered
+    if (access.kind == Kind::Gather || access.grouped) return;  // nothing may be gathered for a row that does not exist
     if (!access.moves_in_row || !is_element_wise(access)) continue;
     if (access.kind == Kind::Store && !comes_in_batches(access, kWarp)) return;
     if (comes_in_batches(access, kWarp)) (access.kind == Kind::Store ? stored_bytes : read_bytes) += access.bytes;
@@ -334,7 +320,7 @@ void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLa
       return access.kind != Kind::Store || !access.moves_in_row || comes_in_batches(access, kWarp / threads);
     });
   };
-  // Most of what is stored takes the place of what was read.
+  // Most stores reuse the memory of a load.
   const auto fits = [&](uint32_t threads, uint32_t elements) {
     const uint64_t rooms = kBatches * kWarp / threads * ((most + threads - 1) / threads * threads);
     return most <= threads * elements && rooms * std::max(read_bytes, stored_bytes) <= kSharedBytes &&
@@ -348,12 +334,11 @@ void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLa
   rows.steps = static_cast<uint32_t>((most + threads - 1) / threads);
 }
 
-/// Ends the steps where rows of about this length end, and notes how many of them need no guard.
-//
-// Without the eighths of a length a row is known to be longer than half of what its classes have room for, and no more.
-// Softmax of 9001 columns takes 40 registers for 64 and reaches 0.97 of a copy for 0.87, of 70000 0.86 for 0.76;
-// mish(group_norm) of rows of 8192 without a guard 0.90 for 0.87. Beside steps in shared memory the same keeps so much
-// under way that registers spill: half of the steps without a guard give 0.95 for 65536 columns, seven eighths 0.84.
+/// Limits the steps to the longest row with this layout, and counts the steps that need no guard.
+///
+/// Without length_eighths, a row is only known to fill more than half of its steps. Fewer steps need fewer registers,
+/// and unguarded steps are faster. With steps in shared memory, too many unguarded steps would keep so many loads in
+/// flight that registers spill (docs/performance.md: exact-step-count).
 void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
   if (rows.steps < 2 && rows.passing == 0) return;
   const auto [most, least] = lengths_of(layout);
@@ -365,14 +350,9 @@ void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
   if (rows.shared > 0) rows.full = lanes > 1 ? std::min(rows.full, rows.steps / 2) : 0;
 }
 
-// A thread keeps its elements of a row, and for each of them what it has found of their columns. By hand layer_norm's
-// backward of 2^16 rows of 4096, with both sums along columns, reaches 0.97 of a copy with 256 threads a row of which a
-// multiprocessor has 512, each with room for 128 registers, 0.79 with as few of them as it comes and 0.54 with 1024. Of
-// 2^14 such rows, with the row's statistics found as well, 0.84, and 0.98 with the next row on its way; where they are
-// kept and a row is gone through twice, 0.97 (on an H100 0.92), and with it 0.87 (0.96). Where nothing is found of a
-// row itself, 0.91 for 0.82 on an H100, and vectors of 16 bytes do better: gelu(x + b)'s backward of 2^13 rows of 4096
-// in bfloat16, by hand, 0.83 with 512 threads of eight elements, 0.77 with 256 of sixteen, and 0.38 where their
-// registers do not suffice.
+// With fused column partials, a thread keeps its elements of a row, and an accumulator for each of their columns.
+// Blocks are limited so that registers suffice, and the next row is prefetched if registers are left. If nothing is
+// reduced along the rows, vectors of 16 bytes are faster (docs/performance.md: fused-column-partials).
 RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisters = 1 << 16, kFewBytes = 192, kManyBytes = 512, kHeavy = 60;
   const uint64_t length = uint64_t{1} << layout.length_bits;
@@ -391,7 +371,7 @@ RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const Kerne
   return rows;
 }
 
-/// What another kernel has found of pieces, to be put together.
+/// The finalize kernel for partial results that another kernel computed.
 RowSchedule passed_columns(RowSchedule rows, const KernelLayout& layout) {
   rows.across = true;
   rows.splits = true;
@@ -433,9 +413,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   if (!again && rows.early == 0) rows.pieces = pieces_of(facts, layout, rows.classes);
   rows.splits = rows.pieces > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
-  // Groups of neighbours are a thread's vectors: it has the next two under way while it computes, of which the second
-  // may be read in vain. A GIoU loss of boxes that are all valid reaches 0.99 of a copy, padded as real data are 1.75,
-  // with four of them 0.79 and 1.55, one at a time, as they come, 0.96 and 0.97.
+  // Groups of neighbours are loaded as vectors. A thread has the next two in flight while it computes; the second one
+  // may turn out not to be needed (docs/performance.md: groups-as-vectors).
   const bool in_groups = has_groups(facts);
   rows.threads = rows.splits && gathers(facts)
                      ? rows.classes / rows.pieces / lanes
@@ -448,7 +427,7 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   }
   rows.threads = std::min(rows.threads, in_groups ? 512u : layout.rows_bits <= kWaitedRowsBits ? 1024u : 256u);
   const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;
-  // Few elements a thread are loaded at once: sums of 32 columns reach 1.01 of a copy for 0.91.
+  // If a thread has few elements, all are loaded at once (docs/performance.md: few-elements-at-once).
   const uint32_t at_once = has_few_elements(layout) ? std::max(4 * lanes, 16u) : 4 * lanes;
   if (!rows.splits && elements <= at_once) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
   if (rows.early > 0 && elements > at_once && lanes > 1 && !in_groups) go_by_runs(rows, facts, layout, lanes);
@@ -457,8 +436,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   return rows;
 }
 
-// What a later phase is the first to need had better be on its way while the first one computes. In passing all is read
-// once, as far as a thread has room for it.
+// An operand that a later phase is the first to need is loaded while the first phase computes. With fused column
+// partials everything is loaded once, if a thread has registers for it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes) {
   constexpr uint32_t kBytes = 128;
   if (rows.steps == 0 || rows.by_runs || rows.shared > 0 || rows.batch > 0 || rows.early > 0) return false;
@@ -469,7 +448,7 @@ bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const
 
 bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
   constexpr uint32_t kBytes = 128;
-  if (rows.passing > 0) return bytes <= kWordBytes;  // most likely in the place of what was read
+  if (rows.passing > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
   return rows.steps > 0 && !rows.by_runs && (rows.steps - rows.shared) * lanes * bytes <= kBytes;
 }
 

@@ -4,51 +4,53 @@
 
 #include "codegen/schedule/policy.h"
 
-// The choices of kernels that reduce: how rows are dealt out to threads, and what is kept of them.
+// The rules for kernels that reduce: how rows are distributed over threads, and which values are cached.
 
 namespace ingot::codegen {
 
-/// Whether most of what is read lies side by side from row to row, and not along rows. What stands still along a dim is
-/// small, and counts only where there is nothing else.
+/// Whether most loaded bytes are contiguous from row to row, and not along rows. Broadcast operands are small, and
+/// count only if there are no others.
 bool lies_across(const KernelFacts& facts);
 
-/// CPU: classes of a row or its piece, and elements of a piece, 0 where a row is one, of rows of at most two to that
-/// power.
+/// CPU: the number of accumulators of a row or chunk, and the elements of a chunk (0: a row is one chunk), for rows of
+/// at most 2^length_bits elements.
 uint32_t cpu_classes(uint32_t length_bits);
 uint32_t cpu_piece(uint32_t length_bits);
-/// CPU: how a kernel goes through its rows, once or `again`.
+/// CPU: how a kernel traverses its rows; `again`: several times.
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
-/// CPU: how many of its rows stand side by side.
+/// CPU: the number of adjacent rows that are computed together.
 uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CPU: whether an access is laid out in a buffer where rows stand side by side.
+/// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
 bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
-/// CPU: whether values of this many bytes, one for each element of the rows that stand side by side, are kept.
+/// CPU: whether values of `bytes` bytes in all per element of the rows computed together are cached between phases.
 bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
-/// CUDA: the shared memory that a block may have; 80 for sm_80.
+/// CUDA: the shared memory that a block may use; the architecture is 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);
-/// CUDA: the blocks that a cluster may have, on any such GPU.
+/// CUDA: the blocks that a cluster may have on any GPU of the architecture.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
-/// CUDA: the classes of rows of at most two to that power elements, for each of which so many are read of tensors.
+/// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the loads from tensors per
+/// element.
 uint32_t cuda_classes(uint32_t length_bits, uint32_t loads);
-/// CUDA: how a kernel goes through its rows, once or `again`.
+/// CUDA: how a kernel traverses its rows; `again`: several times.
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
-/// CUDA: the neighbours that a thread takes at a time: elements of a row, or, across, rows.
+/// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
 uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CUDA: whether rows are taken by such neighbours although they begin anywhere and end within some.
+/// CUDA: whether such vectors are used although rows may be unaligned and end within a vector.
 bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                           uint32_t lanes);
-/// CUDA: whether so many rows are one piece of memory, and begin and end where vectors do.
+/// CUDA: whether this many rows are contiguous in memory, and start and end at vector boundaries.
 bool comes_in_batches(const AccessFacts& access, uint32_t rows);
-/// CUDA: the rows that a block works on at once.
+/// CUDA: the rows that a block computes at once.
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again);
-/// CUDA: whether neighbouring rows are as many neighbours in memory, aligned.
+/// CUDA: whether corresponding elements of `lanes` adjacent rows are an aligned vector.
 bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
-/// CUDA: whether a thread has registers for values of this many bytes for each of its elements.
+/// CUDA: whether a thread has registers for cached values of `bytes` bytes in all per element.
 bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
-/// CUDA: whether an access of a kept row is read ahead of all phases, though it would not be as the first one's.
+/// CUDA: whether an access of a register-cached row is loaded ahead of all phases, although a later phase is the first
+/// to need it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes);
-/// Whether neighbours along a row are as many neighbours in memory, aligned.
+/// Whether `lanes` adjacent elements of a row are an aligned vector.
 bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
 
 }  // namespace ingot::codegen

@@ -59,13 +59,13 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
     if (is_lazy(arms[d], lazy, target.cuda()))
       chosen.insert(chosen.end(), regions.decisions()[d].wheres.begin(), regions.decisions()[d].wheres.end());
   std::ranges::sort(chosen);
-  const auto repeats = std::ranges::unique(chosen);  // one may stand in several regions
+  const auto repeats = std::ranges::unique(chosen);  // one may be in several regions
   chosen.erase(repeats.begin(), repeats.end());
   return chosen;
 }
 
-/// For each access, whether it is a gather that a single region needs, which all of a row is in or none of it, with
-/// indices that are computed always.
+/// For each access, whether it is a gather that only one region needs, if either all or none of a row's elements are in
+/// that region and the indices are computed unconditionally.
 std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOutline& outline,
                                          const KernelLayout& layout, const Regions& regions) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
@@ -84,7 +84,7 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
 }
 
 /// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
-/// `where` is a variable of each element, so such a gather cannot read a vector, even if its whole row has one index.
+/// `where` is a variable of each element, so such a gather cannot load a vector, even if its whole row has one index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {
   std::set<ir::NodeId> chosen;
@@ -95,7 +95,7 @@ std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const Kernel
   return flag_gathers(graph, outline, [&](ir::NodeId id) { return std::ranges::any_of(graph.indices(id), depends); });
 }
 
-/// What the rules know, once it is known which `where`s are lazy.
+/// The properties of a kernel, completed once the lazy `where`s are known.
 KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const KernelOutline& outline,
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
                          Lazy lazy) {
@@ -117,7 +117,8 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
   return facts;
 }
 
-/// All axes as one: a block takes neighbours, and so does a thread, unless its lanes are interleaved.
+/// The loop map of all axes as one: a block has adjacent elements, and so does a thread, unless its elements are
+/// interleaved.
 Walk walk_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
   Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
   if (steps.count > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps.count});
@@ -135,10 +136,9 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
                                          : Coordinates::Thread;
 }
 
-/// A thread takes `lanes` neighbours along the innermost axis, in as many rows as the block's threads leave it. Blocks
-/// are counted in the order of the domain's axes, so that those which run at once write long runs of memory:
-/// `x.permute(2, 1, 0) + y` of 512 x 640 x 832 reaches 0.987 of a copy, 0.978 with the tile's two axes counted first;
-/// of 256 x 256 x 4096 0.975 and 0.955.
+/// A thread has `lanes` adjacent elements along the innermost axis, in several rows of the tile. Blocks are numbered in
+/// the order of the domain's axes, so that blocks that run at once write long contiguous ranges (docs/performance.md:
+/// tile-block-order).
 Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t side) {
   schedule.across = across;
   const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
@@ -151,7 +151,7 @@ Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t s
   return schedule;
 }
 
-/// A block takes some steps through its part of a row.
+/// Blocks take several steps through their part of a row.
 Schedule with_rows(Schedule schedule, uint32_t rank, Steps steps) {
   Walk row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
   if (steps.count > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, steps.count});
@@ -191,7 +191,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   return on_cuda(outline, layout, facts, preset, lanes, steps_for(facts, preset, lanes));
 }
 
-/// In the order of memory: a loop over rows, and one over the elements of each.
+/// In memory order: a loop over rows, and within it a loop over elements.
 Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
@@ -218,7 +218,7 @@ Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, cons
   return schedule;
 }
 
-/// Many rows at a time, as one loop.
+/// Many rows at a time, in one loop.
 Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
   schedule.walks = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_chunk(facts)}}}};
@@ -227,7 +227,7 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
   return schedule;
 }
 
-/// With what is float16 converted by runs: the elements of a row in pieces, unless they are in buffers already.
+/// Converts float16 in bulk: the elements of a row in chunks, unless they are in buffers already.
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
   bool any = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
@@ -268,7 +268,7 @@ Schedule reducing_on_cpu(const ir::Graph& graph, const KernelOutline& outline, c
   return schedule;
 }
 
-/// The best one last.
+/// All schedules that are allowed; the best is the last.
 std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
   if (outline.reduces()) return {reducing_on_cpu(graph, outline, layout, facts)};
@@ -362,7 +362,7 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   return all;
 }
 
-/// What the rules know of a kernel, and the `where`s that are lazy.
+/// The properties of a kernel, and its lazy `where`s.
 struct Known {
   KernelFacts facts;
   std::vector<ir::NodeId> wheres;
@@ -391,7 +391,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
   Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, known.facts)
                                 : allowed_on_cpu(graph, outline, layout, known.facts).back();
   best.lazy = known.wheres;
-  if (options.fast_math) best.own_quotients = false;  // one approximation is shorter
+  if (options.fast_math) best.own_quotients = false;  // with fast math, the processor's approximate division is shorter
   return best;
 }
 

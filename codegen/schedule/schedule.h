@@ -9,143 +9,148 @@
 #include "codegen/target/target.h"
 #include "ir/graph.h"
 
-// Every decision about speed, as data: which steps of which axis are taken by whom, and how each access is made. It is
-// made by pure functions (policy.h) of a kernel's outline, its layout, what its ops cost and the target. The rooms
-// behind it decide nothing. Any schedule that a layout allows gives the same bits.
+// Every decision about speed, as data: how the axes are distributed over blocks, threads and vectors, and how each
+// access is made. Pure functions (policy.h) choose it from a kernel's outline, its layout, the cost of its ops and the
+// target. Later stages decide nothing about speed. All schedules that a layout allows give the same bits.
 
 namespace ingot::codegen {
 
-/// Who takes the steps of a part of an axis.
+/// The level that executes a part of an axis.
 enum class Scope : uint8_t {
-  Grid,    ///< blocks; on the CPU the pieces that the pool's threads are given
+  Grid,    ///< blocks; on the CPU, ranges for the threads of the pool
   Block,   ///< the threads of a block
   Warp,    ///< the warps of a block
   Lane,    ///< the threads of a warp
-  Vector,  ///< one thread, unrolled; on the CPU a loop for vector instructions
+  Vector,  ///< one thread, unrolled; on the CPU, a vectorised loop
   Serial,  ///< one thread, a loop
 };
 
-/// One part of a walk: `count` steps, each as long as all parts within it together. 0: as many as there are.
+/// One part of an axis split: `count` iterations, each of which covers all inner parts. 0: as many as the extent needs.
 struct Step {
   Scope scope;
   uint32_t count = 0;
   bool operator==(const Step&) const = default;
 };
 
-/// How `axes` neighbouring axes from `first` on, taken as one, are walked: outermost part first. With
-///   grid · 256 block · 4 vector      a thread takes four neighbours;
-///   grid · 4 vector · 256 block      it takes four elements that lie 256 apart: its lanes are interleaved.
+/// A loop map (`Walk`): how `axes` adjacent axes from `first` on, merged into one, are split into parts (`steps`),
+/// outermost first. For example
+///  grid · 256 block · 4 vector      a thread has four adjacent elements;
+///  grid · 4 vector · 256 block      a thread has four elements that are 256 apart (interleaved).
 struct Walk {
   uint32_t first = 0, axes = 1;
   std::vector<Step> steps;
   bool operator==(const Walk&) const = default;
 };
 
-/// How a thread finds the coordinates of its elements along axes that are walked as one.
+/// How a thread computes the coordinates of its elements along merged axes.
 enum class Coordinates : uint8_t {
-  None,    ///< nothing asks for them
-  Thread,  ///< by division, of its first element; its other lanes follow along the innermost axis, whose end they share
-  Lane,    ///< by division, for each lane
-  Row,     ///< by division, of its block; those of its lanes that are not of the block's row are nobody's
-  Carry,   ///< by division, of its first element; from lane to lane they are counted on
+  None,    ///< they are not needed
+  Thread,  ///< by division, for its first element; the others follow along the innermost axis within the same row
+  Lane,    ///< by division, for each element
+  Row,     ///< by division, for the block, which has one row; elements of a vector outside that row are ignored
+  Carry,   ///< by division, for its first element; for the next ones they are incremented with carry
 };
 
-/// Neighbours of one access group that are read or written at once.
+/// Adjacent elements of one access group that are loaded or stored as a vector.
 struct Chunk {
   uint32_t first, width;  ///< in elements from the group's leader
   bool operator==(const Chunk&) const = default;
 };
 
-/// CUDA: of groups of neighbours, the vectors of so many runs a thread reads at once: more had better not be held.
+/// CUDA: a thread loads the vectors of groups for up to so many runs at once; more would need too many registers.
 inline constexpr uint32_t kRunsAhead = 4;
 
-/// How one access is made.
+/// How an access is made.
 struct AccessSchedule {
   enum class How : uint8_t {
-    Fixed,     ///< the same element for all lanes of a thread, and of a row on the CPU
-    Single,    ///< each lane for itself
-    Vector,    ///< a thread's lanes at once
-    Shifted,   ///< the same, out of the two aligned vectors around them
+    Fixed,     ///< one element for all of a thread's elements; on the CPU, for all of a row's
+    Single,    ///< each element by itself
+    Vector,    ///< a thread's elements as one vector
+    Shifted,   ///< as Vector, from the two aligned vectors around the elements
     Grouped,   ///< with the neighbours of its group, in the leader's chunks
     Batched,   ///< CUDA: with the other rows of the warp, by vectors through shared memory
-    Staged,    ///< with the two innermost walks exchanged, and turned in shared memory, or in a buffer on the CPU
-    Spread,    ///< CPU: each element as a row of a buffer
-    Repeated,  ///< CPU: the elements of a row as all rows of a buffer
+    Staged,    ///< with the two innermost loop maps exchanged, and transposed in shared memory, or on the CPU in a
+               ///< buffer
+    Spread,    ///< CPU: each element fills a row of a buffer
+    Repeated,  ///< CPU: every row of a buffer is a copy of the elements
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
-  bool widened = false;            ///< CPU: float16 is converted by runs, the loop reads or writes their float32
-  bool masked = false;             ///< read only where an arm of a `where` that needs it is taken
-  bool foreseen = false;           ///< CUDA: and with those of all runs, where it is known which arms are taken
-  bool ahead = false;              ///< CUDA: read once, ahead of all phases, whichever needs it first
+  bool widened = false;            ///< CPU: float16 is converted in bulk; the loop reads or writes float32
+  bool masked = false;             ///< loaded only where a selected arm of a `where` needs it
+  bool foreseen = false;           ///< CUDA: loaded for all runs at once under a hoisted predicate
+  bool ahead = false;              ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
 
-/// How a kernel goes through its rows. What a row comes to depends on `classes` and `piece` alone, which follow from
-/// its length, and of very long ones from how many elements of tensors one of its elements is made of: element i
-/// belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes its elements in order,
-/// and classes are combined along the bits of their numbers (on CUDA lowest first, on the CPU highest first), as pieces
-/// are after that.
+/// How a kernel traverses its rows. A row's result depends on `classes` (the number of accumulators) and `piece` (the
+/// chunk length) alone. These follow from the row's length and, for very long rows, from the number of tensor loads per
+/// element. Element i belongs to accumulator i mod classes of its row, or of its chunk of the row. An accumulator takes
+/// its elements in order. Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest
+/// first on the CPU; then the chunks are combined in the same way.
 struct RowSchedule {
-  uint32_t classes = 0;  ///< a power of two; 0 where nothing is reduced
-  uint32_t piece = 0;    ///< CPU: elements of a piece; 0: a row is one
-  bool splits = false;   ///< pieces are shared out, and a second launch makes one of them
-  uint32_t pieces = 1;   ///< CUDA: of a row that is split: neighbouring classes, a block's
-  uint32_t threads = 1;  ///< CUDA: of a row, or of its piece, in a block; a power of two
-  uint32_t cluster = 1;  ///< CUDA: blocks of a row, that share what they find; a power of two
-  bool across = false;   ///< lanes, and on CUDA neighbouring threads, have neighbouring rows
-  uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
-  uint32_t batch = 0;    ///< CUDA: that a warp takes and leaves as one piece of memory; 0: none are
-  uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
-  uint32_t full = 0;    ///< CUDA: of these steps the first, in which there are elements for all threads
-  uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory
-  uint32_t blocks = 0;  ///< CUDA: that a multiprocessor shall have room for at once; 0: as it comes
-  uint32_t early =
-      0;  ///< CUDA: a phase whose sums are taken in the one before, and again where a row asks for it; 0: none
-  uint32_t passing = 0;     ///< CUDA: pieces that rows are dealt out into, of whose columns each finds sums in passing
-  bool prefetches = false;  ///< CUDA: and the next row is on its way while one is computed
-  bool by_runs = false;     ///< CUDA: a thread has a run of its classes at a time, and reads its elements in `steps`
-  std::vector<ir::NodeId> kept;  ///< values of elements that it keeps as well, from the phase that computes them on
+  uint32_t classes = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
+  uint32_t piece = 0;    ///< CPU: elements of a chunk; 0: a row is one chunk
+  bool splits = false;   ///< chunks are distributed over units, and a second launch combines them
+  uint32_t pieces = 1;   ///< CUDA: chunks of a split row; each is the adjacent accumulators of one block
+  uint32_t threads = 1;  ///< CUDA: threads per row, or per chunk, in a block; a power of two
+  uint32_t cluster = 1;  ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
+  bool across = false;   ///< vectors, and on CUDA adjacent threads, have adjacent rows
+  uint32_t group = 0;    ///< CUDA, across: adjacent accumulators that a thread has at a time; a power of two
+  uint32_t batch = 0;    ///< CUDA: rows that a warp copies through shared memory together; 0: none
+  uint32_t steps = 0;    ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
+                         ///< in each phase
+  uint32_t full = 0;     ///< CUDA: the first of these steps, in which every thread has elements
+  uint32_t shared = 0;   ///< CUDA: the last of these steps, whose elements are in shared memory
+  uint32_t blocks = 0;   ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
+  uint32_t early = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again for rows that
+                       ///< take the other arm; 0: none
+  uint32_t passing = 0;     ///< CUDA: chunks over which rows are distributed for fused column partials; 0: there are
+                            ///< none
+  bool prefetches = false;  ///< CUDA: and the next row is loaded while one is computed
+  bool by_runs = false;     ///< CUDA: blocked accumulators: a thread processes one run at a time, and loads its
+                            ///< elements in `steps`
+  std::vector<ir::NodeId> kept;  ///< values of elements that are cached, from the phase that computes them on
   bool operator==(const RowSchedule&) const = default;
 };
 
 struct Schedule {
-  /// Of all axes, outermost first, but that the two of a tile on the CPU come last; none for a single element. Blocks,
-  /// and the threads of a block, are counted along the walks as digits are, the last one's first.
+  /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. None for a single element.
+  /// Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
   std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
-  bool ragged = false;         ///< a thread's lanes may reach past the end of the domain
-  uint8_t index_bits = 32;     ///< of index arithmetic
-  uint32_t across = 0;         ///< of a tile, the axis that spans it beside the innermost one
-  uint32_t threads = 1;        ///< of a block
-  uint32_t lanes = 1;          ///< elements a thread takes
-  bool own_quotients = false;  ///< CUDA: float32 is divided by steps of the kernel's own
-  uint32_t simd = 0;           ///< CPU: elements of a vector; 0: as many as the machine's have room for
-  uint32_t weight = 1;  ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
-  std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
+  bool ragged = false;                   ///< a thread's vector may reach past the end of the domain or row
+  uint8_t index_bits = 32;               ///< of index arithmetic
+  uint32_t across = 0;                   ///< for a tile: the axis that spans it together with the innermost one
+  uint32_t threads = 1;                  ///< of a block
+  uint32_t lanes = 1;                    ///< elements per thread
+  bool own_quotients = false;            ///< CUDA: float32 is divided by the prelude's `quotient_of`
+  uint32_t simd = 0;                     ///< CPU: elements of a vector; 0: the machine's widest vectors
+  uint32_t weight = 1;                   ///< CPU: the cost of an element in 1/8 ns, for the grain size of parallel_for
+  std::vector<AccessSchedule> accesses;  ///< one per access of the outline
   RowSchedule rows = {};
-  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is taken, in the graph's order
+  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is selected, in the graph's order
   bool operator==(const Schedule&) const = default;
 
-  /// Whether a block takes a square of the domain, not neighbours along it.
+  /// Whether a block computes a square tile of the domain instead of a linear range.
   bool is_tile() const {
     return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
-  /// CPU: whether rows are so short that many of them make a chunk.
+  /// CPU: whether rows are so short that a chunk contains many of them.
   bool is_chunk() const {
     return threads == 1 && walks.size() == 1 && walks[0].axes > 1 && walks[0].steps.back().count > 0;
   }
 };
 
-/// The schedule of a kernel. `graph` must be the one that the outline was made of.
+/// The schedule of a kernel. `graph` must be the graph from which the outline was made.
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                   const Target& target, const Options& options);
-/// All that the layout allows, for tests: they mean the same.
+/// All schedules that the layout allows, for tests: all give the same results.
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);
 
-/// For a person.
+/// A readable form.
 std::string print(const AccessSchedule& access);
-/// For a person: `outline` is the kernel's.
+/// A readable form; `outline` is the kernel's.
 std::string print(const Schedule& schedule, const KernelOutline& outline);
 
 }  // namespace ingot::codegen

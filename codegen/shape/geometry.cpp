@@ -5,13 +5,13 @@
 
 #include "codegen/shape/layout.h"
 
-// Strides over the kernel's domain are all that is left of an access here, so two dims may be merged, or swapped, by
-// looking at numbers alone.
+// Here an access consists of its strides over the kernel's domain. So dims may be merged or reordered by comparing
+// numbers alone.
 
 namespace ingot::codegen {
 namespace {
 
-/// The strides of what an Index reads.
+/// The strides of the imaginary tensor that an Index node reads.
 constexpr int64_t kPositions[] = {1};
 
 class Reader {
@@ -20,7 +20,7 @@ class Reader {
 
   int64_t value(ir::HostId id) const { return host_[id.index].as_int(); }
 
-  /// The access over all dims of the domain; `strides` are those of its tensor.
+  /// The access over all dims of the domain; `strides` are the strides of its tensor.
   AccessGeometry read(const ir::Access& access, std::span<const int64_t> strides) const {
     AccessGeometry result;
     for (size_t d = 0; d < access.offsets.size(); ++d) result.offset += value(access.offsets[d]) * strides[d];
@@ -60,8 +60,8 @@ int64_t product(std::span<const int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>{});
 }
 
-/// Dims of size 1 go; the others are ordered by the distance between neighbours in an access's memory, those that are
-/// reduced behind the others and in their own order. All in their own where there is nothing to order them by.
+/// Drops dims of size 1. Orders the other dims by decreasing stride of the access `by`; reduced dims come last, in the
+/// domain's order. All dims keep the domain's order if `by` is null.
 void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry* by) {
   std::vector<size_t> axes, last;
   for (size_t d = 0; d < geometry.extents.size(); ++d)
@@ -72,7 +72,8 @@ void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const
   keep_axes(geometry, axes);
 }
 
-/// Neighbouring axes become one where all accesses go through them as through one; a reduced one only with its like.
+/// Merges adjacent axes where every access traverses them like a single axis. Reduced axes merge with reduced axes
+/// only.
 void merge(KernelGeometry& geometry) {
   const size_t first_reduced = geometry.extents.size() - geometry.reduced_axes;
   std::vector<size_t> kept;
@@ -96,7 +97,7 @@ void merge(KernelGeometry& geometry) {
   geometry.reduced_axes = reduced;
 }
 
-/// The access whose memory the rows of a kernel that reduces are ordered by: what is read of all elements, most likely.
+/// The access whose strides order the axes of a kernel that reduces: the load that varies along most dims.
 size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const auto moves_in = [&](size_t a) { return std::ranges::count_if(geometry.accesses[a].strides, std::identity()); };
   size_t most = 0;
@@ -105,7 +106,7 @@ size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry)
   return most;
 }
 
-/// An element a row, contiguous.
+/// A contiguous tensor with one element per row.
 AccessGeometry store_of_rows(const std::vector<int64_t>& extents, const ir::DimMarks& reduced) {
   AccessGeometry result;
   result.strides.assign(extents.size(), 0);

@@ -13,7 +13,7 @@ namespace ingot::codegen {
 namespace {
 
 constexpr int kVectorBytes = 16;
-/// Of the elements that a row has side by side, on the CPU.
+/// CPU: the largest multiple of a row's innermost extent that matters: the number of accumulators of a row.
 constexpr uint8_t kMostClasses = 64;
 
 StrideClass class_of(int64_t stride) {
@@ -24,14 +24,14 @@ uint8_t small_step(int64_t stride) {
   return stride >= 2 && stride <= kSmallStep ? static_cast<uint8_t>(stride) : uint8_t{0};
 }
 
-/// The largest power of two, at most `most`, that divides the value.
+/// The largest power of two that divides the value, at most `most`.
 uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
   return static_cast<uint8_t>(1 << std::countr_zero(value | most));
 }
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// element count leaves room for the last block, whose threads count past the end, and for as many elements of a row as
-/// have classes of their own.
+/// limit on the element count leaves room for the last block, whose threads may count past the end, and for as many
+/// elements of a row as there are accumulators.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
   if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
@@ -52,7 +52,7 @@ bool fits_32_bits(const KernelGeometry& geometry) {
   return true;
 }
 
-/// The smallest step between elements of an access, 0 if it does not move.
+/// The smallest nonzero stride of an access, 0 if it has none.
 int64_t smallest_stride(const AccessGeometry& access) {
   int64_t smallest = 0;
   for (const int64_t stride : access.strides)
@@ -60,7 +60,7 @@ int64_t smallest_stride(const AccessGeometry& access) {
   return smallest;
 }
 
-/// Fills in `leader` and `neighbour`: by rising offset, an access joins the last leader that it is close enough to.
+/// Fills in `leader` and `neighbour`: in order of offset, an access joins a leader that is close enough.
 void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometry, std::vector<AccessLayout>& layouts) {
   const std::vector<AccessGeometry>& accesses = geometry.accesses;
   std::vector<uint32_t> order(layouts.size()), leaders;
@@ -93,7 +93,7 @@ bool is_linear(const AccessGeometry& access, const std::vector<int64_t>& extents
   return true;
 }
 
-/// Along which vectors lie: the innermost axis of stride 1; none past the last.
+/// The axis along which vectors are loaded: the innermost axis of stride 1; the number of axes if there is none.
 size_t unit_axis(const std::vector<int64_t>& strides) {
   for (size_t d = strides.size(); d-- > 0;)
     if (strides[d] == 1) return d;
@@ -107,7 +107,7 @@ uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, u
   if (linear) return alignment;
   const size_t along = unit_axis(access.strides);
   for (size_t d = 0; d < access.strides.size(); ++d) {
-    // A row's own elements are a vector's; from row to row every step counts.
+    // A row's own elements are within the vectors; the strides from row to row must keep the alignment.
     if (access.strides[d] != 0 && d != along)
       alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
   }
@@ -211,9 +211,10 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 }
 
 KernelLayout read_by(const Target& target, KernelLayout layout) {
-  // Of a row's elements, where it could be turned: how many vectors leave. Of runs: whether each begins with the first
-  // class. Of a row's length: between what is kept and what has longer pieces, all are alike. Of rows: more than the
-  // lanes that they can be.
+  // What CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed fills whole
+  // vectors. kMostClasses (several reduced axes): whether each run starts with the first accumulator. kCpuKeptBits and
+  // kCpuLongBits: lengths between the longest cached row and the first row with longer chunks are alike. kCpuRowsBits:
+  // more rows than a unit has.
   constexpr uint8_t kCpuMultiple = 8, kCpuTurnedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;

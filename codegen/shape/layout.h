@@ -9,35 +9,36 @@
 #include "codegen/target/target.h"
 #include "ir/eager_layout.h"
 
-// From the sizes and strides of real tensors to the numbers of a launch (Geometry) and to what a kernel is compiled for
-// (Layout). Two calls of one Layout share a kernel, whatever their sizes, strides, pointers and scalars.
+// Computes from the sizes and strides of real tensors the numbers of a launch (Geometry), and the properties that a
+// kernel is compiled for (Layout). Calls with equal Layouts share a kernel, whatever their sizes, strides, pointers and
+// scalars.
 
 namespace ingot::codegen {
 
 /// The numbers of one access over the kernel's axes; strides and offset in elements.
 struct AccessGeometry {
   int64_t offset = 0;
-  std::vector<int64_t> strides;       ///< one an axis
-  std::vector<int64_t> lead_strides;  ///< one a gathered coordinate
+  std::vector<int64_t> strides;       ///< one per axis
+  std::vector<int64_t> lead_strides;  ///< one per gathered coordinate
   std::vector<int64_t> lead_extents;
   bool is_empty = false;  ///< the tensor has no elements
 };
 
-/// The domain with dims of size 1 dropped and neighbouring dims merged wherever every access allows it, ordered as the
-/// first store's memory is, or the first load's of a kernel that reduces: there the axes along which it does come last,
-/// in the domain's order, so that elements of a row are counted as they are in the graph; and so are rows whose columns
-/// are reduced in passing. A scalar domain has no axes.
+/// The domain without dims of size 1, with adjacent dims merged wherever every access allows it. Axes are ordered by
+/// the memory of the first store. In a kernel that reduces, they are ordered by the memory of the load that varies
+/// along most dims; the reduced axes come last, in the domain's order, so that a row's elements are numbered as in the
+/// graph. With fused column partials, the kept axes are in the domain's order, too. A scalar domain has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   std::vector<AccessGeometry> accesses;
   int64_t numel = 1;
   uint32_t reduced_axes = 0;
-  int64_t length = 1;  ///< elements of a row, where there are rows
+  int64_t length = 1;  ///< elements of a row, if there are rows
 
   int64_t rows() const;
 };
 
-/// The tensors that a geometry is made of: sizes and strides, one each (empty for numbers).
+/// The sizes and strides from which a geometry is computed; one per tensor (empty for numbers).
 struct Shapes {
   std::span<const ir::Extents> params, results, workspaces;
 };
@@ -51,82 +52,85 @@ inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 inline constexpr int64_t kLongRow = 1 << 10;
 
-/// So many that all threads of a GPU have several vectors of them.
+/// An element count at which each thread of a GPU has several vectors.
 inline constexpr int64_t kManyElements = 1 << 24;
 
-/// Of rows of two to this power, and up to the next one, a kernel knows the length more finely: as far as it may keep a
-/// row that it reads once, to fold it, or again.
+/// For rows of 2^kFineBits elements and more, a kernel knows the length to an eighth of a power of two. The upper
+/// limits are the longest rows that may be cached by a kernel that reads them once, or several times.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
-/// Past two to this power, more rows make no other schedule.
+/// More than 2^kManyRows rows do not change the schedule.
 inline constexpr int kManyRows = 12;
 
-/// The longest step from element to element that a kernel may know.
+/// The longest stride along the innermost axis that a kernel may know.
 inline constexpr int64_t kSmallStep = 4;
 
 enum class StrideClass : uint8_t { Zero, One, Other };
 
 struct AccessLayout {
   std::vector<StrideClass> axes;
-  uint8_t inner_step = 0;  ///< the stride along the innermost axis, where it is from 2 to kSmallStep; else 0
-  bool linear = false;     ///< element i of the domain is i elements from the first: contiguous over all axes
-  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
-  /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis;
-  /// a gathered coordinate's among them.
-  /// The element's own size where no vector could use more. A vector lies along the innermost axis of stride 1.
+  uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise
+  bool linear = false;     ///< element i of the domain is i elements after the first: contiguous over all axes
+  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. It divides
+  /// the base pointer plus offset, and, unless the access is linear, all strides except 0 and the stride 1 along a
+  /// vector, and the strides of gathered coordinates. It is the element's own size where no vector could use more.
+  /// Vectors are loaded along the innermost axis of stride 1.
   uint8_t alignment = 1;
-  /// Accesses of one tensor with equal strides whose offsets differ by less than their smallest stride are a group of
-  /// neighbours (the four corners of a box): `leader` is the one of smallest offset, `neighbour` the distance from it.
+  /// Accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride, are a group of
+  /// neighbours (for example the four corners of a box). `leader` is the access with the smallest offset; `neighbour`
+  /// is the distance from it.
   uint32_t leader = 0;
   uint32_t neighbour = 0;
-  bool is_empty = false;  ///< there is nothing to read: what is read all the same, ahead of a row's elements, is 0
+  bool is_empty = false;  ///< the tensor is empty: a load ahead of a row's elements gives 0
   bool operator==(const AccessLayout&) const = default;
 };
 
-/// What a kernel is compiled for.
+/// The properties that a kernel is compiled for.
 struct KernelLayout {
   uint32_t rank = 1;        ///< number of axes
-  uint8_t index_bits = 32;  ///< 64 where an element count or an offset in elements needs it
-  /// The largest power of two, at most 8 or 16 bytes' worth of the smallest elements, that divides the innermost
-  /// extent. With one axis or none, and nothing reduced, it is 16 whatever the extent: a row's end is then the
-  /// domain's end, which every kernel handles.
+  uint8_t index_bits = 32;  ///< 64 if an element count or an offset in elements requires it
+  /// The largest power of two that divides the innermost extent, at most 8 or 16 bytes of the smallest elements,
+  /// whichever is more. It is 16 whatever the extent if nothing is reduced and there is at most one axis: the end of a
+  /// row is then the end of the domain, which every kernel handles.
   uint8_t inner_multiple = 16;
-  /// CPU, where rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 where it
-  /// is less than 8, or of no account.
+  /// CPU, if rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 if it is less
+  /// than 8 or does not matter.
   uint8_t row_multiple = 1;
-  uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
-  bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps
-  /// CUDA: there are several axes, and the innermost one has at least kLongRow steps, of no multiple that vectors have.
+  uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis elements, so that half a tile is filled
+  bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow elements
+  /// CUDA: there are several axes, and the innermost one has at least kLongRow elements, not a multiple of a vector.
   bool has_long_rows = false;
-  bool has_many_steps = false;  ///< the same, of any multiple, and there are at least kManyElements
+  bool has_many_steps = false;  ///< as has_long_rows, but of any multiple; and there are at least kManyElements
+                                ///< elements
   bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
   bool reduces = false;         ///< the last axes, or none, are reduced
   uint32_t reduced_axes = 0;
-  uint8_t length_bits = 0;  ///< of a row: the least power of two that is not less than its length
-  /// CUDA, of rows of 2^kFineBits elements or more that may be kept: how many eighths of that power of two they fill, a
-  /// begun one counted, from 5 to 8; else 0.
+  uint8_t length_bits = 0;  ///< log2 of a row's length, rounded up
+  /// CUDA, for rows of 2^kFineBits elements or more that may be cached: the row's length in eighths of that power of
+  /// two, rounded up, from 5 to 8; otherwise 0.
   uint8_t length_eighths = 0;
-  bool fills_eighths = false;  ///< and none of them is begun only
-  uint8_t rows_bits = 0;       ///< the largest power of two that is not more than the number of rows; at most kManyRows
-  bool has_empty_rows = false;  ///< nothing may be read: there are no elements
-  /// Where neighbouring rows lie side by side in what is read, the largest power of two, at most 16, that divides the
-  /// innermost extent of those that are kept; else 1.
+  bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths
+  uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRows
+  bool has_empty_rows = false;  ///< nothing is read, since there are no elements
+  /// If corresponding elements of adjacent rows are adjacent in memory: the largest power of two, at most 16, that
+  /// divides the innermost kept extent; otherwise 1.
   uint8_t rows_multiple = 1;
-  /// Into how many pieces rows are dealt out whose columns are reduced in passing, of both kernels; else 0.
+  /// With fused column partials: the number of chunks over which rows are distributed, in both kernels; otherwise 0.
   uint16_t pieces = 0;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 
-  /// A line that two layouts share only when they are equal.
+  /// A line of text; equal for equal layouts only.
   std::string text() const;
 };
 
-/// `addresses`: the data pointers of the access's tensors, one for each of kernel.accesses (before the offset; any
-/// number for an Index).
+/// `addresses`: the data pointers of the accesses' tensors, one for each of kernel.accesses, before the offset is
+/// added; any number for an Index.
 KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometry, std::span<const uintptr_t> addresses,
                       bool results_alias);
 
-/// What a target's kernels ask of a layout: the rest of it as if it were not known, so that it makes no kernels.
+/// The layout with everything that the target's kernels ignore set to a default, so that it does not cause more
+/// kernels.
 KernelLayout read_by(const Target& target, KernelLayout layout);
 
 }  // namespace ingot::codegen

@@ -25,7 +25,7 @@ bool same_domain(const ir::HostPool& host, const std::vector<ir::HostId>& a, con
                     [&](ir::HostId x, ir::HostId y) { return host.same(x, y); });
 }
 
-/// The author's expression for what is read.
+/// The author's expression for an operand that is read.
 std::string text_of(const ir::Graph& graph, ir::NodeId node) {
   if (const Span span = graph.span(node)) return std::string(span.text());
   return graph[node].op == Op::Reduce || graph.reduction_read(node)
@@ -33,7 +33,7 @@ std::string text_of(const ir::Graph& graph, ir::NodeId node) {
              : graph.params[graph.access(node).source.index].name;
 }
 
-/// `workspaces`: where values of reductions are.
+/// `workspaces`: the workspace of each value of a reduction.
 void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint32_t>& workspaces,
               KernelOutline& kernel) {
   const ir::Node& node = graph[id];
@@ -72,30 +72,30 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
   }
 }
 
-/// A node that is to be of a kernel: what is stored, or what is reduced.
+/// A node that must be placed in a kernel: an output block, or the operand of a reduction.
 struct Reader {
   const std::vector<ir::HostId>& domain;
-  const ir::DimMarks* reduced;           ///< nothing of what is stored
-  const std::vector<ir::NodeId>& reads;  ///< the loads of reductions among what it is made of
-  /// The same by the kernels that have these reductions, so that to ask one kernel looks at few.
+  const ir::DimMarks* reduced;           ///< null for an output block
+  const std::vector<ir::NodeId>& reads;  ///< the loads of reductions that it depends on
+  /// `reads` by the kernels that compute these reductions, so that checking one kernel looks at few of them.
   std::map<size_t, std::vector<ir::NodeId>> reads_of_kernel;
 };
 
-/// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
+/// Whether a load reads its reduction by rows: at each index, the value of the row that contains the index.
 bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
   const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
   const std::optional<ir::RowMap> map = ir::rows_read(graph, load, rank);
   return map && ir::is_aligned(*map, rank);
 }
 
-/// Of a kernel that reduces, or of a reduction.
+/// Whether a reduction, or a kernel that reduces, has a single row.
 bool has_lone_row(const ir::HostPool& host, const auto& rows) {
   for (size_t d = 0; d < rows.domain.size(); ++d)
     if (!rows.reduced[d] && !host.is_int(rows.domain[d], 1)) return false;
   return true;
 }
 
-/// Which kernels there are, and what each does.
+/// Decides which kernels there are, and what each computes.
 class Outliner {
  public:
   Outliner(const ir::Graph& graph, PartitionStrategy strategy)
@@ -123,8 +123,8 @@ class Outliner {
   }
 
  private:
-  /// In the graph's order; but where columns may be reduced in passing, what goes along rows, and needs nothing else,
-  /// is there before them. Those that are late are not among them.
+  /// The reductions in the order of placement: the graph's order. If fused column partials are allowed, reductions
+  /// along rows that depend on nothing else come first, so that their kernels exist. Late reductions are excluded.
   std::vector<ir::NodeId> reductions() {
     const std::vector<bool> live = graph_.live();
     std::vector<ir::NodeId> all, along, others;
@@ -148,14 +148,15 @@ class Outliner {
     return along;
   }
 
-  /// Whether a number had better be found where parts are computed that wait for other numbers of the same elements:
-  /// they read what it is made of, and what they wait for does not. So the mean of some boxes is found with their
-  /// gradients, once these are counted, which asks for less than a box.
+  /// Whether a reduction to one number should be placed with output blocks that wait for other reductions of the same
+  /// elements: these blocks read its operands, and the reductions they wait for do not. For example, the mean of a loss
+  /// over boxes is computed together with the boxes' gradients, after the boxes are counted, which reads less than a
+  /// box.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id))
       return false;
-    std::set<ir::NodeId> awaited, waiting;  // what is read for these numbers, and by such parts
+    std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
         if (!same_domain(host_, part.domain, reduction.domain)) continue;
@@ -171,7 +172,7 @@ class Outliner {
     return std::ranges::includes(waiting, own) && !std::ranges::includes(awaited, own);
   }
 
-  /// The loads and gathers of tensors among what a node is made of.
+  /// The loads and gathers of tensors that a node depends on.
   std::set<ir::NodeId> tensors_read(ir::NodeId root) const {
     std::set<ir::NodeId> reads;
     for (const ir::NodeId id : nodes_of(graph_, {root}))
@@ -179,14 +180,14 @@ class Outliner {
     return reads;
   }
 
-  /// Whether the innermost dim is one that is reduced.
+  /// Whether the innermost dim is reduced.
   bool is_along(const std::vector<ir::HostId>& domain, const ir::DimMarks& reduced) const {
     for (size_t d = domain.size(); d-- > 0;)
       if (!host_.is_int(domain[d], 1)) return reduced[d];
     return false;
   }
 
-  /// The loads of reductions among what a node is made of.
+  /// The loads of reductions that a node depends on.
   const std::vector<ir::NodeId>& reads_of(ir::NodeId root) const {
     const auto [found, is_new] = reads_of_.try_emplace(root);
     std::vector<ir::NodeId>& reads = found->second;
@@ -213,7 +214,7 @@ class Outliner {
     return !reader.reads_of_kernel.empty() && reader.reads_of_kernel.rbegin()->first > k;
   }
 
-  /// Behind the phases of which values are read.
+  /// The phase after all phases whose values are read.
   uint32_t phase_behind(size_t k, const Reader& reader) const {
     uint32_t phase = 0;
     for (const ir::NodeId load : reads_in(k, reader))
@@ -232,8 +233,8 @@ class Outliner {
     return true;
   }
 
-  /// Why a kernel that reduces cannot have a node; nothing where it can. It reads what the kernel itself reduces by
-  /// rows, and what kernels before it do as it likes.
+  /// The reason why a node cannot be in a kernel that reduces; nothing if it can. The node may read the kernel's own
+  /// reductions by rows only, and reductions of earlier kernels in any way.
   std::optional<Apart> apart(size_t k, const Reader& reader) const {
     const KernelOutline& kernel = outline_.kernels[k];
     const std::span<const ir::NodeId> reads = reads_in(k, reader);
@@ -245,14 +246,14 @@ class Outliner {
     if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
     if (!same || std::ranges::any_of(reads, by_other_rows)) return Apart::OtherRows;
     if (reads_later(k, reader)) return Apart::LaterReads;
-    // Of a kernel whose elements another takes, nothing is there but what was found of its rows.
+    // A kernel that finalizes partial results does not read elements: it only has the values of its rows.
     if (kernel.pieces_of && !reader.reduced && !of_row) return Apart::OtherRows;
     if (kernel.pieces_of && reader.reduced && !is_passed_by(*kernel.pieces_of, reader)) return Apart::OtherReduction;
     if (!of_row && is_shared(kernel) && phase_behind(k, reader) > 0) return Apart::LoneRow;
     return std::nullopt;
   }
 
-  /// Whether all but dims of size 1 are reduced by one of them alone.
+  /// Whether each dim of size above 1 is reduced in exactly one of the two.
   bool are_across(const KernelOutline& kernel, const Reader& reader) const {
     if (!reader.reduced || !same_domain(host_, kernel.domain, reader.domain)) return false;
     for (size_t d = 0; d < kernel.domain.size(); ++d)
@@ -260,15 +261,15 @@ class Outliner {
     return true;
   }
 
-  /// Whether a kernel knows, as it goes through its rows, all that a reduction along its columns reads.
+  /// Whether, while a kernel traverses its rows, every operand of a reduction along its columns is available.
   bool is_passed_by(size_t k, const Reader& reader) const {
     return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
       return graph_[load].op == Op::Load && reads_rows(graph_, load);
     });
   }
 
-  /// Whether a thread has registers for what is found of a column by all reductions that are like this one; else one
-  /// kernel of their own had better have them all.
+  /// Whether a thread has registers for the column accumulators of all reductions over the same columns; otherwise a
+  /// kernel of their own should have all of them.
   bool can_be_passed(const ir::Reduction& like) const {
     constexpr int kBytes = 20;
     int bytes = 0;
@@ -281,7 +282,7 @@ class Outliner {
     return bytes <= kBytes;
   }
 
-  /// The kernel that takes a reduction's elements in passing, if there is one.
+  /// The kernel that can compute fused column partials of a reduction, if there is one.
   std::optional<uint32_t> passed_by(ir::NodeId id, const Reader& reader) const {
     if (strategy_ != PartitionStrategy::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
     for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
@@ -293,8 +294,8 @@ class Outliner {
     return std::nullopt;
   }
 
-  /// Whether some part of a result is over all elements that a reduction along columns takes, reads some of what it
-  /// reads, and can be computed before any later reduction is.
+  /// Whether some output block is over all elements of a reduction along columns, shares some of its operands, and can
+  /// be computed before any later reduction.
   bool is_beside_a_part(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ != PartitionStrategy::Passing || !can_be_passed(reduction) ||
@@ -314,7 +315,8 @@ class Outliner {
     return false;
   }
 
-  /// A kernel that goes through the rows whose columns these are, for them and for what has all their elements.
+  /// Adds a kernel that traverses the rows whose columns are reduced, for these reductions and for output blocks over
+  /// the same elements.
   uint32_t host_of_columns(const ir::Reduction& reduction) {
     const auto k = static_cast<uint32_t>(outline_.kernels.size());
     KernelOutline& kernel = outline_.kernels.emplace_back();
@@ -324,7 +326,7 @@ class Outliner {
     return k;
   }
 
-  /// A new one.
+  /// Adds a kernel for a reduction.
   size_t kernel_for(ir::NodeId id, const Reader& reader) {
     const ir::Reduction& reduction = graph_.reduction(id);
     std::optional<uint32_t> by = passed_by(id, reader);
@@ -336,7 +338,7 @@ class Outliner {
     return outline_.kernels.size() - 1;
   }
 
-  /// With the last of the kernels from `first` on that can have it.
+  /// Places a reduction in the last suitable kernel from `first` on, or in a new one.
   void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
@@ -352,7 +354,7 @@ class Outliner {
     keep_what_others_read(by.value_or(k), reader);
   }
 
-  /// What kernel k reads of others.
+  /// Marks the reductions of other kernels that a node of kernel k reads as kept in workspaces.
   void keep_what_others_read(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
       const size_t of = kernel_of(load);
@@ -371,7 +373,7 @@ class Outliner {
     }
   }
 
-  /// Whether a node reads something that the kernel reads as well.
+  /// Whether a node shares an operand with the kernel.
   bool shares_reads(const KernelOutline& kernel, ir::NodeId node) const {
     const std::vector<ir::NodeId> ours = nodes_of(graph_, kernel);  // ascending
     return std::ranges::any_of(nodes_of(graph_, {node}), [&](ir::NodeId id) {
@@ -382,7 +384,8 @@ class Outliner {
   void place_part(uint32_t r, uint32_t p) {
     const ir::OutputBlock& part = graph_.results[r].blocks[p];
     const Reader reader = reader_of(part.domain, nullptr, part.node);
-    // With the last one whose values it takes; what takes none, with the first that reads what it reads.
+    // An output block joins the last kernel whose reductions it reads. If it reads none, it joins the first kernel with
+    // which it shares an operand.
     std::optional<size_t> found;
     for (size_t k = plain_from_; k-- > 0;) {
       if (apart(k, reader)) continue;
@@ -430,12 +433,12 @@ class Outliner {
   const ir::Graph& graph_;
   const ir::HostPool& host_;
   const PartitionStrategy strategy_;
-  std::vector<ir::NodeId> reductions_;  ///< in the order in which they are placed, before those that are late
+  std::vector<ir::NodeId> reductions_;  ///< in the order of placement, without the late ones
   std::vector<ir::NodeId> late_;
-  std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
+  std::vector<bool> reads_any_;  ///< for each node, whether it depends on a reduction
   Outline outline_;
   size_t plain_from_ = 0;           ///< kernels from here on reduce nothing
-  std::set<ir::NodeId> asked_for_;  ///< the reductions of which others are made
+  std::set<ir::NodeId> asked_for_;  ///< the reductions that other reductions depend on
   mutable std::unordered_map<ir::NodeId, std::vector<ir::NodeId>> reads_of_;
   std::unordered_map<ir::NodeId, size_t> kernel_of_;
   std::unordered_map<ir::NodeId, uint32_t> phase_of_;

@@ -8,10 +8,10 @@ namespace ingot::codegen {
 
 namespace {
 
-/// The rows that a kernel goes through, and the elements of one.
+/// The number of a kernel's rows, and the elements of one.
 struct Rows {
   int64_t count = 1, length = 1;
-  uint32_t dims = 0;  ///< that have several elements of a row
+  uint32_t dims = 0;  ///< dims along which a row has several elements
 };
 
 Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
@@ -26,8 +26,9 @@ Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
 
 bool takes_columns(const KernelOutline& kernel) { return !kernel.passed.empty(); }
 
-/// Whether rows are long and many enough, and one dim alone makes their columns, so that all count them alike. What is
-/// found of a piece is written and read again, which eight rows are worth.
+/// Whether rows are long and numerous enough for fused column partials, and only one dim makes their columns, so that
+/// all agree on their numbering. Partial results are written and read again, which pays off for eight rows or more per
+/// chunk.
 bool passes_well(const Rows& rows) {
   constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
   return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
@@ -43,8 +44,8 @@ Outlines outlines(const ir::Graph& graph) {
   return all;
 }
 
-// A thread has eight or sixteen elements of a row, and as many sums for each reduction of columns, so that a
-// multiprocessor has room for 1024 threads or 512: all pieces are on their way at once.
+// A thread has 8 or 16 elements of a row, and as many accumulators for each reduction of columns. A multiprocessor then
+// holds 1024 or 512 threads, and all chunks run at once (docs/performance.md: fused-column-partials).
 uint32_t pieces_in_passing(int64_t columns) {
   constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
   const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));

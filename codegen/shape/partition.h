@@ -7,14 +7,15 @@
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 
-// Which of a graph's outlines a call takes: sizes say it, and where rows are reduced in passing how they lie in memory.
+// Decides which of a graph's outlines a call uses, by its sizes and, for fused column partials, by the memory layout of
+// its rows.
 
 namespace ingot::codegen {
 
-/// All of a graph's.
+/// All outlines of a graph.
 struct Outlines {
   Outline shared;
-  std::optional<Outline> whole, passing;  ///< where they are others
+  std::optional<Outline> whole, passing;  ///< if they differ from `shared`
 
   const Outline& of(PartitionStrategy strategy) const {
     return strategy == PartitionStrategy::Whole && whole       ? *whole
@@ -24,15 +25,15 @@ struct Outlines {
 };
 Outlines outlines(const ir::Graph& graph);
 
-/// Which of them a call had better take: whole where all lone rows are short, where the bits are the same; in passing
-/// where all rows are long and many enough, if it may be.
+/// The outline that a call should use: whole if all lone rows are short (the bits are the same); with fused column
+/// partials if all rows are long and numerous enough, and if `may_pass`.
 PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
 
-/// Into how many pieces rows of so many columns are dealt out, one after another in turn, where these are reduced in
-/// passing; a power of two.
+/// The number of chunks over which rows with so many columns are distributed cyclically, for fused column partials; a
+/// power of two.
 uint32_t pieces_in_passing(int64_t columns);
 
-/// Whether all that the kernels read in passing lies along their rows, element by element.
+/// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.
 bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries);
 
 }  // namespace ingot::codegen

@@ -25,7 +25,8 @@ std::string integer(int64_t value, ir::DType dtype) {
   return value == std::numeric_limits<int32_t>::min() ? "(-2147483647 - 1)" : fmt::format("{}", value);
 }
 
-/// A float as an integer: towards zero; what does not fit is the smallest one, as conversions on x86 give.
+/// Converts a float to an integer, truncating towards zero; out of range it gives the smallest integer, as conversions
+/// on x86 do.
 int64_t truncated(double value) {
   constexpr double kLimit = 9223372036854775808.0;
   return value >= -kLimit && value < kLimit ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min();

@@ -11,7 +11,7 @@
 namespace ingot::codegen {
 namespace {
 
-// Keywords of C++20 and of CUDA, and what compilers and their implicit headers define as macros or objects.
+// Keywords of C++20 and CUDA, and names that compilers and their implicit headers define as macros or objects.
 constexpr std::string_view kReserved = R"(
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
 co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
@@ -38,8 +38,9 @@ OVERFLOW UNDERFLOW PLOSS TLOSS CUDART_VERSION CUDARTAPI CUDA_VERSION
 linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
 )";
 
-// What C and CUDA declare as functions with C linkage, or might, beside what the preludes call, and what compilers call
-// by themselves: no name for a kernel, while a local may have it. Each stands for its forms in float and long double.
+// Functions that C and CUDA declare, or may declare, with C linkage, without those that the preludes call, and
+// functions that compilers call implicitly. A kernel must not have such a name; a local variable may. Each name also
+// covers its float (f) and long double (l) forms.
 constexpr std::string_view kFunctions = R"(
 abs acos acosh acoshf acosf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf brev cbrt cbrtf ceil ceilf
 clz copysign copysignf cos cosf cosh coshf cospi cospif cyl_bessel_i0 cyl_bessel_i1 drem dremf erf erfc erfcf erfcinv
@@ -101,10 +102,12 @@ std::string identifier(std::string_view name) {
     const char ascii = static_cast<char>(c.code);
     const bool fits = is_letter(ascii) || is_digit(ascii);
     const char next = fits ? ascii : '_';
-    // What begins with an underscore, or has two in a row, belongs to the compiler.
+    // Names that start with an underscore or contain two in a row are reserved for the compiler.
     if (next != '_' || (!text.empty() && text.back() != '_')) text += next;
   }
-  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_') text.pop_back();  // of "xs[0]"
+  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_')
+    text.pop_back();  // from the bracket of
+                      // "xs[0]"
   if (text.empty() || is_digit(text[0])) text.insert(0, "v");
   static const Words reserved = identifiers(kReserved);
   if (reserved.contains(text)) text += text.back() == '_' ? "1" : "_";
@@ -113,7 +116,7 @@ std::string identifier(std::string_view name) {
 
 namespace {
 
-/// Whether C or CUDA declares a function of that name with C linkage: "exp", "expf".
+/// Whether C or CUDA declares a function of this name with C linkage: "exp", "expf".
 bool is_reserved_function(std::string_view name) {
   static const Words functions = identifiers(kFunctions);
   const auto is_known = [&](std::string_view stem) { return functions.contains(stem); };
@@ -128,11 +131,11 @@ bool is_reserved_function(std::string_view name) {
 Words taken_at_file_scope(std::string_view text) {
   constexpr std::string_view kBuiltin = "__builtin_", kTemplate = "template <";
   Words words;
-  int depth = 0;  // of braces and parentheses
+  int depth = 0;  // nesting of braces and parentheses
   for (size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
     if (rest.starts_with("//")) i = std::min(text.find('\n', i), text.size());
-    if (depth == 0 && rest.starts_with(kTemplate)) i = text.find('>', i);  // its parameters
+    if (depth == 0 && rest.starts_with(kTemplate)) i = text.find('>', i);  // skips the template parameters
     size_t end = i;
     while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
     if (end == i) {

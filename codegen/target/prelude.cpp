@@ -27,8 +27,8 @@ extern const std::string_view target_prelude_reduce_cuh;
 namespace {
 
 struct Piece {
-  std::vector<std::string> words;  ///< the name first
-  std::string_view text;           ///< below its marker, up to the next marker
+  std::vector<std::string> words;  ///< the name that it defines is first
+  std::string_view text;           ///< from below its marker to the next marker
   std::set<std::string, std::less<>> mentions;
 };
 
@@ -47,7 +47,8 @@ std::vector<Piece> pieces_of(std::string_view file) {
   return pieces;
 }
 
-/// Files that are written for both targets, whose functions CUDA wants marked.
+/// Marks the functions of a file for both targets as CUDA device functions. This edits every "inline ", comments
+/// included.
 std::string for_cuda(std::string_view file) {
   constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
   std::string text(file);
@@ -56,7 +57,7 @@ std::string for_cuda(std::string_view file) {
   return text;
 }
 
-/// In the order in which they call one another.
+/// The sections of the files, in the order of the arguments: a file may only use earlier files.
 std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
   std::vector<Piece> all;
   for (const std::string_view file : files) std::ranges::move(pieces_of(file), std::back_inserter(all));

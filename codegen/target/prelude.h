@@ -5,15 +5,18 @@
 
 #include "codegen/target/target.h"
 
-// The preludes are real files, prelude/cuda.cuh, and prelude/libm.h with prelude/cpu*.h and prelude/staging.h;
-// generated source holds the pieces that it uses.
+// The preludes are real files: prelude/cuda.cuh and prelude/reduce.cuh for CUDA; prelude/libm.h, prelude/cpu*.h and
+// prelude/staging.h for the CPU; the others for both. They are divided into sections (`Piece`), and generated source
+// contains only the sections that it uses.
 
 namespace ingot::codegen {
 
-/// The pieces that `source` mentions, and those that these mention, in the file's order; each ends with an empty line.
+/// The sections that `source` mentions and the sections that these mention, in the files' order. Each ends with an
+/// empty line.
 std::string prelude_for(Target::Kind target, std::string_view source);
 
-/// What no name in generated source may be: what the prelude defines, and what spellings call.
+/// All names that generated source must not declare: the definitions of the prelude and the functions that spellings
+/// call.
 std::string reserved_text(Target::Kind target);
 
 }  // namespace ingot::codegen

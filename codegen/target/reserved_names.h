@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
-// The names that functions with C linkage cannot have in generated source.
+// Names that functions with C linkage must not have in generated source.
 
 namespace ingot::codegen {
 
-/// The names that C++ text declares at file scope or calls, where `__builtin_x` calls x.
+/// The names that C++ text declares at file scope or calls; `__builtin_x` counts as x.
 std::set<std::string, std::less<>> taken_at_file_scope(std::string_view text);
 
-/// The same of the preludes and the spellings of all targets.
+/// The names that the preludes and the spellings of all targets declare at file scope or call.
 const std::set<std::string, std::less<>>& taken_by_preludes();
 
 }  // namespace ingot::codegen

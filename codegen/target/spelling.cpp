@@ -55,7 +55,7 @@ std::optional<Precedence> binary_operator(std::string_view token) {
 
 bool is_prefix(std::string_view token) { return token == "-" || token == "!" || token == "~"; }
 
-/// Operators that nobody should have to know the precedence of.
+/// Operators whose precedence readers often do not know: parentheses are added around them.
 bool is_obscure(Precedence precedence) {
   return precedence == Precedence::Shift || (precedence >= Precedence::BitOr && precedence <= Precedence::BitAnd);
 }
@@ -68,7 +68,7 @@ Spelling::Spelling(std::string_view pattern) {
   for (const std::string_view token : tokens)
     if (token[0] != ' ') words.push_back(token);
 
-  // What the token at `at` is as an operator, if it is one.
+  // The precedence of the token at `at` if it is an operator.
   const auto operator_at = [&](size_t at) -> std::optional<Precedence> {
     if (at >= words.size()) return std::nullopt;
     if (words[at] == "[") return Precedence::Primary;

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-// Expressions of generated source, the same for all targets. An expression is its text and how tightly it binds, so
-// that putting it into another one adds the parentheses that it needs and no more.
+// Expressions of generated source, for all targets. An expression is its text and its precedence, so that inserting it
+// into another expression adds only the parentheses that are needed.
 
 namespace ingot::codegen {
 
-/// How tightly an expression of C++ binds, loosest first.
+/// The precedence of a C++ expression, lowest first.
 enum class Precedence : uint8_t {
   Conditional,
   LogicalOr,
@@ -34,8 +34,8 @@ struct Text {
   Precedence precedence = Precedence::Primary;
 };
 
-/// An expression with holes, read once from the text of a spelling: the letters a, b, c stand for the operands, T for
-/// the name of the type, and # for the suffix of a float32's functions and literals ("f", or nothing for float64).
+/// An expression with placeholders, parsed once from the pattern of a spelling. The letters a, b, c are the operands, T
+/// is the name of the type, and # is the suffix of float32 functions and literals ("f"; empty for float64).
 class Spelling {
  public:
   explicit Spelling(std::string_view pattern);
@@ -45,11 +45,11 @@ class Spelling {
  private:
   struct Hole {
     uint32_t operand = 0;
-    std::optional<Precedence> left, right;  ///< of the operators beside it
-    bool between = false;                   ///< the middle of a conditional
+    std::optional<Precedence> left, right;  ///< precedence of the operators on either side
+    bool between = false;                   ///< the middle operand of a conditional
   };
   struct Piece {
-    std::string text;  ///< what stands before the hole, with T and # in it
+    std::string text;  ///< the text before the placeholder, which may contain T and #
     std::optional<Hole> hole;
   };
   static bool needs_parentheses(const Hole& hole, const Text& operand);

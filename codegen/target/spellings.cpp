@@ -42,7 +42,7 @@ constexpr Table kCpu = table_of({
 });
 #undef INGOT_SPELL
 
-/// Whether the table has all that an op of these categories and this rule needs.
+/// Whether the table has every column that the rule and the accepted types of each op need.
 constexpr bool complete(const Table& table) {
   using namespace ir::accepted;
   struct Need {
@@ -69,7 +69,7 @@ constexpr bool complete(const Table& table) {
 static_assert(complete(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
 static_assert(complete(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
 
-/// The columns, as which they are told apart.
+/// The columns of the tables: groups of types that are spelled alike.
 enum class Column : uint8_t { Floating, Wide, Narrow, Boolean };
 constexpr int kColumns = 4;
 
@@ -156,7 +156,7 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
   const auto index = static_cast<size_t>(static_cast<int>(op) - kFirst);
   const Column column = column_of(work);
-  // Unsigned products wrap by themselves; those of 16 bits would be made in int.
+  // Unsigned products wrap by themselves, but 16-bit operands would be promoted to int, which can overflow.
   static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
   if (op == Op::Mul && ir::is_wide_unsigned(work)) {
     return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
@@ -168,7 +168,7 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
 
 namespace {
 
-/// The prelude's own functions of float32.
+/// The prelude's own functions for float32.
 const std::map<Op, Spelling>& own_functions() {
   static const std::map<Op, Spelling> all = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
   return all;
@@ -190,8 +190,9 @@ bool needs_operands(Target::Kind target, Op op, DType work) {
 
 namespace {
 
-/// A float as an integer on the CPU. C++ leaves open what a float past the range becomes: here it is what c10 makes of
-/// it for uint8, and otherwise what eager's kernels do, through the integer that the processor has an instruction for.
+/// The cast of a float to an integer on the CPU. C++ leaves the result undefined for a float out of range. Here the
+/// result is c10's for uint8, and otherwise that of eager's kernels: they convert through the integer type that the
+/// processor has an instruction for.
 std::string_view float_to_integer(DType to) {
   switch (to) {
     case DType::I8:
@@ -217,7 +218,7 @@ Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
   if (to == DType::Bool) return as_bool.fill(operand);
   if (!ir::is_floating(from) || ir::is_floating(to)) return plain.fill(operand, type_name(to));
   if (target == Target::Kind::Cpu) return Spelling(float_to_integer(to)).fill(operand, type_name(to));
-  return (to == DType::U8 ? wrapped : plain).fill(operand, type_name(to));  // negative floats wrap, as c10 has it
+  return (to == DType::U8 ? wrapped : plain).fill(operand, type_name(to));  // negative floats wrap, as in c10
 }
 
 std::string all_spellings(Target::Kind target) {

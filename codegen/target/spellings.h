@@ -7,29 +7,30 @@
 #include "codegen/target/target.h"
 #include "ir/op.h"
 
-// How each target spells types, primitives and casts: the tables spellings_cuda.def and spellings_cpu.def, read once.
+// The spelling of types, primitives and casts on each target: the tables spellings_cuda.def and spellings_cpu.def,
+// parsed once.
 
 namespace ingot::codegen {
 
-/// The name of an element type: "float", "float16", "int64", … the same on both targets.
+/// The name of an element type, the same on both targets: "float", "float16", "int64", …
 std::string_view type_name(ir::DType dtype);
 
-/// The primitive's text with the work done in `work` (of its operands, which have been cast to it); `work` is not one
-/// of the 16-bit floats.
+/// The expression of a primitive computed in type `work`, to which its operands have been cast; `work` is not a 16-bit
+/// float.
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
 
-/// CPU: the same by a function of the prelude's own that has the same bits alone and in vectors of any width, which the
-/// C library's have not; nothing where there is none.
+/// CPU: the expression by a function of the prelude that gives the same bits for a single number and in vectors of any
+/// width, which the C library's functions do not; nothing if the prelude has no such function.
 std::optional<Text> spell_alike(ir::Op op, ir::DType work, std::span<const Text> operands);
 bool is_spelled_alike(ir::Op op, ir::DType work);
 
-/// Whether that text says any operand at all: of integers isnan is just false.
+/// Whether the expression uses any operand: isnan of integers is the constant false.
 bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
 
-/// `value` of type `from` in type `to`; neither is one of the 16-bit floats unless the other is float32.
+/// `value` of type `from` converted to type `to`. A 16-bit float is converted only from and to float32.
 Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);
 
-/// All patterns of a target, for the names that they mention.
+/// All patterns of a target as text, for the names in them.
 std::string all_spellings(Target::Kind target);
 
 }  // namespace ingot::codegen

@@ -4,21 +4,21 @@
 
 namespace ingot::codegen {
 
-/// What code is generated for.
+/// The target of code generation.
 struct Target {
   enum class Kind : uint8_t { Cuda, Cpu } kind = Kind::Cpu;
-  int architecture = 0;  ///< CUDA: 90 for sm_90
-  /// CUDA: nothing is read behind a tensor, not even of the 16 bytes in which it ends. Memory is handed out by more
-  /// than that, so that only a memory checker may see it.
+  int architecture = 0;  ///< 90 means sm_90
+  /// CUDA: no load may extend past the end of a tensor, not even within the tensor's last 16 bytes. The allocator's
+  /// granularity is larger than that, so that only a memory checker can notice.
   bool reads_exactly = false;
   bool operator==(const Target&) const = default;
 
   bool cuda() const { return kind == Kind::Cuda; }
 };
 
-/// Whether what only one arm of a `where` needs is computed, and read, only where that arm is taken.
+/// Whether the inputs of one arm of a `where` are read, and the arm is computed, only where that arm is selected.
 enum class Lazy : uint8_t {
-  Auto,  ///< where that pays; what is gathered always
+  Auto,  ///< if that is faster; gathers always
   Always,
   Never,
 };

@@ -7,8 +7,8 @@
 
 namespace ingot::codegen {
 
-/// What CPU kernels that reduce nothing have in common whatever their loops: a loop for vector instructions over
-/// elements of one row, and what stands once a row.
+/// The common part of CPU kernels that reduce nothing: a vectorised loop over elements of one row, and statements that
+/// run once per row.
 class CpuFrame : public CpuKernel {
  public:
   explicit CpuFrame(const KernelContext& context);
@@ -28,27 +28,28 @@ class CpuFrame : public CpuKernel {
 
  protected:
   bool has_rows() const { return context_.rank() > 1; }
-  /// Settles where a row is.
+  /// Sets the position of a row.
   virtual void start() {}
   virtual ValueId row_coordinate(uint32_t axis) = 0;
-  /// The index of a row's first element among those of the domain.
+  /// The linear index of a row's first element in the domain.
   virtual ValueId row_index() = 0;
-  /// All loops.
+  /// All loops of the kernel.
   virtual Body loops() = 0;
 
-  /// What is called, behind the tensor's name, a pointer to where a row begins.
+  /// The suffix, after the tensor's name, of a pointer to the start of a row.
   virtual std::string name_of_place() { return "_row"; }
 
   virtual void store(uint32_t access, ValueId value) { assign(memory_.target(access, Level::Element), value); }
-  /// What the loop over elements stands in.
+  /// Wraps the loop over elements.
   virtual Body around(Loop elements) { return {{std::move(elements)}}; }
 
-  /// The pointer to where an access's row begins: `base`, but for a group's member its own.
+  /// The pointer to the start of an access's row: `base`, plus its distance from the leader for a member of a group.
   ValueId row_of(uint32_t access);
-  /// The float32 that a float16 was made of.
+  /// The float32 from which a float16 was rounded.
   ValueId unrounded(ValueId value) const;
 
-  /// What stands once a row, `filled` as soon as it is known where it begins, and the loop over its elements.
+  /// The statements that run once per row (`filled` as soon as the row's position is known), and the loop over its
+  /// elements.
   Body row(ValueId begin, ValueId end, Body filled = {});
 
   uint32_t inner_axis_;

@@ -11,7 +11,7 @@
 
 namespace ingot::codegen {
 
-/// What CPU kernels have in common whatever their loops: what they take, and what is checked.
+/// The common part of all CPU kernels: parameters and error checks.
 class CpuKernel : public Space, public Access {
  public:
   explicit CpuKernel(const KernelContext& context);
@@ -35,20 +35,20 @@ class CpuKernel : public Space, public Access {
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
   ValueId whole(int64_t number) { return assembly_.whole(number); }
-  /// A whole number by a free name, at the end of this block.
+  /// An integer under a free name, at the end of this block.
   ValueId let(Body& block, ValueId value, std::string_view wanted) {
     return assembly_.let(block, value, assembly_.claim(wanted));
   }
   void assign(ValueId target, ValueId value) { element_.push_back({Assign{target, value}}); }
 
-  /// An array for what the loop reads or writes instead of an access's memory, and its element.
+  /// An array that the loop reads or writes instead of an access's memory, and an element of it.
   SymbolId buffer(uint32_t access, std::string_view suffix, uint32_t elements);
   ValueId element_of(SymbolId buffer, uint32_t access, ValueId index);
 
   /// A loop for vector instructions.
   Loop simd(SymbolId variable, ValueId begin, ValueId end, Body body);
 
-  /// Names what every kernel takes.
+  /// Names the parameters that every kernel has.
   void begin();
   Kernel finish();
 
@@ -58,9 +58,9 @@ class CpuKernel : public Space, public Access {
   Body element_;
 
  private:
-  /// Whether what checks this value is made for each element.
+  /// Whether the check of this value is executed for each element.
   bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.stands_in(); }
-  /// The code of what went wrong, if anything did.
+  /// The error code; 0 if there was no error.
   ValueId bad();
   void report_bad();
 
@@ -69,7 +69,7 @@ class CpuKernel : public Space, public Access {
 };
 
 inline void append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }
-/// What stands in a body, which is begun anew.
+/// Takes the statements of a body and clears it.
 inline Body take(Body& body) { return std::exchange(body, {}); }
 
 }  // namespace ingot::codegen

@@ -52,8 +52,8 @@ ValueId CpuReduce::end_of_piece(ValueId from) {
   return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, whole(rows_.piece)), places_.length());
 }
 
-// Of 64 x 64 x 256 floats `x.sum(1)` takes 0.75 of the time, of 16 x 256 x 256 0.85; with 512 elements as much, with
-// 1000 1.1: what is read lies too far apart.
+// Short rows are accumulated one accumulator at a time. For longer rows the elements of an accumulator are too far
+// apart in memory (docs/performance.md: cpu-columns-by-accumulator).
 bool CpuReduce::goes_by_class() const {
   constexpr uint32_t kFewBits = 8;
   return lane_ && part_ == RowPart::Whole && rows_.classes > 1 && context_.layout.length_bits <= kFewBits;
@@ -73,8 +73,8 @@ ValueId CpuReduce::kept_element(SymbolId array) {
   return lane_ ? assembly_.item(element, assembly_.read(lane_)) : element;
 }
 
-/// What the job shares with other phases: known from an earlier one, or else added to its roots, to be kept. Gives the
-/// nodes that are added.
+/// Handles values that the request shares with other phases: uses them if an earlier phase cached them, or else adds
+/// them to the roots, to be cached. Returns the nodes that were added.
 std::vector<ir::NodeId> CpuReduce::keep(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;
@@ -88,7 +88,8 @@ std::vector<ir::NodeId> CpuReduce::keep(Job& job) {
   return added;
 }
 
-/// What a phase computes of each element: what its reductions take, the parts that are stored, and what is kept.
+/// Computes a phase for each element: the operands of its reductions, the stored output blocks, and the values to be
+/// cached.
 void CpuReduce::go_through(uint32_t phase) {
   RowWork work = reductions_.of_phase(phase);
   if (work.job.roots.empty()) return;
@@ -141,7 +142,7 @@ void CpuReduce::go_through(uint32_t phase) {
   for (RowReduction& reduction : of_piece) reductions_.combine(body_, reduction, rows_.classes, 1);
 }
 
-// Of 4000 rows of 1000 floats softmax takes 0.68 of the time.
+// Prefetches the memory of the results while an earlier phase computes (docs/performance.md: cpu-prefetch-results).
 void CpuReduce::announce_stores() {
   constexpr uint32_t kMostBits = 16;
   if (context_.layout.length_bits > kMostBits) return;
@@ -167,9 +168,9 @@ void CpuReduce::find_nothing(const RowWork& work) {
   }
 }
 
-// Pieces
+// Chunks
 
-/// A long row's pieces, one after the other.
+/// Reduces the chunks of a long row one after the other.
 void CpuReduce::nest(const std::vector<RowReduction*>& mine, std::vector<RowReduction>& of_piece, Body declared) {
   const SymbolId piece = assembly_.variable("piece", {ir::DType::I64}, Level::Thread);
   const ValueId number = assembly_.read(piece);
@@ -226,7 +227,7 @@ void CpuReduce::combine_pieces() {
   for (RowReduction& reduction : reductions_.all()) reductions_.combine(body_, reduction, kClassesOfPieces, 1);
 }
 
-// What there is one of a row
+// Values computed once per row
 
 void CpuReduce::store_rows() {
   const RowWork work = reductions_.of_rows();

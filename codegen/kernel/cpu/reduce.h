@@ -9,10 +9,10 @@
 
 namespace ingot::codegen {
 
-/// What CPU kernels that reduce have in common. A row is gone through phase by phase; what each element gives is taken
-/// into its class, the classes of a piece of the row are made one, and so are its pieces. A row that is split is a unit
-/// for each of its pieces, and what these have found is put together by a second function. Which rows and elements
-/// stand side by side, for vector instructions, is the derived classes'.
+/// The common part of CPU kernels that reduce. A row is traversed phase by phase. Each element is accumulated, the
+/// accumulators of a chunk of the row are combined, and then the results of the chunks. If a row is split, each of its
+/// chunks is a unit, and a second function combines their results. Derived classes choose which rows and elements are
+/// adjacent, for vector instructions.
 class CpuReduce : public CpuKernel {
  public:
   Kernel build() override;
@@ -26,46 +26,46 @@ class CpuReduce : public CpuKernel {
   uint32_t first_inner_axis() const override { return kept_; }
 
  protected:
-  /// `lanes` rows side by side, numbered by `lane`.
+  /// `lanes` adjacent rows, numbered by `lane`.
   CpuReduce(const KernelContext& context, RowPart part, uint32_t lanes = 1, std::string_view lane = {});
 
   /// The index of an element in its row.
   virtual ValueId element_index() = 0;
-  /// Settles row_number_, and piece_ where there are pieces; the launch's grid.
+  /// Sets row_number_, piece_ if there are chunks, and the launch's grid.
   virtual void find_row() = 0;
-  /// `body` for each unit of the launch.
+  /// Runs `body` for each unit of the launch.
   virtual Body units(Body body) = 0;
-  /// At the end of `block`, a loop over elements [from, to) of the rows for what stands in `element_`.
+  /// Emits, at the end of `block`, a loop over elements [from, to) of the rows with the statements in `element_`.
   virtual void loop_over(Body& block, ValueId from, ValueId to) = 0;
-  /// At the end of `block`, `of_row` for each row.
+  /// Emits, at the end of `block`, `of_row` for each row.
   virtual void for_each_row(Body& block, Body of_row) = 0;
-  /// Of an element's part, in the loop over elements.
+  /// Stores an element, in the loop over elements.
   virtual void store(uint32_t access, ValueId value);
-  /// Whether an element is one, in loops that also compute what lies behind the last; none: they do not.
+  /// Whether an element exists, in loops that compute past the last one; none if a loop does not.
   virtual ValueId valid() { return {}; }
-  /// In the loop over elements: those of this access are written later on.
+  /// Announces, in the loop over elements, that the elements of this access will be written later.
   virtual void announce(uint32_t) {}
-  /// Of an element; in the loop over elements.
+  /// The number of an element's accumulator, in the loop over elements.
   virtual ValueId class_number() = 0;
-  /// Where a row's state is among those of all pieces.
+  /// The index of a row's partial result among those of all chunks.
   virtual ValueId place_of_state(ValueId piece) = 0;
 
-  /// Whether a class is done with before the next one, so that vectors of few elements stay in registers.
+  /// Whether one accumulator is finished before the next one starts, so that vectors of few elements stay in registers.
   bool goes_by_class() const;
   bool has_runs() const { return context_.layout.reduced_axes > 1; }
   ValueId pieces();
-  /// What is settled so far stands in the body of the loop over units.
+  /// Moves the row's statements collected so far to the body of the loop over units.
   void settle();
 
   RowPart part_;
   const RowSchedule& rows_;
   uint32_t lanes_;
-  SymbolId lane_;  ///< the number of a row among those side by side; none where there is one
+  SymbolId lane_;  ///< the number of a row among adjacent ones; none if there is one row
   Body row_;
-  Body class_begin_;  ///< of a phase that goes by class
+  Body class_begin_;  ///< of a phase that computes one accumulator at a time
   RowReductions reductions_;
   RowPlaces places_;
-  uint32_t kept_;  ///< axes that are
+  uint32_t kept_;  ///< number of kept axes
   SymbolId unit_;
   ValueId row_number_, piece_;
 
@@ -86,7 +86,7 @@ class CpuReduce : public CpuKernel {
   ValueId end_of_piece(ValueId from);
 
   Body body_;
-  std::map<ir::NodeId, SymbolId> computed_;  ///< the arrays of values that are kept from phase to phase
+  std::map<ir::NodeId, SymbolId> computed_;  ///< arrays of values that are cached from phase to phase
 };
 
 Kernel build_cpu_rows(const KernelContext& context, RowPart part);

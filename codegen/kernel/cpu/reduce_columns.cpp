@@ -1,8 +1,8 @@
 #include "codegen/kernel/cpu/reduce.h"
 
-// A unit has some neighbouring rows, its lanes, for vector instructions over rows, and goes through their elements
-// together. What rows come to is an array, an element a row. Rows that are not neighbours in memory are short ones, and
-// laid out so in a buffer.
+// A unit computes some adjacent rows (`lanes`), with vector instructions over rows, and traverses their elements
+// together. Row results are arrays with an element per row. If rows are not adjacent in memory, they are short and are
+// copied to a buffer in which they are.
 
 namespace ingot::codegen {
 namespace {
@@ -37,8 +37,8 @@ class Columns : public CpuReduce {
  private:
   ValueId element_index() override { return assembly_.read(element_in_row_); }
 
-  /// Units are counted along the axis of their rows, then along those outside it, then from piece to piece: those that
-  /// run at once had better read neighbours.
+  /// Units are numbered along the axis of their rows, then along the axes outside it, then by chunk: units that run at
+  /// the same time should read adjacent memory.
   void find_row() override {
     const uint32_t axis = kept_ - 1;
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
@@ -108,9 +108,9 @@ class Columns : public CpuReduce {
                          class_name_.empty() ? class_name_ = assembly_.claim("class_of_i") : class_name_);
   }
 
-  // Rows that lie in a buffer
+  // Rows in a buffer
 
-  /// Such an array: an element of a row behind the other, each of all rows.
+  /// The buffer of an access: the elements of a row one after the other, each for all rows.
   SymbolId staged(uint32_t access) {
     SymbolId& array = staged_arrays_[access];
     if (array) return array;
@@ -142,14 +142,14 @@ class Columns : public CpuReduce {
     return assembly_.index(IndexOp::Add, base(access), step);
   }
 
-  /// Of neighbouring rows what was found of one piece lies side by side.
+  /// The partial results of one chunk are adjacent for adjacent rows.
   ValueId place_of_state(ValueId piece) override {
     const ValueId of_piece = assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_));
     return assembly_.index(IndexOp::Add, of_piece, assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
   }
 
   SymbolId element_in_row_;
-  SymbolId first_, count_;  ///< of the rows side by side the first one's number, and how many there are
+  SymbolId first_, count_;  ///< the first of the adjacent rows, and their number
   ValueId rows_begin_, rows_end_;
   std::string class_name_;
   Body units_, step_, written_;

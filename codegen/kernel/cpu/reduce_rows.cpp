@@ -2,14 +2,14 @@
 
 #include "codegen/kernel/cpu/reduce.h"
 
-// A call computes rows [begin, end), or pieces of them, one after the other: a loop over the elements of a row, in runs
-// along the innermost axis where it has several, for vector instructions over as many elements as there are classes.
-// What a row comes to is a variable.
+// A call computes rows [begin, end), or chunks of them, one after the other. It loops over the elements of a row, in
+// runs along the innermost axis if the row has several axes, with vector instructions over as many elements as there
+// are accumulators. Row results are variables.
 
 namespace ingot::codegen {
 namespace {
 
-constexpr uint32_t kVector = 16;  ///< elements that the prelude's `over` computes at once
+constexpr uint32_t kVector = 16;  ///< number of elements that the prelude's `over` computes at once
 
 class Rows : public CpuReduce {
  public:
@@ -64,14 +64,14 @@ class Rows : public CpuReduce {
 
   // Elements
 
-  /// A value of a run, called the same in each loop over runs.
+  /// A value of a run, with the same name in each loop over runs.
   ValueId let_run(ValueId value, const std::string& wanted) {
     const auto [name, is_new] = run_names_.try_emplace(wanted);
     if (is_new) name->second = assembly_.claim(wanted);
     return assembly_.let(run_lets_, value, name->second);
   }
 
-  /// Where a run begins, among the elements of its row.
+  /// The index in its row of a run's first element.
   ValueId run_begin() {
     if (run_begin_) return run_begin_;
     const ValueId at = assembly_.read(run_);
@@ -86,10 +86,11 @@ class Rows : public CpuReduce {
     return known = let_run(at, fmt::format("i{}", axis));
   }
 
-  /// Whether the first element of each run is of the first class.
+  /// Whether the first element of each run belongs to the first accumulator.
   bool begins_with_first_class() { return !has_runs() || context_.layout.row_multiple >= rows_.classes; }
 
-  /// Vectors begin and end where classes do, so that a class has the same place in each.
+  /// Vectors start and end at multiples of the number of accumulators, so that an accumulator has the same place in
+  /// each.
   void loop_over(Body& block, ValueId from, ValueId to) override {
     Pieces pieces{std::max(rows_.classes, kVector), first_, count_, from, to, take(in_piece_),
                   !begins_with_first_class()};
@@ -113,8 +114,8 @@ class Rows : public CpuReduce {
     coordinates_.clear();
   }
 
-  /// Whether a vector that the row's end cuts short is computed as a whole: what lies beyond is not read, but it must
-  /// not be checked either, nor lead anywhere, and there must be classes for it.
+  /// Whether the last vector of a row is computed whole. Elements past the end are not loaded, but they also must not
+  /// be checked or used as an index, and there must be accumulators for them.
   bool goes_beyond() {
     return rows_.classes >= kVector && begins_with_first_class() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
@@ -140,7 +141,7 @@ class Rows : public CpuReduce {
     return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, class_of_first, class_name_), in_vector);
   }
 
-  SymbolId run_, first_, count_;  ///< of a vector, the first element and how many there are
+  SymbolId run_, first_, count_;  ///< of a vector: its first element and their number
   SymbolId in_vector_, valid_;
   std::string class_name_;
   std::map<std::string, std::string> run_names_;

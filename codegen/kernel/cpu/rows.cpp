@@ -3,9 +3,9 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the elements [begin, end) of the domain: in one loop that the compiler makes vectors of, or, where
-// there are several axes, in such a loop for each row that the range touches; the first and the last may be touched in
-// part. Where float16 is converted by runs, the loop goes through pieces of a row: their floats are in buffers.
+// A call computes the elements [begin, end) of the domain: in one loop that the compiler vectorises, or, if there are
+// several axes, in such a loop for each row that the range touches; the first and the last row may be touched in part.
+// If float16 is converted in bulk, the loop runs over chunks of a row, whose float32 values are in buffers.
 
 namespace ingot::codegen {
 namespace {
@@ -27,7 +27,7 @@ class Rows : public CpuFrame {
   ValueId load(uint32_t access) override { return how(access).widened ? widened(access) : CpuFrame::load(access); }
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
-  /// Elements of a piece; 0 where there are none.
+  /// Elements of a chunk; 0 if there are no chunks.
   uint32_t piece() const { return context_.schedule.walks.back().steps.back().count; }
   ValueId widened(uint32_t access);
   ValueId place(SymbolId buffer, uint32_t access);

@@ -5,9 +5,9 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the rows [begin, end) of the domain, as many at a time as a chunk holds. Rows are so short that a
-// loop over one is hardly worth starting, so the loop runs through all of a chunk. What does not lie in its order is
-// laid out in a buffer first.
+// A call computes the rows [begin, end) of the domain, a chunk of rows at a time. Rows are so short that starting a
+// loop for each is too expensive, so one loop runs over all elements of a chunk. Operands in a different order are
+// copied to a buffer first.
 
 namespace ingot::codegen {
 namespace {
@@ -47,14 +47,14 @@ class ShortRows : public CpuFrame {
   Body loops() override;
 
   uint32_t across_, chunk_;
-  SymbolId row_number_, column_;  ///< the latter in comments alone
-  ValueId most_, rows_;           ///< rows of a chunk, and of this one
+  SymbolId row_number_, column_;  ///< the latter appears only in comments
+  ValueId most_, rows_;           ///< the most rows in a chunk, and the number in this one
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
   Body before_, declared_, once_, indices_, filled_, written_;
 };
 
-/// A chunk ends where the axis of its rows does, so that from row to row one coordinate changes.
+/// A chunk ends where the axis of its rows ends, so that one coordinate changes from row to row.
 void ShortRows::start() {
   assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
   most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.whole(chunk_), length()), "most");
@@ -82,7 +82,7 @@ bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
 }
 
 ValueId ShortRows::laid_out(uint32_t access) {
-  constexpr uint32_t kBehind = 8;  // what `spread` may write too much
+  constexpr uint32_t kBehind = 8;  // elements that `spread` may write past the end
   const SymbolId chunk = buffer(access, "_chunk", how(access).how == How::Spread ? chunk_ + kBehind : chunk_);
   declared_.push_back({Declare{chunk}});
   const bool once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);

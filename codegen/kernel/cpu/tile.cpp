@@ -5,8 +5,8 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the tiles [begin, end) of the domain, each some rows of some columns. What runs along the tile's
-// rows is transposed into a buffer first, so that a loop over columns reads neighbours of it, too.
+// A call computes the tiles [begin, end) of the domain, each with some rows and columns. An operand that is contiguous
+// along the tile's rows is transposed into a buffer first, so that the loop over columns reads adjacent elements.
 
 namespace ingot::codegen {
 namespace {
@@ -29,7 +29,7 @@ class Tile : public CpuFrame {
   }
 
  private:
-  /// Where a tile begins along one of its axes, and where it ends.
+  /// Where a tile starts and ends along one of its axes.
   struct Side {
     ValueId first, last;
   };
@@ -53,7 +53,7 @@ class Tile : public CpuFrame {
   Body counts_, indices_, declared_, filled_, each_row_;
 };
 
-/// Tiles are counted along the columns first, then along the rows, then along what is left.
+/// Tiles are numbered along the columns first, then along the rows, then along the other axes.
 void Tile::start() {
   std::vector<uint32_t> axes = {inner_axis_, across_};
   for (uint32_t d = inner_axis_; d-- > 0;)
@@ -115,7 +115,7 @@ ValueId Tile::corner_of(uint32_t access) {
   return corner;
 }
 
-/// An element of what was transposed.
+/// An element of the transposed buffer.
 ValueId Tile::staged(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId buffer = CpuFrame::buffer(access, "_tile", rows_ * columns_);

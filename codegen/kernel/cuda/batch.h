@@ -7,25 +7,25 @@
 
 namespace ingot::codegen {
 
-/// Short rows, that begin anywhere. Those of a warp lie in memory one behind the other, and the first begins where a
-/// vector does: so they are taken into shared memory, and left from there, by vectors. A row of the batch that is none
-/// of the domain's is computed, of whatever stands there, and not left.
+/// Short rows that may be unaligned. The rows of a warp are consecutive in memory, and the first one starts at a vector
+/// boundary: so the warp copies them to shared memory, and back from there, by vectors. A row of the batch past the end
+/// of the domain is computed from undefined contents and not copied back.
 class Batch {
  public:
   Batch(const KernelContext& context, Assembly& assembly, Memory& memory)
       : context_(context), assembly_(assembly), memory_(memory) {}
 
-  /// Where the batch is: the warp's number in its block; the batch's first element, of what is linear, and how many
-  /// follow; and of those the first of this thread's row.
+  /// Sets the position of the batch: the warp's number in its block; the linear index of the batch's first element, and
+  /// the number of its elements; and, counted from there, the first element of this thread's row.
   void set_place(ValueId warp, ValueId first, ValueId count, ValueId own) {
     warp_ = warp, first_ = first, count_ = count, own_ = own;
   }
 
-  /// The pointer to this thread's row of an access that is batched. A store has the memory of a load of its type that
-  /// `is_done_with`: what is left to do finds it in registers.
+  /// The pointer to this thread's row of a batched access. A store reuses the memory of a load of the same type that
+  /// `is_done_with`: its elements are in registers by then.
   ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
-  /// What stands ahead of everything that is done with the rows, and behind it.
+  /// The statements before and after the computation of the rows.
   Body take();
   Body leave();
 
@@ -37,7 +37,7 @@ class Batch {
   };
 
   Place place_of_rows(uint32_t access);
-  /// A warp's part of the memory, and the batch in the tensor.
+  /// A warp's part of the shared memory, and the batch in the tensor.
   ValueId of_warp(SymbolId rows);
   ValueId in_tensor(uint32_t access);
 

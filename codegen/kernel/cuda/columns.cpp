@@ -3,9 +3,9 @@
 
 #include "codegen/kernel/cuda/reduce.h"
 
-// Neighbouring rows are neighbours in memory: a thread has some of them, its lanes, and a warp the next ones. The
-// threads of a row are a warp apart. Each has classes that are neighbours, and goes through them some at a time, so
-// that few have to be held: what they come to is put together as a binary counter counts.
+// Adjacent rows are adjacent in memory: a thread computes a vector of them, and a warp the rows of 32 adjacent vectors.
+// The threads of one row are in different warps. Each has adjacent accumulators and computes a group of them at a time,
+// so that few are live at once. Group results are merged as a binary counter carries.
 
 namespace ingot::codegen {
 namespace {
@@ -14,7 +14,8 @@ using How = AccessSchedule::How;
 
 constexpr uint32_t kWarp = 32;
 
-/// Of a row, that put its pieces together: with 32 for 1024 `(x * y).sum(0)` of 2^20 x 256 reaches 1.03, with 8 1.01.
+/// The number of threads of a row that combine its chunks in the second launch: more where there are many chunks
+/// (docs/performance.md: column-sums-second-launch).
 uint32_t threads_of_rest(uint32_t pieces) { return std::min(pieces, std::clamp(pieces / kWarp, 8u, 32u)); }
 
 class Columns : public CudaReduce {
@@ -53,12 +54,12 @@ class Columns : public CudaReduce {
   }
 
  private:
-  /// That a block shares out to its threads; of the rest, a piece is one.
+  /// The accumulators that a block distributes over its threads. In the finalize step each chunk is one accumulator.
   uint32_t classes() const { return part_ == RowPart::Rest ? rows_.pieces : rows_.classes / rows_.pieces; }
 
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
-  /// All of a group's elements are loaded before anything is computed of them: behind the last stands the last again.
+  /// Loads all elements of a group before any is computed; past the last element, the last one is repeated.
   SymbolId group_of(uint32_t access) {
     SymbolId& array = vectors_[access];
     if (array) return array;
@@ -75,7 +76,7 @@ class Columns : public CudaReduce {
   }
   ValueId of_group(SymbolId array) { return assembly_.item(assembly_.read(array), class_of_element().number); }
 
-  // Where a thread is
+  // The position of a thread
 
   void find_row() override {
     Body& indices = assembly_.kernel.indices;
@@ -84,7 +85,7 @@ class Columns : public CudaReduce {
     const ValueId all = places_.elements(0, kept_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
     if (part_ == RowPart::Pieces) {
-      // Blocks that run at once had better read neighbours.
+      // Blocks that run at the same time should read adjacent memory.
       const ValueId above = assembly_.index(IndexOp::Add, all, whole(rows - 1));
       const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, above, whole(rows)), "blocks");
       piece_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
@@ -120,8 +121,8 @@ class Columns : public CudaReduce {
 
   // Phases
 
-  /// `step` for each of a thread's elements, a group of classes at a time: before that, and behind it, `before` and
-  /// `after`.
+  /// Runs `step` for each of a thread's elements, one group of accumulators at a time, with `before` and `after` around
+  /// each group.
   void loop_over_groups(Body before, Body step, Body after) {
     Body both = std::move(loads_.declared);
     append(both, each_of_group(std::move(loads_.step)));
@@ -147,13 +148,13 @@ class Columns : public CudaReduce {
     Loop loop{Loop::Kind::Strided, group_number_, whole(0), whole(own_), std::move(group)};
     loop.step = group_;
     if (part_ == RowPart::Rest)
-      loop.kind = Loop::Kind::Unrolled;  // its loads are few, and all on their way at once
+      loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
     else
       loop.unroll = 1;
     body_.push_back({std::move(loop)});
   }
 
-  /// The arrays of a reduction's classes; those of a group are put together before the next one's are begun.
+  /// Declares the accumulators of a reduction. The accumulators of one group are combined before the next group starts.
   void declare(RowReduction& reduction, Body& before, Body& after) {
     const bool carries = reduction.has_order() && groups() > 1;
     reductions_.declare(carries ? before : body_, reduction, group_, Loop::Kind::Unrolled);
@@ -199,7 +200,7 @@ class Columns : public CudaReduce {
 
   // Split rows
 
-  /// Of neighbouring rows what was found of one piece lies side by side.
+  /// The partial results of one chunk are adjacent for adjacent rows.
   ValueId place_of_piece(ValueId piece) {
     return plus(assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_)), row_number_);
   }
@@ -233,7 +234,7 @@ class Columns : public CudaReduce {
     for (RowReduction& reduction : reductions_.all()) combine(reduction);
   }
 
-  // What there is one of a row
+  // Values computed once per row
 
   void store_rows() override {
     const RowWork work = reductions_.of_rows();
@@ -246,13 +247,13 @@ class Columns : public CudaReduce {
     row_stores_ = take_step(std::move(after));
   }
 
-  uint32_t own_, group_;  ///< classes of a thread, and those that it has at a time; powers of two
+  uint32_t own_, group_;  ///< accumulators of a thread, and of a group; powers of two
   SymbolId group_number_, from_;
   ValueId first_, loaded_index_;
   struct {
     Body declared, step;
   } loads_;
-  std::map<uint32_t, SymbolId> of_rows_;  ///< vectors of what stands still along a row
+  std::map<uint32_t, SymbolId> of_rows_;  ///< vectors that do not vary along a row
 };
 
 }  // namespace

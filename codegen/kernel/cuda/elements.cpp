@@ -8,8 +8,9 @@
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
 
-// A thread takes some elements, its lanes. It finds where they are, loads what it can at once, then what each lane
-// loads for itself, computes, and stores in the same way; where it takes several steps through a row, in each of them.
+// A kernel that reduces nothing: a thread computes a vector of elements (`lanes`). It computes their position, loads
+// vectors, then what each element loads separately, computes, and stores in the same ways. If a thread takes several
+// steps through a row or the domain, it does so in each step.
 
 namespace ingot::codegen {
 namespace {
@@ -71,9 +72,10 @@ class Cuda : public Access {
     return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
   }
 
-  /// Where it is an element's number, and lanes are neighbours, those of a thread differ in their last bits alone. Said
-  /// so, NVRTC sees which of them share a block of random words: 8 lanes of dropout are 2 blocks, of `i + k` they
-  /// are 8. Past the end it may be any number where nothing is gathered there or divided.
+  /// If the position is the linear index and a thread's elements are adjacent, their positions differ only in the last
+  /// bits. Written with a bitwise or, NVRTC sees which positions share a block of random words (docs/performance.md:
+  /// shared-philox-block). Past the end of the domain the position may be wrong, so this requires that nothing is
+  /// gathered or divided.
   std::optional<ValueId> position(uint32_t access) override {
     const KernelOutline& outline = context_.outline;
     const bool may_be_any =
@@ -92,7 +94,7 @@ class Cuda : public Access {
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
  private:
-  /// A thread's lanes of a row that is gathered, if the guard holds.
+  /// Loads a thread's elements of a gathered row as a vector, where the guard, if any, holds.
   void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
     if (schedule_.accesses[access].masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
@@ -144,7 +146,7 @@ class Cuda : public Access {
                           .naming = Value::Naming::Inline});
   }
 
-  /// Whether all of a thread's lanes are elements.
+  /// Whether all of a thread's elements are in the domain.
   ValueId is_whole() {
     if (whole_) return whole_;
     if (const ValueId known = place_.is_whole()) return whole_ = known;
@@ -152,13 +154,13 @@ class Cuda : public Access {
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, place_.end());
     if (const ValueId begin = place_.begin())
       is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, place_.first()), is_whole);
-    // Of a block's steps asked once: the compiler then makes two loops, one without guards.
+    // The block-wide condition is tested once: the compiler then makes two loops, one without guards.
     if (const ValueId is_sure = place_.is_within_row()) is_whole = assembly_.index(IndexOp::Or, is_sure, is_whole);
     whole_ = assembly_.let(place_.of_step(), is_whole, assembly_.claim("whole"));
     return whole_;
   }
 
-  /// Whether the aligned vectors around all of a thread's lanes are of the tensor.
+  /// Whether the aligned vectors around all of a thread's elements are inside the tensor.
   ValueId is_inside() {
     const ValueId behind = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(2 * schedule_.lanes));
     const ValueId ends = assembly_.index(IndexOp::LessEqual, behind, place_.end());
@@ -166,7 +168,8 @@ class Cuda : public Access {
     return assembly_.index(IndexOp::And, begins, ends);
   }
 
-  /// A vector of neighbours: of all lanes before anything is computed, or where a masked one is needed.
+  /// Loads a vector of a group of adjacent accesses: for all of a thread's elements before anything is computed, or, if
+  /// masked, where it is needed.
   void load_chunk(uint32_t leader, const Chunk& chunk) {
     if (chunk.width == 1) return;
     const bool is_masked = schedule_.accesses[leader].masked, is_fetched = place_.has_lanes() && !is_masked;
@@ -185,7 +188,8 @@ class Cuda : public Access {
     chunks_[{leader, chunk.first}] = vector;
   }
 
-  /// What of masked groups is known to be needed is read with that of all lanes, before anything is computed.
+  /// Loads masked groups with hoisted predicates: once the conditions are known, together with the loads of all
+  /// elements, before anything else is computed.
   void foresee(const Job& job) {
     const auto [conditions, groups] = foreseeing(context_, job);
     if (groups.empty()) return;
@@ -214,7 +218,7 @@ class Cuda : public Access {
     return filled;
   }
 
-  /// An element of a vector of neighbours.
+  /// An element of a group's vector.
   ValueId of_chunk(uint32_t access, const Chunk& chunk) {
     const AccessLayout& layout = context_.layout.accesses[access];
     if (!chunks_.contains({layout.leader, chunk.first})) load_chunk(layout.leader, chunk);
@@ -224,13 +228,13 @@ class Cuda : public Access {
     return assembly_.lane(vector, assembly_.whole(layout.neighbour - chunk.first));
   }
 
-  /// An element that each lane loads for itself.
+  /// An element that is loaded by itself.
   ValueId single(uint32_t access) {
     if (schedule_.accesses[access].masked) return memory_.load(access, Level::Element);
     return place_.has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
   }
 
-  /// The same, with those of all lanes before anything is computed.
+  /// As `single`, but loaded for all of a thread's elements before anything is computed.
   ValueId fetched(uint32_t access) {
     if (!vectors_.contains(access)) {
       const ValueId vector = assembly_.read(vector_of(access));
@@ -274,7 +278,7 @@ class Cuda : public Access {
     stores.push_back({Assign{memory_.target(access, Level::Element), value}});
   }
 
-  /// Within the guard, if there must be one, no lane is past the end.
+  /// The block for an element's stores. It has a guard if elements may be past the end.
   Body& stores_of_a_lane() {
     if (!place_.has_lanes()) return body_.thread;
     if (!schedule_.ragged) return body_.element;
@@ -309,7 +313,7 @@ class Cuda : public Access {
     }
   }
 
-  // The whole
+  // Assembly
 
   void assemble() {
     const auto append = [](Body& block, Body more) { std::ranges::move(more, std::back_inserter(block)); };

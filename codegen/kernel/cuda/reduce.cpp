@@ -61,7 +61,7 @@ ValueId CudaReduce::stores_row() {
   return threads_ == 1 ? ValueId{} : assembly_.index(IndexOp::Equal, thread_, whole(0));
 }
 
-/// A block of a cluster ends once all others have read what it has found.
+/// A block of a cluster exits only after all others have read its results.
 void CudaReduce::arrive() {
   if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
@@ -73,7 +73,7 @@ std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId
   return wrapped;
 }
 
-/// Zeros are divided among other numbers: of what a mask leaves out, of boxes that do not overlap.
+/// A quotient with a fast path for zero numerators, which are common: masked elements, boxes that do not overlap.
 std::optional<ValueId> CudaReduce::quotient(ValueId value, ValueId divisor) {
   if (context_.options.fast_math || assembly_[divisor].level <= Level::Row) return std::nullopt;
   return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});

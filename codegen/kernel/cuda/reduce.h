@@ -10,9 +10,9 @@
 
 namespace ingot::codegen {
 
-/// What CUDA kernels that reduce have in common. The threads of a row go through its elements together, phase by phase;
-/// what each finds of its classes is made one, so that all of them know the row's values in the next phase. How rows
-/// and elements are dealt out to threads is the derived classes'.
+/// The common part of CUDA kernels that reduce. The threads of a row traverse its elements together, phase by phase.
+/// Their accumulators are combined so that all of them know the row's results in the next phase. Derived classes
+/// distribute rows and elements over threads.
 class CudaReduce : public Space, public Access {
  public:
   Kernel build();
@@ -37,23 +37,23 @@ class CudaReduce : public Space, public Access {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
-  /// How many lanes and threads a row has in this part of it. Where lanes are neighbouring rows, `free_axes` is 1.
+  /// `lanes` and `threads` of a row in this part. If the elements of a vector are adjacent rows, `free_axes` is 1.
   CudaReduce(const KernelContext& context, RowPart part, uint32_t lanes, uint32_t threads, uint32_t free_axes);
 
-  /// Settles row_number_ and thread_; at the end of the kernel's indices.
+  /// Sets row_number_ and thread_, and emits their computation at the end of the kernel's indices.
   virtual void find_row() = 0;
-  /// Settles element_index_.
+  /// Sets element_index_.
   virtual void find_element() = 0;
   virtual void go_through(uint32_t phase) = 0;
   virtual void leave_states() = 0;
   virtual void combine_pieces() = 0;
   virtual void store_rows() = 0;
-  /// Whether this thread stores what there is one of its row; none: it does in any case.
+  /// The condition under which this thread stores its row's values; none if it always does.
   virtual ValueId stores_row();
-  /// What stands ahead of all phases, and behind them.
+  /// Statements before and after all phases.
   virtual Body ahead() { return {}; }
   virtual Body behind() { return {}; }
-  /// What stands around all that is done of a row.
+  /// Wraps the statements of one row, for example in a loop over rows.
   virtual Body of_all_rows(Body of_row) { return of_row; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
@@ -61,29 +61,30 @@ class CudaReduce : public Space, public Access {
   ValueId whole(int64_t number) { return assembly_.whole(number); }
   ValueId times(ValueId a, int64_t b) { return b == 1 ? a : assembly_.index(IndexOp::Mul, a, whole(b)); }
   ValueId plus(ValueId a, ValueId b) { return assembly_.index(IndexOp::Add, a, b); }
-  /// An index under this name, of the type of indices.
+  /// An index with this name, in the index type.
   ValueId let(Body& block, ValueId value, std::string_view wanted);
-  /// An index of elements, called by a name that is claimed, wherever its Let stands.
+  /// Gives an index of elements a claimed name, independent of the place of its Let.
   ValueId named(ValueId value, const std::string& name);
   ValueId wide(ValueId index);
 
-  /// What is launched: blocks of so many threads for so many rows each.
+  /// Sets the launch: blocks of `threads` threads, each with `rows` rows.
   void launch(uint32_t threads, uint32_t rows);
 
-  /// A variable for the `lanes_` neighbours of an access that one thread has at once, and these in memory.
+  /// A variable for the `lanes_` adjacent elements of an access that one thread handles at once, and their vector in
+  /// memory.
   SymbolId vector_of(uint32_t access);
   ValueId vector_at(uint32_t access);
-  /// In a step; what stores its vector stands in `after`.
+  /// Stores a value within a step; a vector is stored in `after`.
   void store(uint32_t access, ValueId value, Body& after);
-  /// What is done of one element of a step.
+  /// The body for one element of a step.
   Body& element() { return lanes_ > 1 ? element_ : step_; }
-  /// The statements of a step, which is begun anew.
+  /// Takes the statements of the step and clears them.
   Body take_step(Body after);
   Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)}; }
 
   void arrive();
 
-  /// What is settled so far stands in the kernel's body.
+  /// Moves the row's statements collected so far to the kernel's body.
   void settle();
   static void append(Body& body, Body more);
 
@@ -103,9 +104,9 @@ class CudaReduce : public Space, public Access {
   Body step_, element_, body_, row_stores_;
 };
 
-/// Rows along which neighbours in memory lie, mostly: the threads of a row are neighbours.
+/// Rows whose elements are mostly adjacent in memory: adjacent threads share a row.
 std::vector<Kernel> build_cuda_rows(const KernelContext& context);
-/// Rows that lie side by side: neighbouring threads have neighbouring rows.
+/// Rows of which corresponding elements are adjacent in memory: adjacent threads have adjacent rows.
 std::vector<Kernel> build_cuda_columns(const KernelContext& context);
 
 }  // namespace ingot::codegen

@@ -1,6 +1,6 @@
 #include "codegen/kernel/cuda/rows.h"
 
-// Where a thread and its elements are, and what there is one of a row.
+// The position of a thread and its elements, and values computed once per row.
 
 namespace ingot::codegen {
 
@@ -95,7 +95,7 @@ void Rows::find_element() {
   first_ = first;
   const ValueId step = times(assembly_.read(step_number_), rows_.by_runs ? rows_.classes : threads_ * lanes_);
   if (rows_.by_runs) first_ = plus(first, times(assembly_.read(run_number_), threads_ * lanes_));
-  if (part_ == RowPart::Rest) {  // it has none
+  if (part_ == RowPart::Rest) {  // no elements are read
     element_index_ = whole(0);
     return;
   }

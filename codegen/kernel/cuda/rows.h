@@ -9,9 +9,10 @@
 #include "codegen/kernel/cuda/batch.h"
 #include "codegen/kernel/cuda/reduce.h"
 
-// The threads of a row are neighbours: a thread takes `lanes` neighbours at a time, those of the next thread follow.
-// Where a row has few elements for its threads they are read once, before all phases, and stay in registers, those of a
-// longer row in shared memory too; so does what one phase has computed of them at some cost and a later one needs.
+// The threads of a row are adjacent: a thread handles `lanes` adjacent elements at a time, and the next thread the
+// elements after them. If a row has few elements per thread, they are loaded once, before all phases, and stay
+// register-cached; those of a longer row partly in shared memory. Expensive values that several phases need are cached
+// too.
 
 namespace ingot::codegen {
 
@@ -29,7 +30,7 @@ class Rows : public CudaReduce {
 
   // Space
 
-  /// What is linear has an element of a row behind the other, whatever axes it has.
+  /// A linear access has a row's elements one after the other, however many axes the row has.
   bool has_linear() const override { return context_.layout.reduced_axes > 0; }
   ValueId linear(Level level) override { return of_lane(element_index_, level); }
   uint32_t first_inner_axis() const override { return kept_; }
@@ -40,157 +41,160 @@ class Rows : public CudaReduce {
 
   ValueId load(uint32_t access) override;
 
-  /// Of lanes that are neighbours the numbers differ in their last bits alone, and it is said so (Cuda::position).
+  /// The positions of adjacent elements differ only in their last bits, and are computed so (see position in
+  /// elements.cpp).
   std::optional<ValueId> position(uint32_t access) override;
 
-  /// A vector that is kept, by a number that its row shares, is divided at once.
+  /// A cached vector divided by a number that is uniform for its row is divided at once.
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  private:
-  /// Whether a thread that has several elements of a row divides their indices by one reciprocal.
+  /// Whether a thread divides the indices of its elements by a shared reciprocal.
   bool has_short_indices() const;
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;
   }
   bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
-  /// Whether an access is read once, and kept. Where rows follow one another, what they share is not.
+  /// Whether an access is loaded once and stays cached. With fused column partials, what rows share does not.
   bool stays(uint32_t access) const;
-  /// The index of a lane's element, if that of the first is `first`.
+  /// The index of an element of a vector whose first element has index `first`.
   ValueId of_lane(ValueId first, Level level);
-  /// Runs of neighbours, one a thread, that together are all classes.
+  /// The number of runs: a run has `lanes_` adjacent accumulators of each thread, and all runs together have all
+  /// accumulators.
   uint32_t runs() const { return std::max(1u, rows_.classes / rows_.pieces / (threads_ * lanes_)); }
 
-  // Where a thread is
+  // The position of a thread
 
   void find_row() override;
 
-  /// The first of a thread's rows, of which each piece has one in turn.
+  /// Sets the first row of a thread that writes fused column partials: rows are distributed cyclically over the chunks.
   void find_piece_of_rows();
   Body of_all_rows(Body of_row) override;
 
-  /// What a piece's rows come to, of the columns of one step.
+  /// Stores a chunk's partial results for the columns of one step.
   Body leave_columns();
 
-  /// A row of a warp's batch, or else the domain's last one.
+  /// Sets the thread's row in its warp's batch, or the last row of the domain.
   void find_row_of_batch();
   ValueId stores_row() override;
   Body ahead() override { return batch_.take(); }
   Body behind() override { return batch_.leave(); }
 
-  /// The first of a thread's elements in one step of its loop.
+  /// Sets the index of a thread's first element in one step of its loop.
   void find_element() override;
 
-  /// Whether the groups of all runs are loaded before anything is computed of them: behind the last element stands the
-  /// last again.
+  /// Whether the groups of all runs are loaded before anything is computed; past the last element, the last one is
+  /// repeated.
   bool loads_groups_ahead() const;
 
   // Elements
 
-  /// Of an array that has a vector, or an element, for each step: the one of this step and lane.
+  /// The value of this step and element from an array with a vector, or an element, per step.
   ValueId element_of(SymbolId array);
 
-  /// Makes an array of a variable: one for each step.
+  /// Turns a variable into an array with one value per step.
   SymbolId array_of_steps(SymbolId variable);
 
-  /// What fills arrays: of each step, and of each lane of one.
+  /// The statements that fill arrays: per step, and per element of a step.
   struct Loads {
     Body declared, step, foreseen, lane;
   };
 
-  /// What is read once, before the first phase, and kept.
+  /// An access that is loaded once, before the first phase, and cached.
   ValueId resident(uint32_t access);
   ValueId of_step(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
   void load(uint32_t access, SymbolId array, Loads& loads);
 
-  /// An array like this one, that has the next row by the time that its turn comes.
+  /// An array for the next row, loaded while the current row is computed.
   SymbolId prefetched(uint32_t access, SymbolId array);
 
-  /// A row's elements, if there is that row; `places` stands ahead of them.
+  /// Loads a row if it exists; `places` are computed before its elements are loaded.
   Statement load_row(ValueId row, Body places, Loads& loads);
   Statement loop_of(Loads& loads);
 
-  /// What a later phase is the first to need.
+  /// Loads before phase 0 what a later phase is the first to need.
   void read_ahead();
 
-  /// An element of a vector of neighbours: of all steps, or runs, before anything is computed, or where a masked one is
-  /// needed.
+  /// An element of a group's vector: loaded for all steps, or runs, before anything is computed, or, if masked, where
+  /// it is needed.
   ValueId of_chunk(uint32_t access, const Chunk& chunk);
 
-  /// What neighbours are set to, by accesses: as vectors, where all of a group are.
+  /// Stores the values of groups, by access: as vectors if a whole group is stored.
   void store_groups(const std::map<uint32_t, ValueId>& values);
 
-  /// By distances from the leader; none where some of the group are another phase's.
+  /// The values of a group by distance from the leader; nothing if another phase stores some of them.
   std::optional<std::map<uint32_t, ValueId>> whole_group(uint32_t leader, const std::map<uint32_t, ValueId>& values);
   void store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint32_t, ValueId>& group);
 
-  /// Whether a group's vectors are there in later phases.
+  /// Whether a group's vectors are still available in later phases.
   bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
   SymbolId load_chunk(uint32_t leader, const Chunk& chunk);
 
-  /// What of masked groups is known to be needed, before anything is computed of the job.
+  /// Loads masked groups with hoisted predicates before anything else of the request is computed.
   void foresee(const Job& job);
-  /// A group's vectors of all runs; gives the statements that fill those of one.
+  /// A group's vectors for all runs; returns the statements that load those of one run.
   Body foreseen_vectors(uint32_t leader);
 
-  /// What is done if there is an element: the first steps need no guard.
+  /// Guards `body` by whether the element exists; the first steps need no guard.
   Body guarded(ValueId is_element, Body body);
 
-  /// Whether a thread goes through a run's elements before the next one's, so that it need not hold the classes of all
-  /// runs.
+  /// Whether a thread processes all elements of one run before the next run (blocked accumulators), so that it need not
+  /// hold the accumulators of all runs.
   bool goes_by_runs(const RowWork& work) const;
 
   /// The loop over a thread's elements.
   Statement loop_over(Body step, ValueId run = {});
   Body loads_ahead();
 
-  /// How many classes a thread has of its lanes: by runs, where registers are scarce, one if no order changes it.
+  /// The number of accumulators for a thread's vector: one instead of `lanes_` with blocked accumulators, where
+  /// registers are scarce, if the order of accumulation does not matter.
   uint32_t lanes_of(const RowReduction& reduction) const;
 
-  /// Of the element in a thread's arrays. What no order changes has no more of them than lanes.
+  /// The number of the current element's accumulator. A reduction without order has at most `lanes_` of them.
   ValueId class_number(const RowReduction& reduction);
 
-  /// Takes what was found of an element, `value` on, into the classes of its column.
+  /// Accumulates an element, whose values are from `value` on, into its column's accumulators (fused column partials).
   void fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value);
   ValueId position_in_row() { return of_lane(element_index_, Level::Element); }
 
   // Phases
 
-  /// What the job shares with other phases: known from an earlier one, or else added to its roots, to be kept. Gives
-  /// the nodes that are added.
+  /// Handles values that the request shares with other phases: uses them if an earlier phase cached them, or else adds
+  /// them to the roots, to be cached. Returns the nodes that were added.
   std::vector<ir::NodeId> keep(Job& job);
 
-  /// Where the values of a node are kept: in the place of what was read, if no other node of this phase is kept, that
-  /// may read it still; or else in an array of their own.
+  /// The array that caches a node's values: an array of inputs that is no longer needed, if no other node of this phase
+  /// is cached, which might still read them; otherwise a new array.
   SymbolId place_of_values(ir::NodeId node, bool is_alone, Body& declared);
 
-  /// What was read of the same type, and is not needed once a node's values are kept; none where there is nothing.
+  /// An array of inputs of the same type that is not needed once the node's values are cached; none if there is none.
   SymbolId place_of_input(ir::NodeId node);
   bool is_taken(SymbolId array) const;
 
-  /// Whether a phase behind this one needs an access for more than what is kept by then, the values of `kept` among it.
+  /// Whether a later phase needs an access for more than the cached values, those of `kept` included.
   bool is_read_later(uint32_t access, ir::NodeId kept);
   void go_through(uint32_t phase) override;
 
-  /// What the row's elements share stands in `ahead`.
+  /// Values that a row's elements share are computed in `ahead`.
   void go_through(RowWork work, Body& ahead);
   Loop loop_over_runs(Body body);
 
-  /// Sums that were taken early are right where the row takes that arm; else they are taken once more, of the other.
+  /// Uses the speculative sums if the row takes the arm that was guessed; otherwise computes the sums of the other arm.
   void go_through_other_arms();
 
-  /// A run's elements one vector after another, in few instructions: they stand beside those that most rows take.
+  /// Traverses the row again vector by vector. This path is rare: few instructions matter more than speed.
   void read_again();
   ValueId logical(ir::Op op, std::vector<ValueId> operands);
 
-  /// What stands around a phase's steps: ahead of them all, and ahead of those of each run and behind them.
+  /// Statements around a phase's steps: before all of them, and before and after the steps of each run.
   struct Around {
     Body ahead, of_run, behind_run;
   };
 
-  /// Takes what was found of an element, `value` on, into its classes.
+  /// Accumulates an element, whose values are from `value` on.
   Body fold(const RowWork& work, std::vector<ValueId>::const_iterator& value, ValueId run, Around& around);
 
-  /// The loop that reads what is kept: before the first phase, or before each run is gone through.
+  /// The loop that loads cached accesses: before the first phase, or, with blocked accumulators, before each run.
   Body load_resident();
   void combine(const RowWork& work);
   void find_nothing(const RowWork& work);
@@ -200,7 +204,7 @@ class Rows : public CudaReduce {
   void leave_states() override;
   void combine_pieces() override;
 
-  // What there is one of a row
+  // Values computed once per row
 
   void store_rows() override;
 
@@ -209,19 +213,20 @@ class Rows : public CudaReduce {
   ValueId first_, loaded_index_;
   Batch batch_;
   SymbolId row_of_piece_;
-  Body columns_declared_;  ///< what is found of columns in passing
+  Body columns_declared_;  ///< accumulators of the fused column partials
   Body first_row_, next_row_;
-  RowPlaces first_places_, next_places_;  ///< of a piece's first row, and of the one behind the row that is computed
-  RowPlaces* loading_ = nullptr;          ///< the one of these that is loaded
+  RowPlaces first_places_, next_places_;  ///< for a chunk's first row, and for the row after the current one
+  RowPlaces* loading_ = nullptr;          ///< the one of these that is being loaded; null: neither
   ValueId next_number_;
-  ValueId is_row_;  ///< whether a batch's row is one of the domain
+  ValueId is_row_;  ///< whether the row of a batch is in the domain
   uint32_t phase_ = 0;
   bool in_other_arms_ = false;
-  bool is_read_again_ = false;           ///< what is gone through by runs, once more; no phase follows
-  std::map<uint32_t, SymbolId> arrays_;  ///< of what is read once
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the first element
+  bool is_read_again_ = false;           ///< a row with blocked accumulators is traversed again; no phase follows
+  std::map<uint32_t, SymbolId> arrays_;  ///< of accesses that are loaded once
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the vector's first
+                                                               ///< element
   std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
-  std::map<ir::NodeId, SymbolId> computed_;                    ///< of what is computed once
+  std::map<ir::NodeId, SymbolId> computed_;                    ///< of nodes that are computed once and cached
   Loads loads_, of_first_, of_next_;
 };
 

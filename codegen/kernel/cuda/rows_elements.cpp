@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "codegen/kernel/cuda/rows.h"
 
-// How elements are read and kept, and the loops over them.
+// How elements are loaded and cached, and the loops over them.
 
 namespace ingot::codegen {
 
@@ -83,7 +83,7 @@ SymbolId Rows::array_of_steps(SymbolId variable) {
   Symbol& symbol = assembly_[variable];
   symbol.extents = {rows_.steps};
   if (rows_.shared == 0) return variable;
-  // All of them would lie behind one base.
+  // A second array would have the same base address.
   if (assembly_.kernel.launch.shared.most_bytes() > 0)
     throw_internal("two arrays of a kernel would share their place in shared memory", assembly_.kernel.launch.entry);
   symbol.in_registers = rows_.steps - rows_.shared;
@@ -245,7 +245,7 @@ Statement Rows::loop_over(Body step, ValueId run) {
   if (is_resident()) {
     Body steps = {{Let{element_index_}}};
     append(steps, guarded(is_element, std::move(step)));
-    const bool leaps = run && !rows_.by_runs;  // a run's steps are as many apart as there are runs
+    const bool leaps = run && !rows_.by_runs;  // the steps of a run are as far apart as there are runs
     Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(steps)};
     if (leaps) loop.step = runs();
     return {std::move(loop)};

@@ -1,7 +1,7 @@
 #include "codegen/kernel/cuda/rows.h"
 
-// Rows whose columns are reduced in passing: a thread goes from one to the next, and keeps what it finds of its
-// columns.
+// Kernels over rows that also write fused column partials: a thread iterates over rows, and keeps the accumulators of
+// its columns.
 
 namespace ingot::codegen {
 
@@ -31,7 +31,7 @@ Body Rows::of_all_rows(Body of_row) {
   Body all = std::move(columns_declared_);
   append(all, std::move(of_first_.declared));
   if (rows_.prefetches) all.push_back(load_row(piece_, std::move(first_row_), of_first_));
-  if (threads_ > 32 && !reductions_.all().empty())  // what threads told one another is read
+  if (threads_ > 32 && !reductions_.all().empty())  // another thread may still read results in shared memory
     of_row.push_back({Barrier{Barrier::Kind::Block}});
   Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
   loop.step = rows_.passing, loop.unroll = 1;

@@ -5,7 +5,7 @@
 
 #include "codegen/kernel/cuda/rows.h"
 
-// What is done of a row, phase by phase.
+// The phases of a row.
 
 namespace ingot::codegen {
 
@@ -22,9 +22,9 @@ std::vector<ir::NodeId> Rows::keep(Job& job) {
     if (computed_.contains(node))
       job.known[node] = element_of(computed_.at(node));
     else if (!in_other_arms_ && std::ranges::binary_search(nodes, node))
-      added.push_back(node);  // what not all rows go through leaves nothing behind
+      added.push_back(node);  // code that only some rows execute must not cache values
   }
-  // In shared memory there is room for what was read, and for nothing beside it.
+  // Shared memory has room for the inputs only.
   if (rows_.shared > 0 && (added.size() != 1 || !place_of_input(added[0]))) added.clear();
   for (const ir::NodeId node : added) job.roots.push_back({node, context_.graph[node].dtype});
   return added;
@@ -151,7 +151,7 @@ void Rows::go_through_other_arms() {
   go_through(std::move(work), around);
   in_other_arms_ = false;
   const std::vector<RowReduction*> early = reductions_.early();
-  const bool is_known = !has_several_rows && asks.size() == 1;  // to be asked for
+  const bool is_known = !has_several_rows && asks.size() == 1;  // the enclosing condition decides already
   for (size_t r = 0; r < early.size(); ++r) {
     const Assign taken{assembly_.read(early[r]->results[0]), assembly_.read(others[r].results[0])};
     body_.push_back(is_known ? Statement{taken} : Statement{If{asks[r], {{taken}}}});
@@ -180,7 +180,7 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
   for (RowReduction* reduction : work.reductions) {
     const bool joins = run && reduction->has_order();
     const uint32_t held = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
-    const SymbolId earlier_runs = reduction->runs;  // each thread had its own of them, and needs them no more
+    const SymbolId earlier_runs = reduction->runs;  // only this thread reads them, and no longer needs them
     reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held, Loop::Kind::Unrolled);
     if (joins) {
       if (earlier_runs)
@@ -197,7 +197,7 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
     reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
   }
   if (!context_.schedule.ragged) return folds;
-  // The last vector of a ragged row has lanes past its end.
+  // The last vector of a ragged row has elements past the row's end.
   const ValueId is_element = assembly_.index(IndexOp::Less, position_in_row(), places_.length());
   return guarded(is_element, std::move(folds));
 }

@@ -41,7 +41,7 @@ ThreadElements::ThreadElements(const KernelContext& context, Assembly& assembly,
   assembly_.place({Level::Element}, has_lanes() ? body_.element : body_.thread);
 }
 
-// Where a thread is
+// The position of a thread
 
 void ThreadElements::find() {
   if (schedule_.walks.empty()) {
@@ -59,7 +59,8 @@ void ThreadElements::find() {
   if (schedule_.coordinates == Coordinates::Carry) start_carrying();
 }
 
-/// The index of a thread's first element: the number of its block and its own, each times the steps within it.
+/// The index of a thread's first element: the numbers of its block and of the thread, each multiplied by the inner
+/// counts of the loop map.
 ValueId ThreadElements::first_of(const Walk& walk) {
   const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
   uint32_t inner = 1, of_block = 1, of_thread = 1;
@@ -75,7 +76,7 @@ ValueId ThreadElements::first_of(const Walk& walk) {
   return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.whole(of_thread), sum);
 }
 
-/// Steps of a block along the domain: all that it takes may be elements, and if so no step asks.
+/// Several steps of a block through the domain. If all elements of a block's share exist, no step checks.
 void ThreadElements::find_steps(const Walk& walk) {
   const uint32_t taken = steps_ * schedule_.threads * schedule_.lanes;
   assembly_.kernel.launch.grid = {{walk.first, walk.axes, taken}};
@@ -88,10 +89,12 @@ void ThreadElements::find_steps(const Walk& walk) {
   end_ = assembly_.read(memory_.numel());
 }
 
-/// Blocks have one row each, and threads vectors as they lie in memory: the first one of a row may begin before it.
+/// Each block has a part of one row, and each thread vectors that are aligned in memory: the first vector of a row may
+/// start before the row.
 void ThreadElements::find_row() {
   const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = steps_ * schedule_.threads * lanes;
-  const uint32_t sure = taken - (lanes - 1);  // that a block takes of a row, wherever that begins
+  const uint32_t sure = taken - (lanes - 1);  // least number of a row's elements that a block computes, whatever the
+                                              // row's alignment
   assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, sure}};
   const auto whole = [&](int64_t number) { return assembly_.whole(number); };
   const auto of = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
@@ -129,7 +132,7 @@ ValueId ThreadElements::is_within_row() {
                        assembly_.claim("inside"));
 }
 
-/// A loop through the block's part of its row, or of the domain.
+/// A loop over the block's part of its row, or of the domain.
 Statement ThreadElements::steps(Body step) {
   if (schedule_.coordinates != Coordinates::Row) {
     Loop loop{Loop::Kind::Steps, step_, first_of_block_, end_, std::move(step)};
@@ -145,7 +148,7 @@ Statement ThreadElements::steps(Body step) {
   return {std::move(loop)};
 }
 
-// What its elements are called
+// Names of coordinates
 
 uint32_t ThreadElements::first_inner_axis() const {
   const bool shares_row = schedule_.coordinates == Coordinates::Thread || schedule_.coordinates == Coordinates::Row;
@@ -169,14 +172,14 @@ ValueId ThreadElements::named(ValueId value, const std::string& name) {
   return found;
 }
 
-/// One name for what both loops over lanes call alike.
+/// One name for a coordinate, shared by both loops over a thread's elements.
 const std::string& ThreadElements::name_of(const std::string& wanted) {
   std::string& name = names_[wanted];
   if (name.empty()) name = assembly_.claim(wanted);
   return name;
 }
 
-// Lanes
+// Elements of a thread
 
 Loop ThreadElements::over_lanes(Body body) const {
   return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
@@ -192,7 +195,7 @@ ValueId ThreadElements::lane_offset(Level level) {
   return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.whole(lane_step_));
 }
 
-/// The index of a lane's element; of one past the end, the last one's.
+/// The index of an element of the thread's vector; of the last element of the domain if it is past the end.
 ValueId ThreadElements::element(Level level) {
   ValueId& known = elements_[level];
   if (known) return known;
@@ -235,7 +238,7 @@ ValueId ThreadElements::coordinate(uint32_t axis, Level level) {
   return assembly_.index(IndexOp::Add, first, lane_offset(level));
 }
 
-/// A coordinate where a block has a row; of an element outside of it, as if the row went on.
+/// A coordinate if a block has a part of one row; for an element outside the row, as if the row continued.
 ValueId ThreadElements::in_row(uint32_t axis, Level level) {
   const uint32_t inner = context_.rank() - 1;
   if (inner == 1 && axis == 0) return row_;
@@ -250,7 +253,7 @@ ValueId ThreadElements::in_row(uint32_t axis, Level level) {
   return assembly_.index(IndexOp::Add, known, lane_offset(level));
 }
 
-/// A coordinate of the element of this index.
+/// The coordinate of the element with this linear index.
 ValueId ThreadElements::divided(uint32_t axis, ValueId linear, Level level) {
   ValueId& known = coordinates_[{axis, level}];
   if (known) return known;
@@ -261,7 +264,7 @@ ValueId ThreadElements::divided(uint32_t axis, ValueId linear, Level level) {
   return known;
 }
 
-// Coordinates that are counted on from lane to lane
+// Coordinates that are incremented from element to element
 
 void ThreadElements::start_carrying() {
   for (uint32_t d = 0; d < context_.rank(); ++d) {
@@ -278,7 +281,7 @@ ValueId ThreadElements::carried(uint32_t axis, Level level) {
   return level <= Level::Fetch ? now : kept(now, assembly_[carried_[axis]].name);
 }
 
-/// What the loop of loads knows of each lane, for the one behind it.
+/// Keeps a value of the loop of loads, per element, for the loop of computations.
 ValueId ThreadElements::kept(ValueId value, const std::string& name) {
   SymbolId& vector = kept_[value];
   if (!vector) {
@@ -294,7 +297,7 @@ Body ThreadElements::to_next_lane() {
   return schedule_.coordinates == Coordinates::Carry ? carry(context_.rank() - 1) : Body{};
 }
 
-/// On to the next element; behind the last, where nothing is stored, comes the first again.
+/// Advances to the next element, with carry; after the last element, where nothing is stored, the first follows.
 Body ThreadElements::carry(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   Body wrapped = {{Assign{now, assembly_.whole(0)}}};
@@ -303,7 +306,7 @@ Body ThreadElements::carry(uint32_t axis) {
   return {{Advance{carried_[axis], assembly_.whole(1)}}, {If{is_end, std::move(wrapped)}}};
 }
 
-// The whole
+// Assembly
 
 void ThreadElements::assemble(Body step) {
   const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };

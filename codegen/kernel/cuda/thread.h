@@ -7,18 +7,18 @@
 
 #include "codegen/kernel/memory.h"
 
-// Where the elements are of a thread: its lanes, and where it takes several steps through a row, those of each.
+// The position of a thread's elements: its vector (`lanes`), and the vectors of each step if it takes several.
 
 namespace ingot::codegen {
 
-/// The number of this block, of the type of indices.
+/// The number of this block, in the index type.
 ValueId block_number(const KernelContext& context, Assembly& assembly);
-/// The number of this thread in its block, at the level of what it tells apart.
+/// The number of this thread in its block, at the level of the values that depend on it.
 ValueId thread_number(Assembly& assembly, Level level);
 
-/// The statements of a kernel that reduces nothing, by where they stand: those of a step follow one another.
+/// The statements of a kernel that reduces nothing, by place. The statements of a step are in the order of the members.
 struct ThreadBody {
-  Body of_row;  ///< ahead of the steps; where there is one alone, such values are the thread's
+  Body of_row;  ///< before the steps; with a single step, such values are computed in `thread`
   Body loads, fetched_vectors, fetch, foreseen, thread, element, stores;
 };
 
@@ -26,33 +26,34 @@ class ThreadElements : public Space {
  public:
   ThreadElements(const KernelContext& context, Assembly& assembly, Memory& memory, ThreadBody& body);
 
-  /// Settles where the thread is; `first` is known from here on.
+  /// Computes the thread's position; `first` is available from here on.
   void find();
 
-  /// The index of the first lane's element.
+  /// The index of the thread's first element.
   ValueId first() const { return first_; }
-  /// Where a thread's elements end: the domain, or the block's row. That may begin behind `first`, at `begin`.
+  /// The end of a thread's elements: the end of the domain, or of the block's row. The row may start after `first`, at
+  /// `begin`.
   ValueId end() const { return end_; }
   ValueId begin() const { return begin_; }
-  /// Whether all that a block takes in several steps is of its row; none where it takes one.
+  /// Whether everything that a block computes in several steps is in its row; none if there is one step.
   ValueId is_within_row();
-  /// Whether all of a thread's lanes are elements, where its steps know that; none where they do not.
+  /// Whether all elements of the thread's vector exist, if the loop over steps provides that; none otherwise.
   ValueId is_whole() { return whole_ ? assembly_.read(whole_) : ValueId{}; }
 
   bool has_lanes() const { return schedule_.lanes > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
   Loop over_lanes(Body body) const;
-  /// What is known of a lane in the loop over them so far is not in the next one.
+  /// Forgets values of an element: another loop over the thread's elements must compute them again.
   void leave_lane();
-  /// Of a lane for which something is stored: under a guard that says so, unless none is past the end.
+  /// The index of an element that is stored. The store is guarded unless no element is past the end.
   ValueId stored();
 
-  /// Where what is known of the thread in this step has room.
+  /// The block for values of the thread in the current step.
   Body& of_step() { return steps_ > 1 ? body_.loads : assembly_.kernel.indices; }
-  /// What a loop over lanes ends with.
+  /// The statements at the end of a loop over the thread's elements.
   Body to_next_lane();
-  /// Puts the kernel together of the statements of a step.
+  /// Builds the kernel from the statements of a step.
   void assemble(Body step);
 
   // Space
@@ -96,13 +97,13 @@ class ThreadElements : public Space {
   SymbolId lane_;
   uint32_t lane_step_ = 1;
   ValueId first_, end_;
-  ValueId row_, begin_;  ///< of a block that has one
-  uint32_t steps_ = 1;   ///< of a thread through it, or along the domain, from `first_of_block_` on
+  ValueId row_, begin_;  ///< of a block that has a part of one row
+  uint32_t steps_ = 1;   ///< of a thread through its row or the domain, from `first_of_block_` on
   ValueId first_of_block_;
   SymbolId step_, whole_;
   std::map<Level, ValueId> elements_;
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
-  std::map<uint32_t, Body> coordinate_lets_;  ///< of axes
+  std::map<uint32_t, Body> coordinate_lets_;  ///< by axis
   std::vector<SymbolId> carried_;
   std::map<ValueId, SymbolId> kept_;
   std::map<std::string, std::string> names_;

@@ -9,9 +9,10 @@
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
 
-// A block takes a square of the domain, spanned by the innermost axis and by another one along which some accesses run.
-// A thread takes some neighbours in some rows of it. What runs along the other axis is loaded with rows and columns
-// exchanged, so that there, too, neighbouring threads load neighbours, and is turned in shared memory.
+// A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
+// accesses are contiguous. A thread computes some adjacent elements in some of the tile's rows. Accesses that are
+// contiguous along the other axis are loaded with rows and columns exchanged, so that their loads are coalesced too,
+// and are transposed in shared memory.
 
 namespace ingot::codegen {
 namespace {
@@ -44,7 +45,7 @@ class Tile : public Space, public Access {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
-    // Where there is one row, a thread's own is the row's.
+    // With a single row, a thread's values are the row's.
     assembly_.place({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
     assembly_.place({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
@@ -98,13 +99,13 @@ class Tile : public Space, public Access {
  private:
   [[noreturn]] static void no_gather() { throw_internal("a tile has no gathers"); }
 
-  /// A loop over a thread's rows, and within it one over its lanes.
+  /// A loop over a thread's rows, and within it a loop over the elements of its vector.
   struct Pass {
     SymbolId row, lane;
     uint32_t scope;
-    Body rows = {};    ///< once a row
-    Body lanes = {};   ///< for each lane
-    Body behind = {};  ///< once a row, when its lanes are done
+    Body rows = {};    ///< once per row
+    Body lanes = {};   ///< per element of the vector
+    Body behind = {};  ///< once per row, after its elements
     std::map<std::tuple<uint32_t, bool, bool>, ValueId> coordinates = {};
   };
 
@@ -119,9 +120,9 @@ class Tile : public Space, public Access {
     return name;
   }
 
-  // Where a block and a thread are
+  // The position of a block and a thread
 
-  /// Blocks are counted along the innermost axis first.
+  /// Blocks are numbered along the innermost axis first.
   void find_tile() {
     Body& indices = assembly_.kernel.indices;
     ValueId block =
@@ -164,7 +165,7 @@ class Tile : public Space, public Access {
     return assembly_.index(IndexOp::LessEqual, end, assembly_.read(memory_.extent(axis)));
   }
 
-  /// A thread's row and column within the tile, in the pass that is being written.
+  /// A thread's row and column within the tile, in the current pass.
   std::vector<ValueId> row() {
     if (passes_ == 1) return {row_};
     return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.whole(rows_a_pass_))};
@@ -176,7 +177,7 @@ class Tile : public Space, public Access {
 
   // Loads
 
-  /// What a thread has of an access: a vector for each of its rows.
+  /// Declares the registers of an access: a vector for each of the thread's rows.
   void prepare(uint32_t access) {
     const AccessSchedule& how = schedule_.accesses[access];
     const Type type{memory_.type_in_memory(access), lanes_};
@@ -222,7 +223,7 @@ class Tile : public Space, public Access {
     return lanes_ == 1 ? vector : assembly_.lane(vector, assembly_.read(pass_->lane));
   }
 
-  /// Into shared memory, with one column more than the tile has, so that a column lies in as many banks as a row.
+  /// Stores to shared memory. The tile has one padding column, so that a column is spread over as many banks as a row.
   void stage(uint32_t access) {
     const SymbolId tile = assembly_.variable(assembly_[memory_.pointer(access)].name + "_tile",
                                              {memory_.type_in_memory(access)}, Level::Thread);
@@ -262,7 +263,7 @@ class Tile : public Space, public Access {
     }
     enter(compute_);
     if (!guarded_.empty()) {
-      const ValueId within = is_within();  // which may add coordinates to the body
+      const ValueId within = is_within();  // may add coordinates to the body
       compute_.lanes.push_back({If{within, std::move(guarded_)}});
     }
   }
@@ -277,7 +278,7 @@ class Tile : public Space, public Access {
     return all;
   }
 
-  // The whole
+  // Assembly
 
   void assemble() {
     Kernel& kernel = assembly_.kernel;
@@ -327,13 +328,13 @@ class Tile : public Space, public Access {
   Memory memory_;
   uint32_t rows_ = 0, columns_ = 0;  ///< the axes of the tile
   uint32_t lanes_ = 1, passes_ = 1, rows_a_pass_ = 1, size_ = 1;
-  std::array<Pass, 2> whole_, clamped_;  ///< loads, straight and with rows and columns exchanged
+  std::array<Pass, 2> whole_, clamped_;  ///< loads: direct, and with rows and columns exchanged
   Pass fill_, compute_, write_;
-  Pass* pass_ = nullptr;    ///< that is being written,
+  Pass* pass_ = nullptr;    ///< the current pass,
   bool exchanged_ = false;  ///< with rows and columns exchanged,
-  bool clamps_ = false;     ///< and coordinates that stay within the domain
+  bool clamps_ = false;     ///< with coordinates clamped to the domain
   ValueId row_, column_, is_whole_;
-  std::map<uint32_t, ValueId> corner_;  ///< where the block begins along each axis
+  std::map<uint32_t, ValueId> corner_;  ///< where the block starts along each axis
   std::map<std::string, std::string> names_;
   std::map<uint32_t, SymbolId> held_, tiles_;
   Body shared_, declared_, thread_, guarded_, guarded_writes_, vectors_, whole_stores_;
