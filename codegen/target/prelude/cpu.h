@@ -1,9 +1,9 @@
-// The prelude of generated CPU kernels, in pieces as prelude/cuda.cuh is. It includes no header.
-// Formulas are those of eager PyTorch's vectorised CPU kernels; integer division by zero, which a
-// kernel reports, gives 0 and raises no signal.
+// The prelude of generated CPU kernels, in sections as prelude/cuda.cuh. It includes no header. The
+// formulas are the formulas of eager PyTorch's vectorised CPU kernels. Integer division by zero,
+// which a kernel reports, gives 0 and raises no signal.
 
 // ingot: fused
-// a b + c, rounded once where the processor can.
+// a b + c, rounded once if the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -13,7 +13,7 @@ inline float fused(float a, float b, float c) {
 }
 
 // ingot: significand_of_exp
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
 // (Stephen L. Moshier, 1992).
 inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
@@ -27,8 +27,8 @@ inline float significand_of_exp(float x, float n) {
 }
 
 // ingot: exp_of
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6.
+// e^a with the same bits for a single number and in vectors of any width; within 1.01 ulp, where
+// the library's vector form is within 2.6.
 inline float exp_of(float a) {
     const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
     const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
@@ -38,7 +38,8 @@ inline float exp_of(float a) {
 }
 
 // ingot: decay_of
-// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+// e^a where a is not above 0, or is NaN; the bits of exp_of. One more product keeps the exponent
+// from underflowing.
 inline float decay_of(float a) {
     const float x = a < -104.0f ? -104.0f : a;
     const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
@@ -47,13 +48,13 @@ inline float decay_of(float a) {
 }
 
 // ingot: log_of
-// The same; within 0.81 ulp, where the library's vector form is within 4. Conditions are masks,
-// of which GCC makes no branches.
+// log(a) with the same bits for a single number and in vectors of any width; within 0.81 ulp, where
+// the library's vector form is within 4. Conditions are bit masks, of which GCC makes no branches.
 inline float log_of(float a) {
     const unsigned bits = bit_cast<unsigned>(a);
     const int subnormal = int(bits - 0x00800000u) >> 31;
     const float normal = a * bit_cast<float>(0x3f800000 + (subnormal & 0x0b800000));
-    const int from_root = bit_cast<int>(normal) - 0x3f3504f3;  // of 1/2
+    const int from_root = bit_cast<int>(normal) - 0x3f3504f3;  // the bits of sqrt(1/2)
     const float n = float((from_root >> 23) + (subnormal & -23));
     const float r = bit_cast<float>((from_root & 0x7fffff) + 0x3f3504f3) - 1.0f, z = r * r;
     float p = 7.0376836292e-2f;
@@ -75,8 +76,8 @@ inline float log_of(float a) {
 }
 
 // ingot: check_index
-// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
-// is out of range leaves its code in `bad`.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor. An index out of range sets `bad` to its code.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
@@ -135,7 +136,7 @@ inline T sign(T a) {
 }
 
 // ingot: maximum
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -148,7 +149,7 @@ inline T minimum(T a, T b) {
 }
 
 // ingot: larger
-// The one that is not NaN if one is; a where they are equal.
+// The larger one; the other one if one is NaN; a if they are equal.
 template <typename T>
 inline T larger(T a, T b) {
     return ((a >= b) | (b != b)) ? a : b;
@@ -173,7 +174,7 @@ inline T rest(T a, T b) {
 }
 
 // ingot: floor_of_quotient
-// Rounds a quotient down whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
+// Rounds down a quotient whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
 // its sign.
 template <typename T>
 inline T floor_of_quotient(T value, T ratio) {
@@ -238,7 +239,7 @@ inline T integer_power(T base, T exponent) {
 }
 
 // ingot: power float
-// By a number, which takes eager's short cuts.
+// A power with eager's special cases for constant exponents.
 inline float power(float base, float exponent) {
     if (exponent == 0) return 1;
     if (exponent == 1) return base;
@@ -265,7 +266,7 @@ inline double power(double base, double exponent) {
 }
 
 // ingot: shift_left
-// By a negative number, or by the width or more: 0.
+// A shift by a negative number, or by the width or more, gives 0.
 template <typename T>
 inline T shift_left(T a, T b) {
     const bool within = !is_below_zero(b) && b < T(8 * sizeof(T));
@@ -273,7 +274,7 @@ inline T shift_left(T a, T b) {
 }
 
 // ingot: shift_right
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -287,14 +288,14 @@ inline bool is_infinite(T a) {
 }
 
 // ingot: is_negative float
-// Not __builtin_signbit, on which GCC 12 fails within vectorised loops.
+// GCC 12 fails on __builtin_signbit in vectorised loops.
 inline bool is_negative(float a) { return bit_cast<int>(a) < 0; }
 
 // ingot: is_negative double
 inline bool is_negative(double a) { return bit_cast<int64>(a) < 0; }
 
 // ingot: math erfc
-// The C library's functions, of either precision by one name.
+// The C library's functions, one name for both precisions.
 namespace math {
 inline float erfc(float a) { return __builtin_erfcf(a); }
 inline double erfc(double a) { return __builtin_erfc(a); }
@@ -361,9 +362,9 @@ inline double sqrt(double a) { return __builtin_sqrt(a); }
 }  // namespace math
 
 // ingot: inverse_erf
-// In double, so that a float is right to its last place: a rational function (Gary L. Pavlis, 1996,
-// as PyTorch has it) and steps of Newton's, beyond the middle on erfc, which keeps what is left of
-// 1 exactly.
+// Computes in double, so that a float is correct to the last place: a rational function (Gary L.
+// Pavlis, 1996, as in PyTorch) and Newton steps. For large |value| the steps use erfc, which
+// represents 1 - |value| exactly.
 template <typename T>
 inline T inverse_erf(T value) {
     const double y = value, size = fabs(y), rest = 1 - size;
@@ -384,11 +385,12 @@ inline T inverse_erf(T value) {
 }
 
 // ingot: double_pi
-// As eager's igamma has it here: in float32.
+// The value that eager's igamma uses on the CPU: 2 pi in float32.
 constexpr double double_pi = 6.2831854820251465;
 
 // ingot: take_larger
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
+// is larger than any number.
 template <typename T, typename I, typename Found>
 inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
@@ -400,7 +402,7 @@ inline void take_larger(T& best, I& index, Found found, I at) {
 }
 
 // ingot: take_smaller
-// NaN is smaller than any.
+// Keeps the smaller of two values and its index. NaN is smaller than any number.
 template <typename T, typename I, typename Found>
 inline void take_smaller(T& best, I& index, Found found, I at) {
     const T value = found;

@@ -1,5 +1,5 @@
-// The types of generated CPU kernels, in pieces as prelude/cuda.cuh is: whole numbers by their
-// bits, 16-bit floats, and how arguments come. It includes no header.
+// The types of generated CPU kernels, in sections as prelude/cuda.cuh: integers named by their
+// bits, 16-bit floats, and how arguments are passed. It includes no header.
 
 // ingot: int8
 using int8 = signed char;
@@ -23,7 +23,7 @@ using uint32 = unsigned;
 using uint64 = unsigned long long;
 
 // ingot: unknown_zero
-// A zero that no compiler knows.
+// A zero whose value the compiler does not know.
 static const int unknown_zero = [] {
     int zero = 0;
     asm("" : "+r"(zero));
@@ -31,9 +31,9 @@ static const int unknown_zero = [] {
 }();
 
 // ingot: to_int
-// A float as an integer: out of range, what the processor's instruction gives. Compilers convert a
-// constant by other rules; the first zero hides that it is one. And GCC makes of `float(int(a))` a
-// truncation, which has no range; the second zero hides the integer.
+// A float as an integer: out of range, the result of the processor's instruction. Compilers convert
+// constants by other rules; adding the first zero hides that `a` is one. GCC also turns
+// `float(int(a))` into a truncation, which has no range; adding the second zero hides the integer.
 template <typename T>
 inline int to_int(T a) {
     return int(a + T(unknown_zero)) + unknown_zero;
@@ -46,7 +46,7 @@ inline int64 to_int64(T a) {
 }
 
 // ingot: to_uint64
-// Negative floats wrap. By int64 alone: processors differ in what is past the range of uint64.
+// Negative floats wrap. Converts by int64 alone, since processors differ past the range of uint64.
 template <typename T>
 inline uint64 to_uint64(T a) {
     const bool is_large = a >= T(0x1p63);
@@ -55,7 +55,7 @@ inline uint64 to_uint64(T a) {
 }
 
 // ingot: argument
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -65,7 +65,7 @@ inline T argument(const void* address) {
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
 // ingot: bit_cast
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -74,8 +74,8 @@ inline To bit_cast(From from) {
 }
 
 // ingot: half_to_float
-// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
-// along.
+// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
+// denormals too.
 inline float half_to_float(unsigned short half) {
     const unsigned magnitude = half & 0x7fffu;
     const unsigned top_bit = (half & 0x8000u) << 16;
@@ -85,7 +85,7 @@ inline float half_to_float(unsigned short half) {
 }
 
 // ingot: half_from_float
-// Rounds to even; adding one half has the processor do so to a denormal's bits.
+// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
 inline unsigned short half_from_float(float value) {
     const unsigned bits = bit_cast<unsigned>(value);
     const unsigned magnitude = bits & 0x7fffffffu;
@@ -114,11 +114,12 @@ struct float16 {
 };
 
 // ingot: upper_half
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
 // ingot: bfloat16
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -136,7 +137,8 @@ struct bfloat16 {
 };
 
 // ingot: to_bfloat16
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
+// stay NaN.
 inline bfloat16 to_bfloat16(float value) {
     bfloat16 result;
     result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));

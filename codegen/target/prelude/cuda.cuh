@@ -1,7 +1,7 @@
-// The prelude of generated CUDA kernels. A kernel's source holds the pieces that it uses and no
-// others: a piece begins at its `// ingot:` line and is taken when all the words of that line are
-// mentioned: the name that it defines and, for one of several overloads, its type. Formulas are
-// those of eager PyTorch's CUDA kernels, bit for bit.
+// The prelude of generated CUDA kernels. A kernel's source contains only the sections that it uses.
+// A section begins at its `// ingot:` line and is included if the source mentions all words of that
+// line: the name that the section defines and, for one of several overloads, its type. The formulas
+// are the formulas of eager PyTorch's CUDA kernels, bit for bit.
 
 // ingot: int8
 using int8 = signed char;
@@ -49,13 +49,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -80,7 +81,7 @@ __device__ inline To bit_cast(From from) {
 }
 
 // ingot: Vec
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -102,8 +103,8 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
 }
 
 // ingot: words_at
-// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
-// words first, half as far each time, then by bytes.
+// The `words` words that start `off` bytes after the start of two adjacent vectors. Shifts by whole
+// words first, in steps of half the size each time, then by bytes.
 template <int words>
 __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
                                                 unsigned off) {
@@ -125,8 +126,7 @@ __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<un
 }
 
 // ingot: load_shifted
-// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
-// them.
+// Loads the N elements from i on of an unaligned tensor, from the two aligned vectors around them.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
     constexpr int words = sizeof(T) * N / 4;
@@ -138,8 +138,9 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
 }
 
 // ingot: in_steps
-// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
-// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+// Calls step(i, whole) for each vector of N adjacent elements that this thread takes of a block's
+// share, which starts at element `first` of n. `whole`: all elements of the vector are below n. If
+// the block's whole share is below n, no step checks.
 template <int N, int Threads, int Steps, typename I, typename Step>
 __device__ inline void in_steps(I first, I n, const Step& step) {
     I i = first + N * I(threadIdx.x);
@@ -153,7 +154,7 @@ __device__ inline void in_steps(I first, I n, const Step& step) {
 }
 
 // ingot: load_until
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -163,7 +164,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
 }
 
 // ingot: store_until
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -172,7 +173,7 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 }
 
 // ingot: store_within
-// Those of the N elements from i on that are from begin on and before end.
+// Stores those of the N elements from i on that are in [begin, end).
 template <typename T, int N, typename I>
 __device__ inline void store_within(T* data, I i, I begin, I end, const Vec<T, N>& values) {
 #pragma unroll
@@ -181,7 +182,8 @@ __device__ inline void store_within(T* data, I i, I begin, I end, const Vec<T, N
 }
 
 // ingot: wrap_index
-// An index into n elements: negative ones count from the end, and none leaves the tensor.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor.
 template <typename I>
 __device__ inline I wrap_index(int64 index, I n) {
     if (index < 0) index += n;
@@ -189,7 +191,7 @@ __device__ inline I wrap_index(int64 index, I n) {
 }
 
 // ingot: check_index
-// The same; an index out of range leaves its code in the status.
+// As wrap_index; an index out of range also writes its code to the status.
 template <typename I>
 __device__ inline I check_index(int64 index, I n, int* status, int code) {
     if (index < -int64(n) || index >= n) *status = code;
@@ -249,7 +251,7 @@ __device__ inline T sign(T a) {
 }
 
 // ingot: maximum float
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -266,7 +268,7 @@ __device__ inline double maximum(double a, double b) {
 }
 
 // ingot: minimum float
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -283,7 +285,7 @@ __device__ inline double minimum(double a, double b) {
 }
 
 // ingot: floor_of_quotient
-// Rounds a quotient down whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
+// Rounds down a quotient whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
 // its sign.
 template <typename T>
 __device__ inline T floor_of_quotient(T quotient, T ratio) {
@@ -349,7 +351,7 @@ __device__ inline T integer_power(T base, T exponent) {
 }
 
 // ingot: power
-// By a number, which takes eager's short cuts.
+// A power with eager's special cases for constant exponents.
 template <typename T>
 __device__ inline T power(T base, T exponent) {
     if (exponent == T(0)) return 1;
@@ -364,14 +366,14 @@ __device__ inline T power(T base, T exponent) {
 }
 
 // ingot: shift_left
-// By a negative number, or by the width or more: 0.
+// A shift by a negative number, or by the width or more, gives 0.
 template <typename T>
 __device__ inline T shift_left(T a, T b) {
     return is_below_zero(b) || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
 }
 
 // ingot: shift_right
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -379,13 +381,13 @@ __device__ inline T shift_right(T a, T b) {
 }
 
 // ingot: math
-// The C library's functions, of either precision by one name.
+// The C library's functions, one name for both precisions.
 namespace math {
 using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, ::pow, ::sqrt;
 }
 
 // ingot: near_reciprocal
-// 1 / b where both are normal numbers, and off by an ulp.
+// 1 / b, where both are normal numbers, within about one ulp.
 __device__ inline float near_reciprocal(float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
@@ -394,7 +396,7 @@ __device__ inline float near_reciprocal(float b) {
 __device__ inline double near_reciprocal(double b) { return 1.0 / b; }
 
 // ingot: log1p_of_finite
-// Of what is neither negative, infinite nor NaN: what log1p does of these takes a branch.
+// log1p of a number that is not negative, infinite or NaN: log1p has a branch for these.
 __device__ inline float log1p_of_finite(float a) {
     __builtin_assume(__float_as_uint(a) < 0x7f800000);
     return log1pf(a);
@@ -403,11 +405,12 @@ __device__ inline float log1p_of_finite(float a) {
 __device__ inline double log1p_of_finite(double a) { return log1p(a); }
 
 // ingot: double_pi
-// As eager's igamma has it here: to eleven digits.
+// The value that eager's igamma uses on CUDA: eleven digits.
 constexpr double double_pi = 2 * 3.1415926535;
 
 // ingot: take_larger
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
+// is larger than any number.
 template <typename T, typename I, typename Found>
 __device__ inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
@@ -419,7 +422,7 @@ __device__ inline void take_larger(T& best, I& index, Found found, I at) {
 }
 
 // ingot: take_smaller
-// NaN is smaller than any.
+// Keeps the smaller of two values and its index. NaN is smaller than any number.
 template <typename T, typename I, typename Found>
 __device__ inline void take_smaller(T& best, I& index, Found found, I at) {
     const T value = found;

@@ -1,9 +1,9 @@
-// exp(x^2) erfc(x), in pieces as the rest of the prelude is; for both targets.
+// exp(x^2) erfc(x), in sections as the rest of the prelude; for both targets.
 
 // ingot: scaled_erfc
 // exp(x^2) erfc(x) for x >= 0, given y = 400 / (4 + x): a polynomial for each unit of y. The
-// coefficients are those of the Faddeeva package (Steven G. Johnson, MIT, 2012; MIT license), as
-// PyTorch has them.
+// coefficients are from the Faddeeva package (Steven G. Johnson, MIT, 2012; MIT license), as in
+// PyTorch.
 template <typename T>
 inline T scaled_erfc(T y) {
     // clang-format off
@@ -110,7 +110,7 @@ inline T scaled_erfc(T y) {
         {0.9777170133588503, 0.02200093857283048, 0.0002795161070268238, 2.5153688325245316e-06, 1.651401954782282e-08, 7.819152682936823e-11, 2.4873652355555557e-13},
     };
     // clang-format on
-    if (!(y >= 0 && y < 100)) return 1;  // x is next to 0
+    if (!(y >= 0 && y < 100)) return 1;  // x is near 0
     const T* coefficients = table[int(y)];
     const T t = 2 * y - T(2 * int(y) + 1);
     T result = coefficients[6];

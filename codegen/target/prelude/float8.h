@@ -1,10 +1,10 @@
-// Floats of 8 bits, for both targets: M bits of mantissa, and an exponent with a bias. They are
-// PyTorch's: e4m3fn has no infinity, and what it cannot hold is NaN; the fnuz kinds have one NaN,
-// 0x80, and no negative zero.
+// 8-bit floats for both targets: M bits of mantissa, and an exponent with a bias. The rules are
+// PyTorch's: e4m3fn has no infinity, and a value out of range becomes NaN; the fnuz types have one
+// NaN, 0x80, and no negative zero.
 
 // ingot: float8_bits
-// The magnitude of a float32, as its bits, rounded to even. A sum with a power of two rounds where
-// the result is denormal.
+// The bits of a float32's magnitude, rounded to nearest even. If the result is denormal, adding a
+// power of two rounds.
 template <int M, int bias>
 inline unsigned float8_bits(unsigned magnitude) {
     const unsigned least_normal = unsigned(128 - bias) << 23;

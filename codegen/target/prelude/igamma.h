@@ -1,7 +1,7 @@
-// The regularised incomplete gamma functions, in pieces as the rest of the prelude is; for both
-// targets. The choice of methods is that of SciPy's gammainc and Cephes's igam and igamc, the
-// coefficients are theirs and Boost's (John Maddock, 2006), as PyTorch has them (igamma and igammac
-// of aten/src/ATen/native/Math.h).
+// The regularised incomplete gamma functions, in sections as the rest of the prelude; for both
+// targets. The methods are chosen as in SciPy's gammainc and Cephes's igam and igamc; the
+// coefficients are from there and from Boost (John Maddock, 2006), as in PyTorch (igamma and
+// igammac of aten/src/ATen/native/Math.h).
 
 // ingot: rounding_unit
 template <typename T>
@@ -66,7 +66,7 @@ inline T lower_gamma_series(T a, T x) {
 }
 
 // ingot: upper_gamma_series
-// The upper function for small x, without its cancellation (DLMF 8.7.3).
+// The upper function for small x, by a series without cancellation (DLMF 8.7.3).
 template <typename T>
 inline T upper_gamma_series(T a, T x) {
     T power = 1, sum = 0;
@@ -118,7 +118,7 @@ inline T upper_gamma_fraction(T a, T x) {
 
 // ingot: gamma_uniform
 // Either function for large a near x, by the uniform asymptotic series (DLMF 8.12.3, 8.12.4);
-// direction: -1 for the lower one, 1 for the upper.
+// direction: -1 for the lower function, 1 for the upper.
 template <typename T>
 inline T gamma_uniform(T a, T x, T direction) {
     // clang-format off

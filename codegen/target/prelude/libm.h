@@ -1,9 +1,8 @@
-// The functions of the C library that generated CPU kernels call, in pieces as the rest of the
-// prelude is. Declared here, since no header is included, and since <math.h> keeps the vector forms
-// to itself unless -ffast-math is given.
+// Declares the C library's functions that generated CPU kernels call, in sections as the rest of
+// the prelude. No header is included, and <math.h> declares the vector forms only with -ffast-math.
 
 // ingot: INGOT_VECTOR
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
@@ -59,8 +58,8 @@ extern "C" INGOT_VECTOR float coshf(float) noexcept;
 extern "C" INGOT_VECTOR double cosh(double) noexcept;
 
 // ingot: erff
-// Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
-// to erf(a) / a up to 1, and to erfc(a) from there to where erf(a) is 1.
+// Within 1.7 ulp; the library's vector form is within 4 and slower. Fitted to erf(a) / a up to 1,
+// and to erfc(a) from there to where erf(a) rounds to 1.
 #if defined(__FMA__) || defined(__aarch64__)
 inline float erff(float a) {
     const float size = __builtin_fabsf(a), s = a * a;

@@ -1,6 +1,6 @@
-// Random numbers, for both targets: Philox4x32-10 of J. K. Salmon et al., "Parallel random numbers:
-// as easy as 1, 2, 3" (2011), with the constants that curand and PyTorch have. It scrambles a
-// counter of 128 bits by a key of 64: no state is carried from number to number.
+// Random numbers for both targets: Philox4x32-10 of J. K. Salmon et al., "Parallel random numbers:
+// as easy as 1, 2, 3" (2011), with the constants of curand and PyTorch. It scrambles a 128-bit
+// counter with a 64-bit key: no state is carried from number to number.
 
 // ingot: philox_round
 inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0,
@@ -13,7 +13,7 @@ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uns
 }
 
 // ingot: philox
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -30,8 +30,8 @@ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 ke
 }
 
 // ingot: random_word
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);

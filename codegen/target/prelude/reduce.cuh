@@ -1,8 +1,8 @@
-// The prelude of generated CUDA kernels that reduce: what the threads of a row have found, made
-// one.
+// The prelude of generated CUDA kernels that reduce: combines the partial results of a row's
+// threads.
 
 // ingot: from_thread
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -12,14 +12,15 @@ __device__ inline T from_thread(T value, int bits) {
 }
 
 // ingot: with_thread
-// What this thread has found and what the thread has whose number differs in these bits, as one.
+// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
+// `bits`.
 template <typename Kind, typename T>
 __device__ inline T with_thread(T found, int bits) {
     return Kind::of(found, from_thread(found, bits));
 }
 
 // ingot: tree
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -32,8 +33,8 @@ __device__ inline T tree(T* values) {
 }
 
 // ingot: take_rows
-// The rows of a warp, `count` elements that begin where a vector does, to shared memory: by
-// vectors, all of them on their way at once.
+// Copies a warp's rows from global to shared memory: `count` elements, the first of which is
+// aligned to a vector. All vectors are loaded before the first one is stored.
 template <int room, typename T, typename I>
 __device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
     constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
@@ -53,7 +54,7 @@ __device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
 }
 
 // ingot: leave_rows
-// The way back.
+// Copies a warp's rows from shared memory back to global memory.
 template <int room, typename T, typename I>
 __device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
     constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
@@ -71,8 +72,9 @@ __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 
 // ingot: load_in_row
-// The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
-// two aligned vectors around them. What stands for those past the row's end has no meaning.
+// Loads the N elements from i on of a row of n elements that may be unaligned, from the two aligned
+// vectors around them. At least one of the N is in the row; elements past the row's end have no
+// meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     constexpr int words = sizeof(T) * N / 4;
@@ -86,32 +88,32 @@ __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
 }
 
 // ingot: short_quotient
-// i / n, whose product is less than 2^30: by a reciprocal that all of a thread's elements share.
+// i / n, where i * n is less than 2^30, by a reciprocal that all elements of a thread share.
 __device__ inline uint32 short_quotient(uint32 i, uint32 n) {
     const uint32 half_reciprocal = 0x80000000u / n;
     return __umulhi(2 * i + 1, half_reciprocal);
 }
 
 // ingot: quotient_of
-// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
-// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
-// function.
+// a / b by the steps of a division without overflow or underflow on the way: valid where the
+// exponents are from -48 to 47. Zero numerators take this path, too; the processor's own division
+// leaves them to a function.
 __device__ inline float quotient_of(float a, float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const bool is_zero = a == 0.0f;  // whose sign an addition would lose
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
 
 // ingot: quotients
-// Each of the values divided by what all of a row share, with one reciprocal: the residual of the
-// product gives back what it lacks, so that the quotient is the nearest one. That was tried for all
-// pairs of significands; where a quotient is so small that its residual may not be exact, or where
-// it is none, each value is divided by itself.
+// Divides each of the values by the divisor that a row's elements share, with one reciprocal. The
+// residual of the product corrects the quotient to the nearest float; this was checked for all
+// pairs of significands. Divides each value separately where the divisor is very small or large, or
+// where a quotient is so small that its residual may be inexact.
 template <int N>
 __device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
     const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
@@ -132,7 +134,7 @@ __device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float div
 }
 
 // ingot: Resident
-// What a thread keeps of a row: the first elements in registers, those behind them in shared
+// A thread's register-cached elements of a row: the first ones in registers, the others in shared
 // memory.
 template <typename T, int registers, int threads>
 struct Resident {
@@ -146,7 +148,8 @@ struct Resident {
 };
 
 // ingot: in_turn
-// Shared memory that the reductions of a kernel take in turn, those that need as much.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need as
+// many bytes share it.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -159,8 +162,8 @@ __device__ inline T& in_turn() {
 }
 
 // ingot: Deal
-// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
-// which keeps some.
+// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
+// `kept` runs. A run is a number of adjacent accumulators.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
@@ -168,10 +171,10 @@ struct Deal {
 };
 
 // ingot: of_block
-// What the threads of a row in a block have found of each run of classes, as one: along the bits of
-// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
-// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
-// out: of two threads each goes on with one half.
+// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
+// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
+// first runs of all threads follow each other in thread order, then the second runs, and so on.
+// Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;
@@ -181,7 +184,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
+                                                                // has left
 #pragma unroll
         for (int r = 0; r < (half > 0 ? half : kept); ++r) {
             if (half > 0) {
@@ -218,8 +222,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
 }
 
 // ingot: of_runs
-// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
-// their numbers.
+// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
+// differ in the lowest bits.
 template <typename Kind, int threads, typename T, int runs>
 __device__ inline T of_runs(T (&found)[runs]) {
     T all = tree<Kind, Deal<runs, threads>::kept>(found);
@@ -230,7 +234,7 @@ __device__ inline T of_runs(T (&found)[runs]) {
 }
 
 // ingot: combined
-// What the threads of a row have found of its classes, as one.
+// Combines the accumulators of a row's threads into the row's result.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n>
 __device__ inline T combined(T (&classes)[n]) {
     T found[n / lanes];
@@ -239,7 +243,7 @@ __device__ inline T combined(T (&classes)[n]) {
 }
 
 // ingot: combined_of_runs
-// The same of runs, an array in shared memory of which each thread has its own column.
+// As `combined`, for runs in a shared array in which each thread has a column of its own.
 template <typename Kind, int lanes, int threads, int slot, typename T, int runs>
 __device__ inline T combined_of_runs(T (&of_threads)[runs][threads]) {
     T found[runs];
@@ -249,19 +253,20 @@ __device__ inline T combined_of_runs(T (&of_threads)[runs][threads]) {
 }
 
 // ingot: cluster_arrives
-// What this block has done until here the others of its cluster see once they have waited.
+// Arrives at the cluster's barrier. The cluster's other blocks see this block's earlier writes once
+// they have waited.
 __device__ inline void cluster_arrives() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 
 // ingot: cluster_waits
-// All blocks of the cluster have arrived.
+// Waits until all blocks of the cluster have arrived.
 __device__ inline void cluster_waits() {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 // ingot: of_other_block
-// What stands in a block of the cluster where `found` does in this one.
+// The value of the shared variable `found` in another block of the cluster.
 template <typename T>
 __device__ inline T of_other_block(const T& found, int block) {
     const T* there;
@@ -270,9 +275,9 @@ __device__ inline T of_other_block(const T& found, int block) {
 }
 
 // ingot: combined_in_cluster
-// The same of a row that the blocks of a cluster share: those of the next block follow those of all
-// threads of this one. No other reduction has this memory, which a block may read while the next
-// one goes on.
+// As `combined`, for a row that the blocks of a cluster share: the accumulators of the next block
+// follow the accumulators of all threads of this block. No other reduction uses `place`: a block
+// may read it while another block is already ahead.
 template <typename Kind, int lanes, int threads, int blocks, int slot, typename T, int n>
 __device__ inline T combined_in_cluster(T (&classes)[n]) {
     constexpr int runs = n / lanes;
@@ -340,7 +345,7 @@ __device__ inline Found<T, I> combined_found_in_cluster(T (&values)[n], I (&indi
 }
 
 // ingot: tree Vec
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -355,8 +360,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
 }
 
 // ingot: carry
-// Takes what was found of one group into what was found of those before, as a binary counter counts
-// them: so neighbours meet first. After the last group its level has all.
+// Merges the result of a group into the results of the groups before it, as a binary counter
+// carries: adjacent groups are combined first. After the last group, the highest level holds the
+// result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;
@@ -373,8 +379,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
 }
 
 // ingot: combined_across
-// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
-// those of as many other rows between them.
+// Combines the results of a row's threads in the order of the threads. The threads of a row are
+// `spacing` apart: as many rows are interleaved.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
@@ -405,7 +411,7 @@ __device__ inline Found<T, I> combined_found_across(T (&values)[n], I (&indices)
 }
 
 // ingot: combined_found_across Vec
-// The same of vectors, each lane for itself.
+// As `combined_found_across` of numbers, for each element of the vectors.
 template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int lanes,
           int n>
 __device__ inline Found<Vec<T, lanes>, Vec<I, lanes>> combined_found_across(

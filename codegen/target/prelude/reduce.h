@@ -1,4 +1,4 @@
-// What the preludes of both targets know of reductions: how two things found are made one.
+// How reductions combine two partial results, for both targets.
 
 // ingot: Sum
 struct Sum {
@@ -33,7 +33,7 @@ struct AllOf {
 };
 
 // ingot: Largest
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
@@ -70,7 +70,7 @@ struct FirstSmallest {
 };
 
 // ingot: Found
-// A value, and where it is.
+// A value and its index.
 template <typename T, typename I>
 struct Found {
     T value;

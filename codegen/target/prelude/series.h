@@ -1,6 +1,6 @@
-// Functions that are summed until nothing changes, or for as many steps as an operand says, in
-// pieces as the rest of the prelude is; for both targets. Where eager's kernels are contracted, so
-// are these.
+// Functions that are summed until the sum no longer changes, or for as many steps as an operand
+// gives; in sections as the rest of the prelude, for both targets. They use fused multiply-adds
+// where the compilers of eager's kernels do.
 
 // ingot: greatest_common_divisor
 template <typename T>
@@ -16,8 +16,8 @@ inline T greatest_common_divisor(T a, T b) {
 }
 
 // ingot: hurwitz_zeta
-// The sum of (q + k)^-x over k >= 0, by Euler and Maclaurin (zeta of the Cephes Mathematical
-// Library, Stephen L. Moshier, as PyTorch has it).
+// The sum of (q + k)^-x over k >= 0, by Euler-Maclaurin summation (zeta of the Cephes Mathematical
+// Library, Stephen L. Moshier, as in PyTorch).
 template <typename T>
 inline T hurwitz_zeta(T x, T q) {
     constexpr T factors[12] = {12.0,
@@ -87,7 +87,8 @@ inline T airy_series(T x) {
 }
 
 // ingot: chebyshev_recurrence
-// The n-th polynomial of Chebyshev's recurrence p(k + 1) = 2 x p(k) - p(k - 1), from 1 and `first`.
+// The n-th polynomial of Chebyshev's recurrence p(k + 1) = 2 x p(k) - p(k - 1), with p(0) = 1 and
+// p(1) = `first`.
 template <typename T>
 inline T chebyshev_recurrence(T twice_x, T first, T n) {
     T before = 1, value = first;
@@ -100,8 +101,8 @@ inline T chebyshev_recurrence(T twice_x, T first, T n) {
 }
 
 // ingot: hermite_recurrence
-// p(k + 1) = a x p(k) - a k p(k - 1) from 1 and a x: the physicists' polynomials for a = 2, the
-// probabilists' for a = 1.
+// p(k + 1) = a x p(k) - a k p(k - 1), with p(0) = 1 and p(1) = a x: the physicists' polynomials for
+// a = 2, the probabilists' for a = 1.
 template <typename T>
 inline T hermite_recurrence(T ax, T a, T n) {
     T before = 1, value = ax;

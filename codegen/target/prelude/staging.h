@@ -1,8 +1,9 @@
-// More of the prelude of generated CPU kernels: operands that do not lie in the order of a loop are
-// laid out in buffers that do.
+// More of the prelude of generated CPU kernels: copies operands that are not laid out in the order
+// of a loop to buffers that are.
 
 // ingot: to_floats
-// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+// Converts n consecutive float16 by the processor's own instructions, which GCC does not use in
+// loops.
 inline void to_floats(const float16* from, float* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -30,7 +31,7 @@ inline void to_floats(const float16* from, float* to, int64 n) {
 }
 
 // ingot: from_floats
-// Every NaN becomes the one that float16's constructor makes.
+// Every NaN becomes the NaN that float16's constructor makes.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -60,14 +61,14 @@ inline void from_floats(const float* from, float16* to, int64 n) {
 }
 
 // ingot: Whole
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
 // ingot: Part
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
@@ -75,10 +76,10 @@ struct Part {
 };
 
 // ingot: over
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the processor can mask memory
+// accesses, the last vector of a count that the compiler does not know is a whole one, whose k past
+// the count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -101,15 +102,15 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 }
 
 // ingot: will_write
-// Has the memory of these elements fetched, which would be waited for when they are written.
+// Prefetches the memory of elements that will be written, so that the writes need not wait.
 template <typename T>
 inline void will_write(const T* elements, int64 count) {
     for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
 }
 
 // ingot: in_pieces
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -118,7 +119,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
 }
 
 // ingot: Word
-// An integer as large as an element, which vectors can be made of.
+// An unsigned integer of the size of an element: vectors can be made of it.
 template <int bytes>
 struct Word;
 template <>
@@ -139,7 +140,8 @@ struct Word<8> {
 };
 
 // ingot: transpose_8
-// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
+// Transposes 8 x 8 elements in registers. In each of three rounds, each row is interleaved with the
+// row four below it.
 template <typename T>
 inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
     typedef typename Word<sizeof(T)>::type Element;
@@ -177,7 +179,8 @@ inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 row
 }
 
 // ingot: spread
-// Rows of n times the same value each. Up to seven elements behind them are written too.
+// Fills each row with n copies of one value. Up to seven elements past the last row are
+// overwritten, too.
 template <typename T, typename To>
 inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 row = 0; row < rows; ++row) {
@@ -188,7 +191,7 @@ inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
 }
 
 // ingot: repeat
-// A row of n elements, again and again.
+// Repeats a row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
@@ -196,7 +199,8 @@ inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
 }
 
 // ingot: in_aligned_pieces
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// As in_pieces, for chunks that end at multiples of their size: the first and the last may be
+// shorter.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
                                                              const Work& work) {
@@ -211,8 +215,8 @@ __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 
 }
 
 // ingot: combined
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -226,8 +230,9 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
 }
 
 // ingot: combined_choice
-// The same of a kind that takes one of two: of the last two it is made both ways round, as a
-// vector. Of numbers it would be a jump, which half of the rows get wrong.
+// As `combined`, for a reduction that selects one of two values. The last two are combined in both
+// orders, as a vector: for single numbers GCC would make a branch, mispredicted for half of the
+// rows.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -257,7 +262,7 @@ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
 }
 
 // ingot: combine_rows
-// The same of rows side by side.
+// As `combined`, for adjacent rows at once.
 template <typename Kind, typename T, int n, int rows>
 inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
     for (int step = n / 2; step > 0; step /= 2)
