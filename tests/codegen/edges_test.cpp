@@ -1,5 +1,5 @@
-// What kernels do at the edges: of the domain, where lanes go on past the end; of memory, which pages without access
-// fence in; of 32-bit indices; of integers, by which nothing may be divided.
+// Kernels in boundary cases: at the end of the domain, where vectors reach past it; at the ends of tensors, which pages
+// without access surround; with 64-bit indices; with integer division by zero.
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@ using ir::DType;
 using ir::NodeId;
 using ir::Op;
 
-/// One tensor of a call: where it lies, and how.
+/// One tensor of a call: its layout and its address.
 struct Operand {
   ir::Extents extents;
   std::byte* data;
 };
 
-/// Runs a one-kernel graph on operands that lie somewhere; the result is made, and fenced in. Gives the status.
+/// Runs a one-kernel graph on the given operands. The result is allocated between guard pages. Gives the status.
 class Executed {
  public:
   Executed(const ir::Graph& graph, const Target& target, const std::vector<Operand>& operands) {
@@ -75,7 +75,7 @@ class Executed {
   int status_ = 0;
 };
 
-/// A tensor whose last byte is the last of its page.
+/// A tensor that ends at the end of a page, with a guard page after it.
 template <typename T>
 struct Fenced {
   Fenced(ir::Sizes sizes, const std::vector<T>& values)
@@ -89,7 +89,7 @@ struct Fenced {
 
 class Edges : public testing::TestWithParam<Target> {};
 
-// w[t] of one index: the last row of w ends where its memory does, and the lanes go on in fours.
+// w[t] with a single index: the last row of w ends at the end of its memory, and threads load vectors of four.
 TEST_P(Edges, GathersReadNothingPastTheEnd) {
   for (const int64_t n : {1, 3, 1001}) {
     Sketch sketch("rows");
@@ -113,7 +113,8 @@ TEST_P(Edges, GathersReadNothingPastTheEnd) {
   }
 }
 
-// w[map[t] if m else 1] of many t: the row is the same for all lanes, but what is chosen is a variable of each.
+// w[map[t] if m else 1] for many t: a row's elements share the index, but the result of the lazy `where` is a variable
+// of each element.
 TEST_P(Edges, RowsWhoseIndexIsChosenAreGathered) {
   Sketch sketch("rows");
   const NodeId x = sketch.tensor("x", DType::F32, 2);
@@ -154,7 +155,7 @@ TEST_P(Edges, RowsWhoseIndexIsChosenAreGathered) {
     ASSERT_EQ(run.result<float>()[k], static_cast<float>((k < n ? 2 * n : n) + k % n)) << run.text();
 }
 
-// An index that is right for every element is right, whatever stands where there are none.
+// Indices are only checked for elements of the domain, not for those past its end.
 TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
   for (const int64_t n : {1, 7}) {
     Sketch sketch("shifted");
@@ -180,8 +181,8 @@ TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
   }
 }
 
-// Rows with room behind them beside a tensor that begins off an aligned address: one is read by vectors within its
-// rows, the other out of two aligned vectors wherever a row ends, and neither by the other's bounds.
+// Rows with padding, beside an unaligned tensor. The first is loaded by vectors within its rows, the second out of two
+// aligned vectors even across ends of rows; neither must use the other's bounds.
 TEST_P(Edges, PaddedRowsBesideAMisalignedTensor) {
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{34, 32}, {5, 8}, {1, 4}, {300, 4}}) {
     Sketch sketch("rows");
@@ -207,13 +208,13 @@ TEST_P(Edges, PaddedRowsBesideAMisalignedTensor) {
   }
 }
 
-/// out = x of two dims whose elements lie as far apart as the strides say.
+/// x + y of two dims with very large strides.
 TEST_P(Edges, SixtyFourBitIndices) {
   Sketch sketch("far");
   const NodeId x = sketch.tensor("x", DType::U8, 2), y = sketch.tensor("y", DType::U8, 2);
   ir::HostPool& host = sketch.graph.host;
   sketch.result("out", DType::U8, sketch.graph.add(Op::Add, DType::U8, {x, y}), {host.size(0, 0), host.size(0, 1)});
-  constexpr size_t kReserved = size_t{9} << 30;  // of which a few pages are ever touched
+  constexpr size_t kReserved = size_t{9} << 30;  // only a few pages are ever touched
   auto* memory = static_cast<std::byte*>(
       mmap(nullptr, kReserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (memory == MAP_FAILED) GTEST_SKIP() << "explained: no 9 GiB of address space to reserve";
@@ -241,7 +242,7 @@ TEST(Divisions, ByZeroAreReportedOnTheHost) {
     Sketch sketch("quotient");
     const NodeId x = sketch.tensor("x", DType::I32, 1), y = sketch.tensor("y", DType::I32, 1);
     const NodeId quotient = sketch.graph.add(op, DType::I32, {x, y});
-    // An arm that is not taken counts: eager computes both.
+    // An arm that is not selected counts: eager computes both.
     const NodeId never = sketch.graph.add(Op::Lt, DType::Bool, {x, sketch.constant(DType::I32, int64_t{-1})});
     sketch.result("out", DType::I32, sketch.graph.add(Op::Where, DType::I32, {never, quotient, x}),
                   {sketch.graph.host.size(0, 0)});

@@ -19,15 +19,16 @@
 #include "codegen/print/expressions.h"
 #include "tests/codegen/support.h"
 
-// Runs generated kernels, both targets' on this machine: CUDA C++ is compiled as host code, a thread after the other.
+// Runs generated kernels of both targets on this machine: CUDA C++ is compiled as host code that runs one thread after
+// the other.
 
 namespace ingot::codegen {
 
-/// Memory between two pages that nobody may touch, so that reading past either end of a tensor ends the test; what is
-/// left of its own pages is not written.
+/// Memory between two pages without access, so that reading past either end of a tensor ends the test. The destructor
+/// checks that the unused part of its own pages was not written.
 class Guarded {
  public:
-  /// `at_end`: the last byte touches the page behind; else the first touches the page before.
+  /// `at_end`: the last byte is before the guard page; otherwise the first byte is after the other guard page.
   Guarded(size_t bytes, bool at_end) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t inside = (bytes + page - 1) / page * page;
@@ -58,8 +59,8 @@ class Guarded {
   size_t total_ = 0;
 };
 
-/// A shared library made of C++ text by the host's compiler, in a folder of its own that goes with it. Another one's
-/// statics of the same name are others (-fno-gnu-unique).
+/// A shared library compiled from C++ source by the host's compiler, in a temporary folder of its own. Static variables
+/// are not shared with other libraries that have the same names (-fno-gnu-unique).
 class Library {
  public:
   explicit Library(const std::string& text, const std::string& flags = "-O1") {
@@ -93,8 +94,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
-/// What makes CUDA C++ host code: one thread at a time, whose indices are globals. Threads that meet at barriers are
-/// coroutines, which take turns; so are those that exchange values.
+/// Makes CUDA C++ compile as host code: threads run one at a time, and their indices are globals. Threads that meet at
+/// barriers or exchange values are coroutines.
 inline constexpr std::string_view kCudaOnHost = R"(
 #include <math.h>
 #include <cstring>
@@ -115,7 +116,7 @@ static OF_BLOCK ucontext_t between_threads;
 static OF_BLOCK std::vector<ucontext_t> waiting;
 static OF_BLOCK std::vector<bool> done;
 static OF_BLOCK void (*thread_of_block)();
-// All threads that are left come as far as this before any goes on.
+// Waits until all threads that have not returned have come here.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
   swapcontext(&waiting[self.x], &between_threads);
@@ -167,7 +168,7 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
     waiting[t].uc_link = &between_threads;
     makecontext(&waiting[t], run_thread, 0);
   }
-  static OF_BLOCK unsigned t, left;  // what a register holds may be another thread's
+  static OF_BLOCK unsigned t, left;  // not in a register, which another thread may overwrite
   for (left = threads; left > 0;)
     for (left = 0, t = 0; t < threads; ++t) {
       if (done[t]) continue;
@@ -179,7 +180,7 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
 #if HAS_CLUSTERS
 #include <pthread.h>
 #include <thread>
-static pthread_barrier_t meeting;  // std::barrier spins: on a busy machine it takes fifteen times as long
+static pthread_barrier_t meeting;  // std::barrier spins, which is much slower on a busy machine
 static thread_local char of_block;
 static char* of_blocks[8];
 static void wait_for_cluster() {
@@ -191,7 +192,7 @@ template <typename T>
 static const T* in_other_block(const T* here, int block) {
   return reinterpret_cast<const T*>(of_blocks[block] + (reinterpret_cast<const char*>(here) - &of_block));
 }
-// Blocks that run at once are threads of this machine, which have shared memory of their own.
+// The blocks of a cluster run as threads of this machine, each with its own shared memory.
 static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void (*thread)()) {
   pthread_barrier_init(&meeting, nullptr, blocks);
   std::vector<std::thread> of_cluster;
@@ -225,7 +226,7 @@ inline double erfinv(double y) {
 inline float erfinvf(float y) { return erfinv(double(y)); }
 )";
 
-/// `kernels`: the text that it is to stand ahead of.
+/// The source to put before `kernels`.
 inline std::string cuda_on_host(const Target& target, std::string_view kernels) {
   const bool has_clusters = kernels.find("__cluster_dims__") != std::string_view::npos;
   return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define OF_BLOCK {}\n{}",
@@ -237,7 +238,7 @@ inline std::string argument_type(const Symbol& symbol) {
   return (read ? "const " : "") + type_text(symbol.type) + (symbol.type.is_pointer ? "*" : "");
 }
 
-/// Adds `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel, where end is
+/// A function `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel; `end` is
 /// the number of blocks.
 inline std::string cuda_runner(const Kernel& kernel) {
   std::string call;
@@ -271,7 +272,7 @@ extern "C" void run_{0}(const void* const* arguments, long long begin, long long
                      entry, call, run);
 }
 
-/// PTX that has no meaning on the host, said in C++ instead.
+/// Replaces inline PTX by equivalent C++.
 inline std::string without_ptx(std::string text) {
   const auto replace = [&](std::string_view asm_begin, std::string_view with) {
     for (size_t at; (at = text.find(asm_begin)) != std::string::npos;)
@@ -295,7 +296,7 @@ inline std::string without_ptx(std::string text) {
   return text;
 }
 
-/// The arguments of a launch, packed by a kernel's list as the runtime does.
+/// The arguments of a launch, packed by a kernel's parameter list as the runtime does.
 class Arguments {
  public:
   Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,

@@ -1,5 +1,5 @@
-// What a mask asks for is read before anything is computed of a thread's elements, where that is known from what is
-// read anyway.
+// Hoisted predicates: operands that a mask selects are loaded before anything is computed for a thread's elements, if
+// the mask depends only on elements that are loaded anyway.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 struct Masked {
   const char* text;
   bool is_foreseen;
-  float (*value)(float a, float b);  ///< of a pair, which both tensors have
+  float (*value)(float a, float b);  ///< for the pair of elements that both tensors have
 };
 
 constexpr Masked kMasked[] = {
@@ -24,7 +24,7 @@ constexpr Masked kMasked[] = {
      [](float a, float b) { return a - 1 > b ? b : a * b; }},
     {"def op(x, y):\n    return where((x[..., 0] > 0) & (x[..., 1] < 2), y[..., 0] - y[..., 1], x[..., 0])\n", true,
      [](float a, float b) { return a > 0 && b < 2 ? a - b : a; }},
-    // Known in an arm alone, or at some cost.
+    // The mask is known only within an arm, or is expensive.
     {"def op(x, y):\n    return where(x[..., 0] > 0, where(x[..., 1] > 0, y[..., 0] * y[..., 1], 5), x[..., 1])\n",
      false, [](float a, float b) { return a > 0 ? (b > 0 ? a * b : 5) : b; }},
     {"def op(x, y):\n    return where(torch.exp(x[..., 0]) > 1, y[..., 0] * y[..., 1], x[..., 1])\n", false,
@@ -71,7 +71,8 @@ TEST(Foreseen, ElementsAreWhatTheyAre) {
   }
 }
 
-/// Kernels that go through rows do so where they store elements, too; those of sums alone read where it is asked.
+/// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands where
+/// they are needed.
 TEST(Foreseen, RowsWhoseElementsAreStored) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };

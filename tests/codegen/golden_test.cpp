@@ -1,8 +1,8 @@
-// Goldens: the text that is generated for a corpus of ops, signatures and layouts stands beside the ops, so that a
-// change of codegen is read as a change of code. script/rebase-goldens writes them anew; nothing else does.
+// Golden files: the source that is generated for a corpus of ops, signatures and layouts, so that a change of code
+// generation is reviewed as a change of generated code. Only script/rebase-goldens writes them.
 //
-// tests/golden/CASE/op.py, and for each layout of the table below LAYOUT.cuda.cu and LAYOUT.cpu.cpp; ir.txt,
-// schedule.txt and kernel.txt are those of the first layout on CUDA.
+// tests/golden/CASE/op.py is the op; for each layout of the table below there are LAYOUT.cuda.cu and LAYOUT.cpu.cpp.
+// ir.txt, schedule.txt and kernel.txt belong to the first layout on CUDA.
 
 #include <gtest/gtest.h>
 
@@ -26,12 +26,12 @@ const fs::path kRoot = "tests/golden";
 
 struct Row {
   std::string_view op, layout;
-  /// One a parameter: "f32 1000x4", then strides as "/ 4x1" and the address's distance from alignment as "@ 4"; or
-  /// "float 0.5", "int 3", "bool 1".
+  /// One per parameter: "f32 1000x4", optionally strides as "/ 4x1" and the address's distance from alignment as "@ 4";
+  /// or "float 0.5", "int 3", "bool 1".
   std::vector<std::string_view> arguments;
   bool check_indices = false;
-  /// A mark a parameter: of the op's gradient with respect to those of 1. The last argument is the gradient with
-  /// respect to its result then.
+  /// A digit per parameter: the case is the op's gradient with respect to the parameters marked 1. The last argument is
+  /// then the gradient with respect to its result.
   std::string_view gradient = {};
   bool with_value = false;  ///< the value and those gradients, in one op
 };
@@ -124,11 +124,11 @@ ir::Sizes sizes_from(std::string_view text) {
   return sizes;
 }
 
-/// The arguments of a row, as signature and as tensors.
+/// The arguments of a row of the table, as signature and as tensors.
 struct Call {
   frontend::Signature signature;
   Tensors tensors;
-  std::vector<ir::HostValue> numbers;  // one a parameter
+  std::vector<ir::HostValue> numbers;  // one per parameter
 
   Call(const Row& row, frontend::Device device) {
     signature.device = device;
@@ -181,7 +181,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What the files of a row hold: path → text.
+/// The expected files of a row of the table: path → contents.
 std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   const fs::path folder = kRoot / row.op;
   const std::string text = read(folder / "op.py");

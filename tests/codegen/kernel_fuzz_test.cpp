@@ -1,5 +1,5 @@
-// Random kernels on random layouts, generated for both targets, run on this machine and compared with the graph's own
-// meaning, element by element. What memory they touch is fenced in by pages without access.
+// Random kernels on random layouts, generated for both targets, run on this machine and compared with an evaluation of
+// the graph, element by element. Guard pages surround their memory.
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned kKernels = 120;
 
-/// The graph's meaning at one index of the domain. What an arm of a `where` needs may be skipped where the arm is not
-/// taken: an index that is out of range there may be found or not.
+/// Evaluates the graph at one index of the domain. Operands of a `where` arm may be skipped if the arm is not selected,
+/// so an index out of range there may or may not be reported.
 class Meaning {
  public:
   Meaning(const Case& one, const Prepared& prepared)
       : case_(one), kernel_(prepared.outline.kernels[0]), host_(prepared.host) {}
 
-  /// Indices that are out of range: in any arm, and in one that is taken.
+  /// Whether indices are out of range: in any arm, or in a selected one.
   struct Bad {
     bool anywhere = false, taken = false;
   };
@@ -87,7 +87,7 @@ class Meaning {
     }
   }
 
-  /// Without what is gathered.
+  /// The coordinates without gathered ones.
   std::vector<int64_t> coordinates(const ir::Access& access, const std::vector<int64_t>& index) const {
     std::vector<int64_t> coordinate;
     for (const ir::HostId offset : access.offsets) coordinate.push_back(host(offset));
@@ -142,7 +142,7 @@ struct Variant {
   Kernel kernel;
 };
 
-/// The kernels of a case: by the schedule that is chosen, and by some of the others that its layout allows.
+/// The kernels of a case: with the chosen schedule, and with some of the others that its layout allows.
 std::vector<Variant> variants_of(const Case& one, const Prepared& prepared, const Target& target) {
   constexpr size_t kVariants = 4;
   const KernelOutline& outline = prepared.outline.kernels.at(0);
@@ -159,7 +159,7 @@ std::vector<Variant> variants_of(const Case& one, const Prepared& prepared, cons
   return variants;
 }
 
-/// How many of the kernels are of a kind that only some layouts allow.
+/// Counts kernels of kinds that only some layouts allow.
 struct Seen {
   int tiles = 0, turned_chunks = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
 
@@ -198,7 +198,7 @@ std::string library_text(const std::vector<Case>& cases, const Target& target) {
   return text;
 }
 
-/// Runs a kernel over the case's memory; gives the status that it left.
+/// Runs a kernel on the case's memory; returns the status that it wrote.
 int run(const Case& one, const Prepared& prepared, const Kernel& kernel, Entry* entry, Maker& random) {
   const KernelGeometry& geometry = prepared.geometries[0];
   std::vector<std::byte*> data;
@@ -208,7 +208,7 @@ int run(const Case& one, const Prepared& prepared, const Kernel& kernel, Entry* 
   }
   for (size_t r = 0; r < one.results.size(); ++r) {
     const auto bytes = static_cast<size_t>(geometry.numel * ir::size_of(one.graph.results[r].dtype));
-    std::memset(one.results[r]->data(), 0x7b, bytes);  // what no kernel computes here
+    std::memset(one.results[r]->data(), 0x7b, bytes);  // a value that no kernel here computes
   }
   int status = 0;
   const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status);
@@ -252,7 +252,7 @@ void expect_meaning(const Case& one, const Prepared& prepared, int status, const
 }
 
 void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed) {
-  // A GPU faults where a vector is not aligned; here the sanitizer does.
+  // A GPU faults on unaligned vectors; here the sanitizer does.
   const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
   ASSERT_TRUE(library.loaded());
   Maker random(seed);

@@ -1,4 +1,4 @@
-// What a kernel is besides fast: its parameters, names, where a value is computed, what may alias.
+// Properties of kernels other than speed: parameters, names, the place where a value is computed, aliasing.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string body_of(const ir::Graph& graph, const Tensors& tensors, const Target
   return text.substr(text.find(") {", text.find(target.kind == Target::Kind::Cuda ? "__global__" : "void* const*")));
 }
 
-/// What `generate` says of the author's error that it throws; empty where it throws none.
+/// The message of the author's error that `generate` throws; empty if it throws none.
 template <typename Generate>
 std::string authors_error(Generate generate) {
   try {
@@ -85,7 +85,7 @@ TEST(Kernel, ResultsThatMayBeInputs) {
   EXPECT_NE(generate_for(sketch.graph, vectors(2), kCpu).text.find("__restrict"), std::string::npos);
   for (const Target& target : {kCuda, kCpu}) {
     EXPECT_EQ(generate_for(sketch.graph, vectors(2), target, "", {}, true).text.find("__restrict"), std::string::npos);
-    // Nothing is read once something has been written.
+    // Nothing is loaded after the first store.
     const std::string body = body_of(sketch.graph, vectors(2), target, true);
     const size_t first_store = body.find(target.kind == Target::Kind::Cuda ? "a4[k] = " : "a[i] = ");
     const size_t last_load = body.find(target.kind == Target::Kind::Cuda ? "y4 = load_until<4>" : "= y[i]");

@@ -1,4 +1,4 @@
-// From sizes and strides to a kernel's geometry and layout.
+// The geometry and layout of a kernel, from sizes and strides.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ir::DType;
 
-/// A kernel of plain loads over `domain` with strides of any kind: out is first in `strides`.
+/// A kernel of plain loads over `domain` with any strides; the output is first in `strides`.
 struct Loads {
   KernelOutline kernel;
   std::vector<ir::HostValue> host;
@@ -74,7 +74,7 @@ TEST(Geometry, SixteenDims) {
   EXPECT_EQ(Loads(sizes, {strides, reversed}).shape().extents.size(), 16u);
 }
 
-/// Every tuple of offsets that the elements of a domain have, by brute force.
+/// The offsets of all elements of a domain, by brute force.
 std::multiset<std::vector<int64_t>> offsets_of(const std::vector<int64_t>& extents,
                                                const std::vector<std::vector<int64_t>>& strides) {
   int64_t numel = 1;
@@ -120,7 +120,7 @@ TEST(Geometry, CollapsingMovesNoElement) {
   }
 }
 
-/// A kernel of two dims that asks for a position, so many steps along each.
+/// A kernel of two dims that uses a position, with this stride along each dim.
 KernelGeometry with_position(int64_t rows, int64_t columns) {
   Loads loads({4, 6}, {{6, 1}, {6, 1}});
   AccessUse use{AccessUse::Kind::Index, 0, DType::I64, {}, ""};
@@ -174,7 +174,7 @@ TEST(Layout, SmallStepsOfTheInnermostAxisAreKnown) {
   EXPECT_EQ(step({2, 100}), 0) << "of another axis";
 }
 
-/// Two layouts that differ in what only one target reads are two kernels of that one.
+/// Layouts that differ only in properties that one target uses are distinct for that target alone.
 TEST(Layout, ATargetReadsWhatItsKernelsDependOn) {
   const auto differ = [](const Target& target, ir::Sizes a, ir::Sizes b, int64_t rows = 8) {
     const auto text = [&](const ir::Sizes& strides, int64_t n) {
@@ -204,7 +204,7 @@ TEST(Layout, Alignment) {
   EXPECT_EQ(alignment({2, 8}, 0x1000), 4) << "no vector could use more";
 }
 
-/// Whatever vector a plan may make of a layout: aligned, and within its row.
+/// Every vector that a schedule may make of a layout is aligned and within its row.
 TEST(Layout, EveryVectorIsAlignedAndInsideItsRow) {
   std::mt19937 random(11);
   const auto pick = [&](int64_t low, int64_t high) {
@@ -271,7 +271,7 @@ TEST(Layout, NeighboursFormGroups) {
     EXPECT_EQ(packed.accesses[a].neighbour, distances[a]);
   }
   EXPECT_EQ(packed.accesses[2].alignment, 16);
-  // Columns of their own are no neighbours; nor are elements as far apart as the rows.
+  // Separate columns are not a group; nor are elements that are as far apart as the rows.
   for (const ir::Extents& apart : {ir::Extents{{10, 4}, {1, 10}}, ir::Extents{{10, 4}, {2, 20}}})
     for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(apart).accesses[a].leader, a);
 }

@@ -5,11 +5,11 @@
 #include "frontend/frontend.h"
 #include "tests/codegen/support.h"
 
-// Graphs of ops in the language.
+// Graphs of ops written in the language.
 
 namespace ingot::codegen {
 
-/// Of float32 tensors of these ranks, no size of which is 1.
+/// The graph of an op for float32 tensors of these ranks without dims of size 1.
 inline ir::Graph graph_of(const frontend::Definition& definition, const std::vector<uint8_t>& ranks) {
   frontend::Signature signature;
   for (const uint8_t rank : ranks) signature.arguments.push_back({.dtype = ir::DType::F32, .rank = rank});

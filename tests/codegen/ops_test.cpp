@@ -1,5 +1,5 @@
-// Every primitive in every type that PyTorch takes it in, as each target spells it, compiled and compared with the C++
-// and the mathematics that it stands for. (PyTorch itself is asked by the runtime's tests.)
+// Every primitive in every type that PyTorch accepts, in the spelling of each target, compiled and compared with
+// reference C++ or mathematics. (The runtime's tests compare with PyTorch.)
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ir::DType;
 constexpr DType kTypes[] = {DType::F32, DType::F64, DType::I32, DType::I64,
                             DType::U8,  DType::I8,  DType::I16, DType::Bool};
 
-/// One op in one type: its graph, on pairs of all samples.
+/// One op in one type: its graph, evaluated on pairs of all samples.
 struct OpCase {
   Op op;
   DType work;
@@ -36,8 +36,8 @@ bool takes(const ir::OpInfo& info, DType work) {
   return info.accepts.contains(work);
 }
 
-/// Series whose truth nothing at hand knows, and recurrences that run as long as an operand says: the runtime's tests
-/// ask PyTorch.
+/// Series without a simple reference, and recurrences whose length is an operand: the runtime's tests compare them with
+/// PyTorch.
 constexpr Op kAskedOfPyTorch[] = {Op::Zeta,
                                   Op::Igamma,
                                   Op::Igammac,
@@ -53,8 +53,10 @@ constexpr Target kOldCuda{Target::Kind::Cuda, 75};
 std::vector<OpCase> all_cases(const Target& target) {
   std::vector<OpCase> cases;
   for (const ir::OpInfo& info : ir::primitives()) {
-    if (info.op == Op::Where || info.op == Op::Fma || info.op == Op::RandomWord) continue;  // below
-    if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum) continue;   // as for the others
+    if (info.op == Op::Where || info.op == Op::Fma || info.op == Op::RandomWord) continue;  // tested below
+    if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum)
+      continue;  // the same as on newer
+                 // architectures
     if (std::ranges::count(kAskedOfPyTorch, info.op) > 0) continue;
     for (const DType work : kTypes) {
       if (!takes(info, work)) continue;
@@ -71,7 +73,7 @@ std::vector<OpCase> all_cases(const Target& target) {
   return cases;
 }
 
-/// Runs a one-kernel graph on contiguous operands of one length.
+/// Runs a one-kernel graph on contiguous operands of equal length.
 template <typename R>
 std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const Target& target,
                          std::vector<void*> operands, int64_t count, std::vector<ir::HostValue> numbers = {},
@@ -142,7 +144,7 @@ void with_type(DType dtype, Body body) {
   }
 }
 
-/// Memory that a vector load may use: aligned to 16 bytes.
+/// Memory for vector loads: aligned to 16 bytes.
 template <typename T>
 struct Column {
   explicit Column(size_t count)
@@ -160,7 +162,7 @@ void check_case(const Library& library, const OpCase& one, const Target& target)
   const bool cuda = target.kind == Target::Kind::Cuda;
   const std::vector<T> values = samples<T>();
   const size_t pairs = values.size() * (info.arity == 2 ? values.size() : 1);
-  const size_t count = (pairs + 15) / 16 * 16;  // no lanes past the end: they would divide by zero, which traps here
+  const size_t count = (pairs + 15) / 16 * 16;  // no elements past the end, which would divide by zero and trap here
   Column<T> a(count), b(count);
   for (size_t k = 0; k < count; ++k) {
     a.data[k] = values[k % values.size()];
@@ -180,7 +182,7 @@ void check_case(const Library& library, const OpCase& one, const Target& target)
   }
   const bool divides = !ir::is_floating(one.work) && (one.op == Op::FloorDivide || one.op == Op::TruncDivide ||
                                                       one.op == Op::Remainder || one.op == Op::Fmod);
-  // What CUDA does where integers are divided by zero is nobody's promise; here it would trap.
+  // CUDA promises no result for integer division by zero; here it would trap.
   if (divides && cuda) {
     for (size_t k = 0; k < count; ++k)
       if (b.data[k] == T(0) || b.data[k] == T(-1)) b.data[k] = T(3);
@@ -205,11 +207,12 @@ void check_case(const Library& library, const OpCase& one, const Target& target)
     } else {
       const std::optional<long double> want = expected_real(one.op, x, y);
       ASSERT_TRUE(want) << ir::id_of(one.op);
-      if (one.op == Op::PowNumber && y == T(0.5) && x <= 0) continue;  // a square root
+      if (one.op == Op::PowNumber && y == T(0.5) && x <= 0) continue;  // computed as a square root
       if (one.op == Op::Rsqrt && x == 0) continue;                     // keeps the sign of zero
       if (one.op == Op::Lgamma && std::fabs(x) > 1e30) continue;
-      if (one.op == Op::ScaledErfc && std::fabs(x) < T(0.3)) continue;  // of x above 1000 it is not asked
-      if (one.op == Op::NearReciprocal && !(std::isnormal(x) && std::isnormal(T(1) / x))) continue;  // nor of these
+      if (one.op == Op::ScaledErfc && std::fabs(x) < T(0.3)) continue;  // never used for x above 1000
+      if (one.op == Op::NearReciprocal && !(std::isnormal(x) && std::isnormal(T(1) / x)))
+        continue;  // never used for these
       EXPECT_LE(ulps(got[k], *want), 4) << where(k) << " is " << got[k] << ", not " << static_cast<double>(*want);
     }
   }
@@ -221,7 +224,7 @@ TEST_P(Primitives, GiveWhatTheyStandFor) {
   const std::vector<OpCase> cases = all_cases(GetParam());
   std::vector<const ir::Graph*> graphs;
   for (const OpCase& one : cases) graphs.push_back(&one.graph);
-  // Nothing is simplified here: isnan of integers does not look at what it loads.
+  // The graph is not simplified: isnan of integers does not use its operand.
   const Library library(library_text(graphs, GetParam()),
                         "-O3 -Wno-bool-compare -Wno-int-in-bool-context -Wno-unused-but-set-variable");
   ASSERT_TRUE(library.loaded());
@@ -283,7 +286,7 @@ TEST_P(Primitives, CastsGoThroughWhatC10GoesThrough) {
   }
 }
 
-// The known answers of Random123, the library of Philox's authors: counter, key, and what they become.
+// Known answers of Random123, the library by Philox's authors: counter, key and result.
 TEST_P(Primitives, PhiloxGivesTheKnownAnswers) {
   struct Known {
     std::array<uint32_t, 4> counter;
@@ -360,7 +363,7 @@ std::string target_name(const testing::TestParamInfo<Target>& target) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Primitives, testing::ValuesIn(kTargets), target_name);
 
-// ptxas 13.0 gets conjunctions of predicates by `&` wrong (spellings_cuda.def).
+// ptxas 13.0 miscompiles conjunctions of predicates written with `&` (spellings_cuda.def).
 TEST(Bools, AreJoinedByLogicalOperatorsOnCuda) {
   for (const ir::OpInfo& info : ir::primitives()) {
     if (!takes(info, DType::Bool) && info.rule != ir::Rule::Select) continue;
@@ -411,7 +414,7 @@ TEST_P(Halves, RoundAsTheProcessorDoes) {
         ASSERT_TRUE(std::isnan(widened[k]));
         continue;
       }
-      // The nearest of the format's values, and of two as near the one with an even last bit.
+      // The nearest value of the format; of two equally near ones, the one with an even last bit.
       const int digits = half == DType::F16 ? 11 : 8, least = half == DType::F16 ? -24 : -133;
       const int exponent = std::max(std::ilogb(x) - digits + 1, least);
       float want = x == 0 || std::isinf(x) ? x : std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
@@ -424,7 +427,7 @@ TEST_P(Halves, RoundAsTheProcessorDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Halves, testing::ValuesIn(kTargets), target_name);
 
-// Some of what compilers fail at shows only where an op's operands are computed rather than loaded.
+// Some compiler failures only occur if an op's operands are computed rather than loaded.
 TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
   std::vector<ir::Graph> graphs;
   for (const DType half : {DType::F16, DType::BF16}) {
@@ -448,7 +451,7 @@ TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC says so in a file.
+// GCC reports vectorised loops in a file.
 TEST(HalvesOnTheHost, LoopsAreVectorised) {
   for (const DType half : {DType::F16, DType::BF16}) {
     Sketch sketch("twice");
@@ -465,7 +468,7 @@ TEST(HalvesOnTheHost, LoopsAreVectorised) {
 }
 #endif
 
-// Those that are constants, `simplify` takes.
+// Constant exponents are simplified away before code generation.
 TEST(Exponents, TakeEagersShortCutsAtRunTime) {
   Sketch sketch("run_time");
   const ir::NodeId x = sketch.tensor("x", DType::F32, 1), e = sketch.number("e", ir::HostKind::Float, DType::F32);

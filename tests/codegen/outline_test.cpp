@@ -1,4 +1,5 @@
-// Which kernels an op becomes: what shares rows is one, what reads a row otherwise comes after it, and it is said why.
+// Which kernels an op is partitioned into: nodes that share rows are in one kernel; nodes that read rows in another way
+// are in a later one, and the reason is recorded.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace {
 struct Row {
   std::string text;
   std::vector<uint8_t> ranks;
-  std::vector<uint32_t> phases;  ///< of each kernel, how often it goes through its elements
+  std::vector<uint32_t> phases;  ///< for each kernel, how often it traverses its elements
   size_t workspaces;
 };
 
@@ -28,14 +29,14 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
       {"(x.sum(1), x.amax(1), x.mean(1, keepdim=True) - x)", {2}, {2}, 0},
       {"(x + y, (x + y).sum(1))", {2, 2}, {1}, 0},
       {"x.var(1)", {2}, {2}, 0},
-      // No row in common, nothing in common.
+      // No rows and no operands in common.
       {"(x.sum(1), y + 1)", {2, 2}, {1, 1}, 0},
       {"(x.sum(0), x.sum(1))", {2}, {1, 1}, 0},
-      // Read otherwise than by rows.
+      // Read in another way than by rows.
       {"x.sum(1).sum()", {2}, {1, 1}, 1},
       {"(x - x.mean(1, keepdim=True)).sum(0)", {2}, {1, 1}, 1},
       {"x.sum(1)[2:]", {2}, {1, 1}, 1},
-      // Of one row alone each phase has a kernel, so that many blocks share it.
+      // With a lone row, each phase has a kernel, so that many blocks share it.
       {"x / x.sum()", {2}, {1, 1}, 1},
       {"x.var()", {2}, {1, 1}, 1},
       {"x.softmax(0)", {1}, {1, 1, 1}, 2},
@@ -52,7 +53,8 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
 TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
   struct LateRow {
     std::string text;
-    std::vector<std::pair<size_t, size_t>> kernels;  ///< of each, its reductions, and the parts that it stores
+    std::vector<std::pair<size_t, size_t>> kernels;  ///< for each kernel, the numbers of its reductions and of its
+                                                     ///< output blocks
   };
   const std::vector<LateRow> rows = {
       {"((x * y).sum(), x * y / y.sum())", {{1, 0}, {1, 2}}},
@@ -81,7 +83,7 @@ TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
 struct PassingRow {
   std::string text;
   std::vector<uint8_t> ranks;
-  /// Of each kernel, the reductions of columns that it takes in passing, each the phase in which it does.
+  /// For each kernel, the phases of the reductions for which it computes fused column partials.
   std::vector<std::vector<uint32_t>> passed;
 };
 
@@ -93,26 +95,27 @@ TEST(Outline, ColumnsAreReducedInPassing) {
       {"x.softmax(1).sum(0)", {2}, {{2}, {}}},
       {"(x.sum(2), x.sum((0, 1)))", {3}, {{0}, {}}},
       {"x.sum(1) * (x - x.amax(1, keepdim=True)).sum(0).sum()", {2}, {{1}, {}, {}, {}}},
-      // What has all elements goes through rows for the columns' sake.
+      // Output blocks over all elements traverse rows for the sake of the columns.
       {"(x * 2, x.sum(0))", {2}, {{0}, {}}},
       {"(x * y, (x + y).sum(0), x.amax(0))", {2, 2}, {{0, 0}, {}}},
       {"(x * 2, x.sum((0, 1)))", {3}, {{0}, {}}},
       {"(y * 2, x.sum(0))", {2, 2}, {}},
       {"(x.t() * 2, x.sum(0))", {2}, {}},
       {"x - x.sum(0)", {2}, {}},
-      // Nothing goes along rows; the columns are of other rows; they are read as no row is, or shared with nothing.
+      // No fused column partials: nothing is reduced or stored along the rows; the columns belong to other rows; the
+      // rows are read in another way; or no operand is shared.
       {"x.sum(0)", {2}, {}},
       {"(x.sum(2), x.sum(0))", {3}, {}},
       {"(x.sum(0), (x + x.sum(0)).sum(1))", {2}, {}},
       {"(x.sum(1), y.sum(0))", {2, 2}, {}},
       {"(x.sum(1), (x - x.sum(1).flip(0)[:, None]).sum(0))", {2}, {}},
       {"(x.sum(1), x.argmax(0))", {2}, {}},
-      // More than a thread keeps of a column: one kernel of their own has them all.
+      // More accumulators than a thread can hold per column: one kernel of their own has all the reductions.
       {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0))", {2}, {{0, 0, 0, 0, 0}, {}}},
       {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0), (x * 5).sum(0))", {2}, {}},
       {"(x.sum(1), x.amax(0), x.argmax(0), x.sum(0))", {2}, {}},
       {"(x.sum(), x.sum(0))", {2}, {}},
-      // What was found of columns is read again as elements are, or reduced with them: by kernels of their own.
+      // Column results are read again by element, or reduced along with elements: by kernels of their own.
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
       {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
   };
@@ -177,7 +180,7 @@ struct KeptRow {
   std::string text;
   std::vector<uint8_t> ranks;
   Apart apart;
-  std::string line;  ///< of the schedule
+  std::string line;  ///< of the schedule's text
 };
 
 TEST(Outline, SaysWhyAValueIsKept) {

@@ -1,5 +1,5 @@
-// Columns that are reduced in passing by a kernel that goes through rows: what they come to is what the graph says, and
-// the rows' own bits are those that they have without.
+// Fused column partials, computed by a kernel over rows: the columns' results are correct, and the rows' bits are the
+// same as without them.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// What goes through rows in three phases, and of each takes sums, or others, of columns.
+/// An op over rows in three phases, each of which is also reduced along columns.
 constexpr const char* kText = R"(
 def op(x):
     largest = x.amax(-1, keepdim=True)
@@ -58,7 +58,7 @@ struct Shape {
 
 std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStrategy strategy,
                                  const std::function<float()>& value) {
-  static const auto definition = frontend::define(kText);  // graphs point into its text
+  static const auto definition = frontend::define(kText);  // graphs point into its source
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     ReduceCase& one = cases.emplace_back();
@@ -71,11 +71,11 @@ std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStra
   return cases;
 }
 
-/// Compares elements, in the order of their indices, with a result that lies as its extents say.
+/// Compares elements, in the order of their indices, with a result of the given layout.
 void expect_equal(const Bytes& bytes, const ir::Extents& result, const std::vector<float>& expected,
                   const std::string& what) {
   ASSERT_EQ(bytes.size(), 4 * expected.size());
-  size_t e = 0;  // how many are right, from the first on
+  size_t e = 0;  // number of correct elements, from the first on
   for_each_index(result.sizes, [&](const std::vector<int64_t>& index) {
     const int64_t at = std::inner_product(index.begin(), index.end(), result.strides.begin(), int64_t{0});
     if (e < expected.size() && element<float>(bytes, at) == expected[e]) ++e;
@@ -90,7 +90,7 @@ TEST(Passing, ColumnsAreWhatTheGraphSays) {
   for (const int64_t columns : {129, 130, 200, 255, 256, 257, 260, 511, 512, 600, 1000, 1024, 1028})
     for (const int64_t rows : {1, 3, 70}) shapes.push_back({{rows, columns}, {0, 1}});
   for (const int64_t columns : {2047, 2048, 4096, 5000, 8192}) shapes.push_back({{9, columns}, {0, 1}});
-  // Some pieces have more rows than others, and these follow one another.
+  // Some chunks have more rows than others, and several rows each.
   shapes.push_back({{4099, 132}, {0, 1}}), shapes.push_back({{1025, 1026}, {0, 1}});
   shapes.push_back({{259, 4096}, {0, 1}}), shapes.push_back({{130, 8192}, {0, 1}});
   for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});

@@ -1,4 +1,4 @@
-// What loops on the CPU go along, and how long their vectors are: the choices that were measured.
+// The rules of loops and vector lengths on the CPU: the choices that were measured (docs/performance.md, CPU).
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(Cpu, Float16IsConvertedByRunsWhereItRunsAlong) {
   AccessFacts half = along(2), turned = strided(2), column = column_bias(2);
   half.rounds = turned.rounds = column.rounds = true;
   EXPECT_TRUE(is_widened(half, How::Single));
-  EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or somebody asks for its bits";
+  EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or a use of the exact bits";
   EXPECT_FALSE(is_widened(turned, How::Single));
   EXPECT_FALSE(is_widened(turned, How::Staged));
   EXPECT_FALSE(is_widened(column, How::Fixed));
@@ -103,7 +103,7 @@ TEST(CpuRows, StandSideBySideWhereTheyLieSo) {
   EXPECT_FALSE(cpu_rows(of_functions.facts, of_functions.layout, false).across) << "a row would have other bits alone";
 }
 
-/// Whether short rows that lie one behind the other are turned.
+/// Whether short rows that are contiguous in memory are transposed.
 bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
   for (AccessFacts& access : rows.facts.accesses)
     if (access.moves_in_row) access.along_rows = StrideClass::Other;

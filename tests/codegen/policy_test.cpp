@@ -1,4 +1,4 @@
-// Choices about speed are pure functions; these are the choices that were measured.
+// The rules about speed are pure functions; these tests record the choices that were measured.
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "codegen/schedule/policy.h"
 #include "codegen/schedule/row_policy.h"
 
-// Facts of accesses and of rows, as tests of policies give them.
+// Properties of accesses and rows, for tests of rules.
 
 namespace ingot::codegen {
 
@@ -26,14 +26,15 @@ inline AccessFacts gathered(uint32_t bytes) {
 }
 inline const AccessFacts position{.bytes = 8, .linear = false, .kind = AccessUse::Kind::Index};
 
-/// Of an element a step of its row.
+/// An access that advances by one element per element of a row.
 inline AccessFacts of_elements(uint32_t bytes, uint32_t alignment = 16) {
   AccessFacts access = along(bytes, alignment);
   access.moves_in_row = true;
   return access;
 }
 
-/// Of `rows_bits` rows of at most 2^length_bits elements; `across`: they lie side by side.
+/// 2^rows_bits rows of at most 2^length_bits elements; `across`: corresponding elements of adjacent rows are adjacent
+/// in memory.
 struct RowsOf {
   KernelFacts facts;
   KernelLayout layout;

@@ -1,4 +1,4 @@
-// Kernels with many quotients of float32 divide by steps of their own, which give the nearest number as `/` does.
+// Kernels with many float32 quotients use `quotient_of`, which gives the nearest number as `/` does.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(Quotients, ManyAreTheNearestNumbers) {
   const auto any = [&] {
     return random() % 3 == 0 ? special[random() % special.size()] : std::bit_cast<float>(uint32_t(random()));
   };
-  // A thread's group of neighbours; and the columns, of which a thread has several elements.
+  // A group of neighbours per thread; and columns, with several elements per thread.
   const auto pairs = frontend::define(R"(
 def op(x):
     a, b = x[..., 0], x[..., 1]

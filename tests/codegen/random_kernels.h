@@ -10,7 +10,7 @@
 
 #include "tests/codegen/execution.h"
 
-// Random kernels on random layouts, with memory for all they touch.
+// Random kernels on random layouts, with memory for all their tensors.
 
 namespace ingot::codegen {
 
@@ -21,13 +21,13 @@ using ir::Op;
 struct Case {
   ir::Graph graph;
   Tensors tensors;
-  std::vector<std::unique_ptr<Guarded>> memory;   // one a parameter
-  std::vector<std::unique_ptr<Guarded>> results;  // one a result
+  std::vector<std::unique_ptr<Guarded>> memory;   // one per parameter
+  std::vector<std::unique_ptr<Guarded>> results;  // one per result
   std::vector<int64_t> domain;
   bool aliased = false;
 };
 
-/// The bits of a small whole number as a 16-bit float.
+/// The bits of a small integer as a 16-bit float.
 inline uint16_t half_bits(float value, DType dtype) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -36,8 +36,8 @@ inline uint16_t half_bits(float value, DType dtype) {
   return static_cast<uint16_t>(bits >> 31 << 15 | exponent << 10 | (bits >> 13 & 0x3ff));
 }
 
-/// Makes one kernel at a time. Parameters are of float, int64 or uint8; the arithmetic is exact, so that every target
-/// agrees to the bit.
+/// Makes one random kernel at a time. Parameters are of float, int64 or uint8; the arithmetic is exact, so that all
+/// targets give the same bits.
 class Maker {
  public:
   explicit Maker(uint32_t seed) : random_(seed) {}
@@ -50,14 +50,14 @@ class Maker {
     for (int64_t& size : case_.domain) size = pick(8) == 0 ? 1 : pick(40) == 0 ? 0 : 1 + pick(pick(3) == 0 ? 40 : 9);
     if (pick(3) == 0 && !case_.domain.empty()) case_.domain.back() = 4 * (1 + pick(8));
     is_plain_ = pick(5) < 2;
-    if (is_plain_) {  // short rows, and operands that are turned
+    if (is_plain_) {  // short rows, and operands that are transposed
       case_.domain.resize(static_cast<size_t>(2 + pick(2)));
       for (int64_t& size : case_.domain) size = 1 + pick(30);
       case_.domain.back() = 1 + pick(80);
       case_.domain.front() = 1 + pick(200);
     }
     is_long_ = !is_plain_ && pick(3) == 0 && case_.domain.size() > 1;
-    if (is_long_) {  // long enough for tiles, whole and cut ones
+    if (is_long_) {  // long enough for whole and partial tiles
       case_.domain.resize(std::min<size_t>(case_.domain.size(), 3));
       case_.domain.front() = 32 + pick(40);
       case_.domain.back() = pick(2) == 0 ? 64 : 32 + pick(100);
@@ -96,7 +96,7 @@ class Maker {
     return cast(graph().add(Op::Gt, DType::Bool, {node, sketch_->constant(DType::F32, 3.0)}), DType::U8);
   }
 
-  /// Along one dim, or among all elements, or in steps that go together nowhere.
+  /// The position along one dim, or in the whole domain, or with strides that cannot be merged.
   NodeId add_position() {
     const int along = pick(static_cast<int>(case_.domain.size()) + 2) - 2;
     std::vector<ir::AccessDim> dims(case_.domain.size());
@@ -108,14 +108,14 @@ class Maker {
     return graph().index(std::move(dims));
   }
 
-  /// Of twice the number; or as it is, with all its bits.
+  /// The float16 or bfloat16 of twice the number; or, if it is such a value already, the value with all its bits.
   NodeId to_half(NodeId node) {
     const bool is_half = graph()[node].op == Op::Cast && graph()[graph()[node].args[0]].dtype == DType::F16;
     if (is_half && pick(3) == 0) return graph()[node].args[0];
     return cast(graph().add(Op::Add, DType::F32, {node, node}), DType::F16);
   }
 
-  /// A tensor for an access of `rank` dims, with values that are small integers.
+  /// A tensor for an access of `rank` dims, with small integer values.
   uint32_t add_tensor(DType dtype, const ir::Sizes& sizes, int64_t low, int64_t high) {
     const uint32_t param =
         sketch_->add_param("p" + std::to_string(graph().params.size()), dtype, static_cast<uint32_t>(sizes.size()));
@@ -129,7 +129,7 @@ class Maker {
       strides[order[k]] = step;
       step *= sizes[order[k]] + (pick(is_plain_ ? 20 : 5) == 0 ? pick(4) : 0);
     }
-    // Windows that overlap, as unfold makes them, and whatever else as_strided can.
+    // Overlapping windows, as from unfold, and other layouts that as_strided allows.
     if (!is_long_ && pick(is_plain_ ? 20 : 4) == 0)
       for (int64_t& stride : strides)
         stride = std::array<int64_t, 6>{0, 1, 1, 2, 4, stride}[static_cast<size_t>(pick(6))];
@@ -214,7 +214,7 @@ class Maker {
     }
   }
 
-  /// Several elements of a tensor's last dim, as the corners of a box are.
+  /// Several elements of a tensor's last dim, like the corners of a box.
   void add_neighbours() {
     const int count = 2 + pick(4);
     ir::Sizes sizes = case_.domain;
@@ -264,7 +264,7 @@ class Maker {
     floats_.push_back(graph().gather(DType::F32, access, indices));
   }
 
-  /// What only the arms of one or two `where`s need, gathers and rows of neighbours among it.
+  /// Nodes that only the arms of one or two `where`s need, among them gathers and groups of neighbours.
   void add_choice() {
     const auto known = static_cast<int>(floats_.size());
     const auto any = [&] { return floats_[static_cast<size_t>(pick(known))]; };

@@ -1,5 +1,5 @@
-// Of any numbers the bits of a reduction follow from the rows alone, whatever lies around them and however they are
-// kept; and each kind of schedule is met.
+// For arbitrary values, the bits of a reduction depend on the row alone, not on other rows or on how values are cached.
+// Every kind of schedule must occur.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// The sum of a row's numbers, and of their squares: one phase.
+/// The sum of a row's elements, and of their squares: one phase.
 ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Sketched op(x.extents.sizes.size(), reduced);
   op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
@@ -33,9 +33,9 @@ TEST_P(ReduceBits, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
     std::vector<float> row(static_cast<size_t>(n));
     for (float& value : row) value = 0.5f + 0.01f * normal(random);
-    // Alone; among others; neighbours across; in padded memory; cut in two dims.
+    // A lone row; one among others; adjacent rows across; padded memory; a row of two dims.
     std::vector<ReduceCase> cases;
-    std::vector<size_t> places;  // of the row among the results
+    std::vector<size_t> places;  // the row's place among the results
     const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
                          const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine,
                          size_t place = 0) {
@@ -81,8 +81,8 @@ TEST_P(ReduceBits, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
-// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read
-// again; alone, in one kernel and phase by phase.
+// Rows in registers, in shared memory, in batches, in a cluster, by vectors and by single elements, adjacent across and
+// loaded again; lone rows in one kernel and phase by phase.
 TEST_P(ReduceBits, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;
@@ -130,13 +130,13 @@ TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
     EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
     return bytes;
   };
-  // Vectors of 512 threads, and of 1024 past 32768 elements; eight of each thread lie in registers.
+  // Vectors of 512 threads, or of 1024 beyond 32768 elements; eight vectors of each thread are in registers.
   EXPECT_EQ(bytes_of(16384), 0);
   EXPECT_EQ(bytes_of(20000), 2 * 512 * 16);
   EXPECT_EQ(bytes_of(32768), 8 * 512 * 16);
   EXPECT_EQ(bytes_of(33000), 1 * 1024 * 16);
   EXPECT_EQ(bytes_of(65536), 8 * 1024 * 16);
-  // Of a cluster's blocks, as many bytes each as of 512 threads.
+  // For each block of a cluster, the bytes of 512 threads.
   EXPECT_EQ(bytes_of(65540), 1 * 512 * 16);
   EXPECT_EQ(bytes_of(131072), 8 * 512 * 16);
   EXPECT_EQ(bytes_of(262144), 8 * 512 * 16);

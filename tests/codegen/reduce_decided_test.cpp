@@ -1,5 +1,5 @@
-// Kernels whose rows decide what is summed of them, run on this machine: of small whole numbers, whose sums are exact,
-// they give what the graph says.
+// Kernels with speculative sums, run on this machine on small integers, whose sums are exact: the results are what the
+// graph says.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 namespace ingot::codegen {
 namespace {
 
-// What an op must give whose rows decide what is summed: m, and the sum of x + 1, or of x - 3 where the row's first
-// element is far below m; and if it is stored x less the sum.
+// An op in which a condition per row decides what is summed: m, and the sum of x + 1, or of x - 3 if the row's first
+// element is far below m. If `stored`, also x minus the sum.
 
 ReduceCase decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
   Sketched op(x.extents.sizes.size(), reduced);
@@ -89,7 +89,7 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
   shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
   for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole})
     for (const int64_t n : {1, 64, 1025, 32768, 50001})
-      for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
+      for (const int kind : {0, 1}) {  // the row starts with the largest element, or with the smallest
         shapes.push_back({{n}, {0}, kind, {1}, strategy});
       }
   std::vector<ReduceCase> cases;
@@ -141,7 +141,7 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
   }
 }
 
-// Values that a phase keeps in the place of what was read, or would keep, beside sums that a row decides.
+// Values that a phase caches, or would cache, in place of an input, besides speculative sums.
 TEST_P(ReduceDecided, WhatNotAllRowsGoThroughLeavesNothingBehind) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};

@@ -1,5 +1,5 @@
-// Kernels that reduce, run on this machine: what they give of small whole numbers, whose sums are exact, is what the
-// graph says.
+// Kernels that reduce, run on this machine on small integers, whose sums are exact: the results are what the graph
+// says.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// What `several_phases` must give.
+/// The expected results of `several_phases`.
 struct Expected {
   std::vector<float> largest, sums;
   std::vector<int64_t> indices;
@@ -71,7 +71,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     bool as_if_many = false;
   };
   std::vector<Shape> shapes;
-  // Short ones that begin anywhere, of which a warp takes many at once: some warps' worth, and some rows more.
+  // Short unaligned rows, of which a warp handles many at once: the rows of several warps, and some more.
   for (const int64_t n : {1, 2, 3, 5, 6, 9, 15, 17, 27, 28, 29, 31, 33, 34, 47, 57, 63, 65, 75, 97, 111, 127, 129})
     for (const int64_t rows : {3, 70}) shapes.push_back({{rows, n}, {0, 1}, 0, {0, 1}, {}, true});
   shapes.push_back({{4099, 9}, {0, 1}, 0, {0, 1}});
@@ -84,7 +84,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
     if (n <= 1024) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
   }
-  // Also those that end where eighths of a power of two do, and one element behind.
+  // Also lengths that are multiples of an eighth of a power of two, and one element more.
   for (const int64_t n : {40,    41,    192,   193,   897,   1280,  2561,  7168,  7169,  10240,
                           12289, 20480, 20481, 32768, 33001, 40000, 65540, 70001, 98304, 98305})
     for (const int64_t pad : {0, 1}) shapes.push_back({{2, n}, {0, 1}, pad, {0, 1}});
@@ -137,8 +137,8 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   }
 }
 
-/// Of pairs x[..., 2] and y, the same: the sums over the second dim of y0 * y1 where x0 is more than 0, and of x1. Or,
-/// in several phases, x0 * x1 less the largest of a row.
+/// An op on pairs x[..., 2] and y of the same shape: the sums over the second dim of y0 * y1 where x0 is positive, and
+/// of x1. Or, in several phases, x0 * x1 minus the row's maximum.
 ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
   Sketch sketch{name};
   const uint32_t first = sketch.add_param("x", DType::F32, 3), second = sketch.add_param("y", DType::F32, 3);
@@ -250,9 +250,9 @@ TEST_P(Reduce, AQuotientIsTheNearestNumber) {
   }
 }
 
-/// Two ops whose phases share functions of the elements: e / sum(e) + x with e = exp(x - max(x)), which needs x to the
-/// end; and sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)), whose second phase needs x once
-/// more after the first has kept exp(x).
+/// Two ops whose phases share functions of the elements. The first, e / sum(e) + x with e = exp(x - max(x)), needs x to
+/// the end. The second is sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)); its second phase
+/// needs x once more after the first has cached exp(x).
 ReduceCase kept_beside_its_input(const std::string& name, const Floats& x) {
   Sketched op(2, {0, 1});
   const ir::NodeId e = op.of(Op::Exp, op.add(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
@@ -273,7 +273,7 @@ ReduceCase kept_one_after_the_other(const std::string& name, const Floats& x) {
   return one;
 }
 
-// What a phase stores may not lie where a later one reads.
+// A phase must not store where a later one loads.
 TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
@@ -289,7 +289,7 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
       op.result(op.add(Op::Add, z, m), false);
       op.result(op.add(Op::Mul, z, s), false);
       op.result(op.add(Op::Sub, z, s), false);
-      // With bytes, which want many rows, there is no room for longer ones.
+      // Byte results need batches of many rows: longer rows would not fit.
       if (n < 30) op.result(op.graph().add(Op::Lt, DType::Bool, {op.x(), op.first_of_row()}), false);
       const std::string name = "case" + std::to_string(cases.size());
       cases.push_back({name, std::move(op.graph()), tensor({rows, n}, {0, 1}, 0, whole), {}, true});
@@ -419,7 +419,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     const ir::Sizes steps = ir::contiguous_strides(sizes);
     int64_t e = 0;
     for_each_index(sizes, [&](const std::vector<int64_t>& index) {
-      // Of an element: how far it is from the last of its row.
+      // The distance of an element's position from the last one of its row.
       int64_t distance = 0, row = 0, at_end = 0;
       for (size_t d = 0; d < sizes.size(); ++d) {
         const int64_t end = shapes[c].reduced[d] ? sizes[d] - 1 : index[d];

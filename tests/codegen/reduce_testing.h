@@ -9,7 +9,7 @@
 
 #include "tests/codegen/execution.h"
 
-// Graphs that reduce, and their kernels run on this machine.
+// Graphs that reduce, and running their kernels on this machine.
 
 namespace ingot::codegen {
 
@@ -17,7 +17,7 @@ using ir::DType;
 using ir::Op;
 using ir::ReduceKind;
 
-/// A tensor of float32 in memory of its own.
+/// A float32 tensor with memory of its own.
 struct Floats {
   ir::Extents extents;
   std::vector<float> memory;
@@ -43,7 +43,7 @@ void for_each_index(const ir::Sizes& sizes, F&& f) {
   }
 }
 
-/// `order`: the dims as they lie in memory, outermost first.
+/// `order`: the dims in memory order, outermost first.
 inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
                      const std::function<float()>& value) {
   Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
@@ -57,7 +57,7 @@ inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, i
   return result;
 }
 
-/// An op of one float32 tensor: the reductions of it along some dims, or of what is made of it and those.
+/// An op of one float32 tensor: reductions along some dims of it, or of values computed from it and them.
 class Sketched {
  public:
   Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
@@ -67,7 +67,7 @@ class Sketched {
   ir::Graph& graph() { return sketch_.graph; }
   const std::vector<ir::HostId>& shape() { return graph().params[0].shape; }
   ir::NodeId x() const { return x_; }
-  /// Another tensor of as many dims.
+  /// Another tensor of the same rank.
   ir::NodeId tensor(const std::string& name) {
     return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
   }
@@ -84,7 +84,7 @@ class Sketched {
   ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
   ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
 
-  /// A result with an element a row, or one for each element.
+  /// A result with one element per row, or per element.
   void result(ir::NodeId node, bool of_rows) {
     const std::string name = "out" + std::to_string(graph().results.size());
     if (!of_rows) return sketch_.result(name, graph()[node].dtype, node, shape());
@@ -95,7 +95,7 @@ class Sketched {
   }
 
  private:
-  /// The access of what has an element a row.
+  /// The access to a tensor with one element per row.
   ir::Access rows(ir::SourceRef source) {
     const ir::HostId zero = graph().host.integer(0), one = graph().host.integer(1);
     ir::Access access{source, std::vector<ir::HostId>(shape().size(), zero), {}, {}};
@@ -117,7 +117,7 @@ struct ReduceCase {
   ir::Graph graph;
   Floats x;
   std::optional<PartitionStrategy> strategy = {};
-  bool as_if_many = false;  ///< with the kernels of many rows
+  bool as_if_many = false;  ///< use the kernels for many rows
 
   Tensors tensors() const {
     Tensors tensors;
@@ -145,7 +145,7 @@ inline std::string text_of(const ReduceCase& one, const Target& target) {
   return "namespace in_" + one.name + " {\n" + text + "}\n";
 }
 
-/// An op of several phases: m, where it is, the sum of x - m, and x - m itself.
+/// An op of several phases: the maximum m, its index, the sum of x - m, and x - m itself.
 inline ReduceCase several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Sketched op(x.extents.sizes.size(), reduced);
   const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
@@ -161,7 +161,7 @@ inline ReduceCase several_phases(std::string name, const Floats& x, const ir::Di
 
 using Bytes = std::vector<std::byte>;
 
-/// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
+/// The results of a case, run in a library that has its kernels. `random`: where CPU calls are split.
 inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library,
                               std::mt19937& random) {
   const Prepared prepared = one.prepared();

@@ -13,13 +13,13 @@
 #include "codegen/target/target.h"
 #include "ir/op.h"
 
-// What each primitive must give, in the C++ and the mathematics that it stands for, and the values to try it on.
+// Reference results for each primitive, in C++ or mathematics, and the sample values.
 
 namespace ingot::codegen {
 
 using ir::Op;
 
-/// The values that operands are made of; all pairs of them are tried.
+/// The values from which operands are made; all pairs are tested.
 template <typename T>
 std::vector<T> samples() {
   if constexpr (std::is_same_v<T, bool>) {
@@ -72,13 +72,13 @@ std::vector<T> samples() {
   }
 }
 
-/// a wrapped to T, as two's complement.
+/// a wrapped to T, as in two's complement.
 template <typename T>
 T wrap(__int128 a) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(static_cast<unsigned __int128>(a)));
 }
 
-/// What an op must give on integers; nothing where PyTorch promises nothing.
+/// The result of an op on integers; nothing if PyTorch promises none.
 template <typename T>
 std::optional<T> expected_integer(Op op, T x, T y) {
   const __int128 a = x, b = y;
@@ -108,7 +108,7 @@ std::optional<T> expected_integer(Op op, T x, T y) {
       return power;
     }
     case Op::Gcd: {
-      // Of the wrapped absolute values, as PyTorch's: the least integer stays negative.
+      // Uses the wrapped absolute values, as PyTorch does: the smallest integer stays negative.
       __int128 low = wrap<T>(a < 0 ? -a : a), high = wrap<T>(b < 0 ? -b : b);
       while (low != 0) std::swap(low, high %= low);
       return wrap<T>(high);
@@ -176,7 +176,7 @@ inline bool expected_bool(Op op, bool a, bool b) {
   }
 }
 
-/// The exact ops on floats: the very bits.
+/// The result of an exact op on floats, to the bit.
 template <typename T>
 std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
   const bool cuda = target.kind == Target::Kind::Cuda;
@@ -220,8 +220,8 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
       return std::trunc(a);
     case Op::Round:
       return std::nearbyint(a);
-    // Eager's vectorised kernels on the CPU give b where a equals b, so of two zeros the second; CUDA's tell them
-    // apart; those that call a function of CUDA's for it (float64, and all before sm_80) call the host's here.
+    // Eager's vectorised CPU kernels return b if a equals b: the second of two zeros. CUDA distinguishes zeros by sign;
+    // but where it calls a function (float64, and all types before sm_80), the host's function is called here.
     case Op::Maximum:
       if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
       return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(b) ? a : a > b ? a : b;
@@ -250,7 +250,7 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
   }
 }
 
-/// The others, in more precision than they are asked in.
+/// The result of any other op, in more precision than the op's type.
 inline std::optional<long double> expected_real(Op op, long double a, long double b) {
   switch (op) {
     case Op::Pow:
@@ -312,7 +312,7 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
       return std::lgamma(a);
     case Op::Erfinv: {
       if (!(std::fabs(a) < 1)) return std::fabs(a) == 1 ? std::copysign(HUGE_VALL, a) : std::nanl("");
-      long double low = 0, high = 8;  // erfc(8) is less than any double's distance from 1
+      long double low = 0, high = 8;  // erfc(8) is below the distance of any double from 1
       for (int step = 0; step < 100; ++step) {
         const long double middle = (low + high) / 2;
         (std::erfc(middle) > 1 - std::fabs(static_cast<long double>(a)) ? low : high) = middle;

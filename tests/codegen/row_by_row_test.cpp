@@ -1,4 +1,4 @@
-// Long rows that begin anywhere in memory, a block a row: what lies at their ends is written by the row's own block.
+// Long unaligned rows with a block per row: each block writes the ends of its own row.
 
 #include <gtest/gtest.h>
 

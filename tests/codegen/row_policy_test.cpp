@@ -1,4 +1,5 @@
-// How rows are shared out to threads on a GPU: the choices that were measured.
+// The rules that distribute rows over a GPU's threads: the choices that were measured (docs/performance.md, Reductions,
+// CUDA).
 
 #include <gtest/gtest.h>
 
@@ -179,7 +180,7 @@ TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
   EXPECT_FALSE(rows(13).by_runs) << "a thread's elements fit its registers";
   EXPECT_FALSE(rows(24).by_runs) << "a run has too many";
   EXPECT_TRUE(rows(18, 2, 4).by_runs);
-  EXPECT_FALSE(rows(18, 2, 8).by_runs) << "what is found of two sums' runs has no room in shared memory";
+  EXPECT_FALSE(rows(18, 2, 8).by_runs) << "the results of two sums' runs do not fit in shared memory";
   EXPECT_FALSE(rows(16, 3).by_runs) << "they are gone through again in any case";
   EXPECT_EQ(rows(16, 3).early, 1u);
 }

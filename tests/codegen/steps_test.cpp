@@ -1,5 +1,4 @@
-// Heavy kernels along memory, whose blocks take two vectors a thread: what lies at the end of the last block, and where
-// it is whole.
+// Heavy kernels with two vectors per thread: elements at the end of the last block, and blocks that are whole.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +10,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// Of `x` and its element, each result.
+/// The results for an element of `x`, given its index.
 using Expected = std::function<std::vector<float>(Floats& x, const std::vector<int64_t>& index)>;
 
 void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& sizes, const Expected& expected) {
@@ -46,7 +45,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
   }
 }
 
-// exp(0), tanh(0) and log1p(0) are exact; what the names are must not matter.
+// exp(0), tanh(0) and log1p(0) are exact; names that the prelude uses must not matter.
 TEST(Steps, EachElementIsWhatItIs) {
   const std::vector<ir::Sizes> sizes = {{2},   {3},   {5},    {255},  {256},  {257},  {511}, {512},
                                         {513}, {767}, {1023}, {1024}, {1025}, {7168}, {7683}};
@@ -62,7 +61,7 @@ def in_steps(first):
                   });
 }
 
-// What lies in rows is found in each step anew.
+// Row coordinates are computed in each step anew.
 TEST(Steps, EachElementIsOfItsRow) {
   const std::vector<ir::Sizes> sizes = {{3, 4}, {2, 8}, {5, 52}, {2, 128}, {3, 256}, {7, 404}, {13, 1028}, {2, 3, 12}};
   expect_in_steps(R"(

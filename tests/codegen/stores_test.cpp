@@ -1,4 +1,4 @@
-// Neighbours that a kernel which reduces stores: as vectors where one phase makes all of them, one by one where not.
+// Neighbours that a reducing kernel stores: as vectors if one phase computes all of them, otherwise one by one.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Row {
   const char* text;
-  bool reads_total;  ///< the first of the four that are stored
+  bool reads_total;  ///< the first of the four stored results reads the row's total
   bool is_vector;
 };
 

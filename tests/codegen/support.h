@@ -14,7 +14,7 @@
 #include "ir/eager_layout.h"
 #include "ir/graph.h"
 
-// Graphs written by hand, and tensors that are sizes and strides alone, for the tests of code generation.
+// Hand-written graphs, and tensors that are only sizes and strides, for tests of code generation.
 
 namespace ingot::codegen {
 
@@ -53,14 +53,14 @@ class Sketch {
   }
   ir::NodeId constant(ir::DType dtype, double value) { return graph.scalar(dtype, graph.host.real(value)); }
   ir::NodeId constant(ir::DType dtype, int64_t value) { return graph.scalar(dtype, graph.host.integer(value)); }
-  /// An element x[..., k] of a tensor's last dim: a load over its other dims.
+  /// The element x[..., k] of a tensor's last dim: a load over its other dims.
   ir::NodeId corner(uint32_t param, int64_t k) {
     ir::Access access = identity(param);
     access.dims.pop_back();
     access.offsets.back() = graph.host.integer(k);
     return graph.load(graph.params[param].dtype, access);
   }
-  /// The whole of a result of this shape.
+  /// A result of this shape, stored as a whole.
   void result(const std::string& name, ir::DType dtype, ir::NodeId node, std::vector<ir::HostId> shape) {
     ir::Access store;
     store.offsets.assign(shape.size(), graph.host.integer(0));
@@ -69,18 +69,18 @@ class Sketch {
   }
 };
 
-/// Concrete arguments: sizes and strides of each parameter (none for numbers), with `address` as its data.
+/// Concrete arguments: sizes and strides of each parameter (none for numbers), with `addresses` as their data.
 struct Tensors {
   std::vector<ir::Extents> params;
-  std::vector<uintptr_t> addresses;         ///< one a parameter; 0 where left out
-  std::vector<uintptr_t> result_addresses;  ///< one a result; 0 where left out
+  std::vector<uintptr_t> addresses;         ///< one per parameter; 0 where left out
+  std::vector<uintptr_t> result_addresses;  ///< one per result; 0 where left out
   std::vector<ir::HostValue> numbers;       ///< of number parameters, in order; 1.5 where left out
 };
 
 inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
 
-/// What the runtime does between an op's arguments and its kernels. Results lie as eager's do, where the graph says
-/// how.
+/// The state that the runtime derives from an op's arguments before it runs kernels. Results have eager's layout where
+/// the graph specifies it.
 struct Prepared {
   Outline outline;
   std::vector<ir::HostValue> host;
@@ -89,11 +89,11 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// `cut`: where left out, as the runtime has it where columns may be reduced in passing, or not.
+/// `strategy`: if left out, the runtime's choice; `may_pass`: whether fused column partials are allowed.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
                         std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
   Prepared prepared;
-  tensors.params.resize(graph.params.size());  // the seed has no dims
+  tensors.params.resize(graph.params.size());  // a seed has no dims
   prepared.host.resize(graph.host.count());
   ir::evaluate(graph.host,
                {[&](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
@@ -134,7 +134,7 @@ inline Source generate_for(const ir::Graph& graph, const Tensors& tensors, Targe
   return generate(graph, prepared.outline, prepared.layouts, target, options, text);
 }
 
-/// A kernel with its prelude, as generate makes those of its own choice.
+/// A kernel with its prelude, as `generate` prints the kernels that it chooses.
 inline std::string text_of(const Kernel& kernel) {
   const std::string function = print_source(kernel).text;
   return prelude_for(kernel.target.kind, function) + function;

@@ -129,11 +129,11 @@ TEST(Prelude, CompilesAsAWhole) {
   EXPECT_TRUE(Library(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).loaded());
 }
 
-// A random expression, put together by spellings, against the same tree evaluated by calls.
+// A random expression, printed by spellings, and the same tree evaluated by calls.
 
 struct Tree {
   Text printed;
-  std::string calls;  // the same, with a function call for each operator
+  std::string calls;  // the same expression, with a function call for each operator
 };
 
 constexpr std::string_view kPatterns[] = {"a + b", "a - b",  "a * b",  "a & b",  "a | b",       "a ^ b", "a << (b & 3)",
@@ -171,7 +171,7 @@ TEST(Expressions, PrintedOnesMeanTheSame) {
     text += "  if ((int)(" + tree.printed.text + ") != " + tree.calls + ") return " + std::to_string(t + 1) + ";\n";
   }
   text += "  return 0;\n}\n";
-  // Without -Wparentheses a reader might be misled by what is printed.
+  // Without -Wparentheses, printed expressions could mislead readers.
   const Library library(text, "-O0 -fwrapv -Wno-all -Wparentheses");
   auto* wrong = library.find<int(int, int, int)>("wrong");
   ASSERT_NE(wrong, nullptr);
