@@ -300,7 +300,8 @@ TEST_P(KernelFuzz, BothTargetsMeanTheGraph) {
   run_all(cases, kCuda, seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, KernelFuzz, testing::Values(1u, 2u));
+INSTANTIATE_TEST_SUITE_P(Seeds, KernelFuzz, testing::Values(1u, 2u),
+                         [](const auto& seed) { return "seed_" + std::to_string(seed.param); });
 
 }  // namespace
 }  // namespace ingot::codegen

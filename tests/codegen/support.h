@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -142,5 +143,10 @@ inline std::string text_of(const Kernel& kernel) {
 
 constexpr Target kCuda{Target::Kind::Cuda, 90};
 constexpr Target kCpu{Target::Kind::Cpu, 0};
+
+/// How GoogleTest prints a target that is a test's parameter.
+inline void PrintTo(const Target& target, std::ostream* out) {
+  *out << (target.cuda() ? "cuda_" + std::to_string(target.architecture) : "cpu");
+}
 
 }  // namespace ingot::codegen
