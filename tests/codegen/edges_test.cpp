@@ -115,7 +115,7 @@ TEST_P(Edges, GathersReadNothingPastTheEnd) {
 
 // w[map[t] if m else 1] for many t: a row's elements share the index, but the result of the lazy `where` is a variable
 // of each element.
-TEST_P(Edges, RowsWhoseIndexIsChosenAreGathered) {
+TEST_P(Edges, GathersRowsWithALazyIndex) {
   Sketch sketch("rows");
   const NodeId x = sketch.tensor("x", DType::F32, 2);
   ir::HostPool& host = sketch.graph.host;
@@ -156,7 +156,7 @@ TEST_P(Edges, RowsWhoseIndexIsChosenAreGathered) {
 }
 
 // Indices are only checked for elements of the domain, not for those past its end.
-TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
+TEST_P(Edges, ChecksIndicesOnlyWithinTheDomain) {
   for (const int64_t n : {1, 7}) {
     Sketch sketch("shifted");
     const NodeId t = sketch.tensor("t", DType::I64, 1);
@@ -183,7 +183,7 @@ TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
 
 // Rows with padding, beside an unaligned tensor. The first is loaded by vectors within its rows, the second out of two
 // aligned vectors even across ends of rows; neither must use the other's bounds.
-TEST_P(Edges, PaddedRowsBesideAMisalignedTensor) {
+TEST_P(Edges, PaddedRowsBesideAnUnalignedTensor) {
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{34, 32}, {5, 8}, {1, 4}, {300, 4}}) {
     Sketch sketch("rows");
     const NodeId x = sketch.tensor("x", DType::F32, 2), y = sketch.tensor("y", DType::F32, 2);
@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, Edges, testing::Values(kCpu, kCuda),
 
 constexpr Op kDivisions[] = {Op::FloorDivide, Op::TruncDivide, Op::Remainder, Op::Fmod};
 
-TEST(Divisions, ByZeroAreReportedOnTheHost) {
+TEST(Divisions, ByZeroAreReportedOnTheCpu) {
   for (const Op op : kDivisions) {
     Sketch sketch("quotient");
     const NodeId x = sketch.tensor("x", DType::I32, 1), y = sketch.tensor("y", DType::I32, 1);

@@ -31,7 +31,7 @@ constexpr Masked kMasked[] = {
      [](float a, float b) { return a > 0 ? a * b : b; }},
 };
 
-TEST(Foreseen, ElementsAreWhatTheyAre) {
+TEST(Foreseen, ElementsAreCorrect) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<std::shared_ptr<const frontend::Definition>> texts;  // that the graphs point into
@@ -73,7 +73,7 @@ TEST(Foreseen, ElementsAreWhatTheyAre) {
 
 /// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands where
 /// they are needed.
-TEST(Foreseen, RowsWhoseElementsAreStored) {
+TEST(Foreseen, OnlyRowsThatStoreElementsHoistPredicates) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   constexpr const char* kTexts[] = {

@@ -214,7 +214,7 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   return texts;
 }
 
-TEST(Golden, GeneratedTextIsWhatWasReviewed) {
+TEST(Golden, GeneratedSourceIsAsReviewed) {
   const bool rebase = std::getenv("INGOT_REBASE_GOLDENS") != nullptr;
   std::set<fs::path> expected;
   std::set<std::string_view> seen;
@@ -234,7 +234,7 @@ TEST(Golden, GeneratedTextIsWhatWasReviewed) {
   }
 }
 
-TEST(Golden, TheSameTextEveryTime) {
+TEST(Golden, SourceIsDeterministic) {
   for (const Row& row : table()) EXPECT_EQ(texts_of(row, true), texts_of(row, true)) << row.op << " " << row.layout;
 }
 

@@ -288,7 +288,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
 
 class KernelFuzz : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(KernelFuzz, BothTargetsMeanTheGraph) {
+TEST_P(KernelFuzz, BothTargetsComputeTheGraph) {
   const uint32_t seed = GetParam();
   std::vector<Case> cases;
   for (unsigned k = 0; k < rounds(kKernels); ++k) {

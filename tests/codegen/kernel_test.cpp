@@ -59,7 +59,7 @@ TEST(Kernel, ArgumentsAreInputsScalarsResultsSizes) {
   EXPECT_NE(print(kernel), text(64, 1));
 }
 
-TEST(Kernel, WhatIsNotNeededIsNotThere) {
+TEST(Kernel, UnneededStatementsAreRemoved) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::I32, 1);
   sketch.tensor("unused", DType::F32, 1);
@@ -76,7 +76,7 @@ TEST(Kernel, WhatIsNotNeededIsNotThere) {
   }
 }
 
-TEST(Kernel, ResultsThatMayBeInputs) {
+TEST(Kernel, ResultsThatAliasInputs) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1), y = sketch.tensor("y", DType::F32, 1);
   const ir::HostId n = sketch.graph.host.size(0, 0);
@@ -95,7 +95,7 @@ TEST(Kernel, ResultsThatMayBeInputs) {
   }
 }
 
-TEST(Kernel, WhatRowsShareIsComputedOnceARow) {
+TEST(Kernel, ValuesSharedByARowAreComputedOnce) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 2), scale = sketch.tensor("scale", DType::F32, 2);
   const NodeId factor = sketch.graph.add(Op::Exp, DType::F32, {scale});
@@ -108,7 +108,7 @@ TEST(Kernel, WhatRowsShareIsComputedOnceARow) {
   }
 }
 
-TEST(Kernel, BlocksOfATileAreCountedAsTheDomainIs) {
+TEST(Kernel, TileBlocksFollowTheDomainsOrder) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 3);
   ir::HostPool& host = sketch.graph.host;
@@ -118,7 +118,7 @@ TEST(Kernel, BlocksOfATileAreCountedAsTheDomainIs) {
   EXPECT_EQ(kernel.launch.grid, (std::vector<GridFactor>{{2, 1, 64}, {1, 1, 1}, {0, 1, 64}}));
 }
 
-TEST(Kernel, LongExpressionsAreCutAndShortOnesAreNot) {
+TEST(Kernel, LongExpressionsAreSplitAndShortOnesAreNot) {
   Sketch sketch("f");
   NodeId sum = sketch.tensor("x", DType::F32, 1);
   for (int k = 0; k < 60; ++k)
@@ -144,7 +144,7 @@ TEST(Kernel, NamesAreTheAuthorsFirst) {
   EXPECT_NE(body.find("maximum_1_4[k_1] = maximum(k, i4[k_1]);"), std::string::npos) << body;
 }
 
-TEST(Kernel, EveryLineKnowsTheNodesThatItComputes) {
+TEST(Kernel, EveryLineRecordsItsNodes) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1);
   const NodeId sine = sketch.graph.add(Op::Sin, DType::F32, {x});
@@ -182,7 +182,7 @@ TEST(Kernel, TooManyTensorsAreTheAuthorsError) {
   EXPECT_NE(error.find("too many tensors for one kernel"), std::string::npos) << error;
 }
 
-TEST(Kernel, MoreThanACompilerFinishesIsTheAuthorsError) {
+TEST(Kernel, TooManyValuesAreTheAuthorsError) {
   const auto doublings = [](int count) {
     Sketch sketch("f");
     NodeId x = sketch.tensor("x", DType::F32, 1);
@@ -197,7 +197,7 @@ TEST(Kernel, MoreThanACompilerFinishesIsTheAuthorsError) {
   }
 }
 
-TEST(Kernel, CheckedIndicesOfCudaAreAskedFor) {
+TEST(Kernel, CudaChecksIndicesOnlyOnRequest) {
   Sketch sketch("f");
   const NodeId index = sketch.tensor("index", DType::I64, 1);
   const uint32_t table = sketch.add_param("table", DType::F32, 1);

@@ -90,7 +90,7 @@ std::multiset<std::vector<int64_t>> offsets_of(const std::vector<int64_t>& exten
   return all;
 }
 
-TEST(Geometry, CollapsingMovesNoElement) {
+TEST(Geometry, MergingKeepsAllOffsets) {
   std::mt19937 random(7);
   const auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -175,7 +175,7 @@ TEST(Layout, SmallStepsOfTheInnermostAxisAreKnown) {
 }
 
 /// Layouts that differ only in properties that one target uses are distinct for that target alone.
-TEST(Layout, ATargetReadsWhatItsKernelsDependOn) {
+TEST(Layout, TargetsIgnoreIrrelevantProperties) {
   const auto differ = [](const Target& target, ir::Sizes a, ir::Sizes b, int64_t rows = 8) {
     const auto text = [&](const ir::Sizes& strides, int64_t n) {
       return read_by(target, Loads({n, 64}, {{64, 1}, strides}).layout()).text();

@@ -220,7 +220,7 @@ void check_case(const Library& library, const OpCase& one, const Target& target)
 
 class Primitives : public testing::TestWithParam<Target> {};
 
-TEST_P(Primitives, GiveWhatTheyStandFor) {
+TEST_P(Primitives, MatchTheReference) {
   const std::vector<OpCase> cases = all_cases(GetParam());
   std::vector<const ir::Graph*> graphs;
   for (const OpCase& one : cases) graphs.push_back(&one.graph);
@@ -232,7 +232,7 @@ TEST_P(Primitives, GiveWhatTheyStandFor) {
     with_type(one.work, [&](auto type) { check_case<decltype(type)>(library, one, GetParam()); });
 }
 
-TEST_P(Primitives, CastsGoThroughWhatC10GoesThrough) {
+TEST_P(Primitives, CastsConvertAsC10Does) {
   std::vector<ir::Graph> graphs;
   for (const DType from : kTypes) {
     for (const DType to : kTypes) {
@@ -317,7 +317,7 @@ TEST_P(Primitives, PhiloxGivesTheKnownAnswers) {
   }
 }
 
-TEST_P(Primitives, RandomWordsAreThoseOfTheirSeedDrawAndPlace) {
+TEST_P(Primitives, RandomWordsDependOnSeedDrawAndPlace) {
   std::vector<ir::Graph> graphs;
   constexpr DType kIntegers[] = {DType::I64, DType::I32, DType::I16, DType::U8};
   for (const DType type : kIntegers) {
@@ -388,7 +388,7 @@ TEST(Bools, AreJoinedByLogicalOperatorsOnCuda) {
 
 class Halves : public testing::TestWithParam<Target> {};
 
-TEST_P(Halves, RoundAsTheProcessorDoes) {
+TEST_P(Halves, RoundToNearestEven) {
   for (const DType half : {DType::F16, DType::BF16}) {
     Sketch narrow("narrow_" + std::string(ir::short_name(half))), wide("wide_" + std::string(ir::short_name(half)));
     narrow.result("out", half, narrow.graph.add(Op::Cast, half, {narrow.tensor("x", DType::F32, 1)}),
@@ -469,7 +469,7 @@ TEST(HalvesOnTheHost, LoopsAreVectorised) {
 #endif
 
 // Constant exponents are simplified away before code generation.
-TEST(Exponents, TakeEagersShortCutsAtRunTime) {
+TEST(Exponents, HaveEagersSpecialCasesAtRunTime) {
   Sketch sketch("run_time");
   const ir::NodeId x = sketch.tensor("x", DType::F32, 1), e = sketch.number("e", ir::HostKind::Float, DType::F32);
   sketch.result("out", DType::F32, sketch.graph.add(Op::PowNumber, DType::F32, {x, e}), {sketch.graph.host.size(0, 0)});

@@ -18,7 +18,7 @@ struct Row {
   size_t workspaces;
 };
 
-TEST(Outline, WhatSharesRowsIsOneKernel) {
+TEST(Outline, NodesThatShareRowsAreOneKernel) {
   const std::vector<Row> rows = {
       {"x + 1", {2}, {1}, 0},
       {"x.sum(1)", {2}, {1}, 0},
@@ -50,7 +50,7 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
   }
 }
 
-TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
+TEST(Outline, LateReductionsJoinOutputBlocks) {
   struct LateRow {
     std::string text;
     std::vector<std::pair<size_t, size_t>> kernels;  ///< for each kernel, the numbers of its reductions and of its
@@ -87,7 +87,7 @@ struct PassingRow {
   std::vector<std::vector<uint32_t>> passed;
 };
 
-TEST(Outline, ColumnsAreReducedInPassing) {
+TEST(Outline, FusedColumnPartials) {
   const std::vector<PassingRow> rows = {
       {"(x.sum(1), x.sum(0))", {2}, {{0}, {}}},
       {"(x.sum(0), x.sum(1))", {2}, {{0}, {}}},
@@ -134,7 +134,7 @@ TEST(Outline, ColumnsAreReducedInPassing) {
   }
 }
 
-TEST(Outline, ColumnsAreReducedInPassingOfManyRowsThatAreLongEnough) {
+TEST(Outline, FusedColumnPartialsNeedManyLongRows) {
   const auto definition = frontend::define("(x.softmax(2), x.sum((0, 1)))");
   const ir::Graph graph = graph_of(*definition, {3});
   const Outlines all = outlines(graph);
@@ -156,7 +156,7 @@ TEST(Outline, ColumnsAreReducedInPassingOfManyRowsThatAreLongEnough) {
   EXPECT_FALSE(passes({1, 100'000, 0}));
 }
 
-TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
+TEST(Outline, AShortLoneRowHasOneKernel) {
   const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
     const auto definition = frontend::define(text);
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(sizes.size())});
@@ -183,7 +183,7 @@ struct KeptRow {
   std::string line;  ///< of the schedule's text
 };
 
-TEST(Outline, SaysWhyAValueIsKept) {
+TEST(Outline, RecordsWhyAValueIsKept) {
   const std::string other_rows = "what reads it has other rows", reduced = "what reads it is reduced over other rows",
                     one_row = "many blocks share its only row, and each phase has a kernel",
                     later = "what reads it needs a later kernel as well";
@@ -221,7 +221,7 @@ TEST(Outline, SaysWhyAValueIsKept) {
   }
 }
 
-TEST(Outline, ManyReductionsInSuccessionTakeNoLong) {
+TEST(Outline, ManyDependentReductionsAreFast) {
   const auto definition =
       frontend::define("def f(x):\n    for i in range(1000): x = x - x.sum() * 0.1\n    return x\n");
   const ir::Graph graph = graph_of(*definition, {2});

@@ -83,7 +83,7 @@ void expect_equal(const Bytes& bytes, const ir::Extents& result, const std::vect
   EXPECT_EQ(e, expected.size()) << what << ": the first element that is not as expected";
 }
 
-TEST(Passing, ColumnsAreWhatTheGraphSays) {
+TEST(Passing, ColumnResultsAreCorrect) {
   std::mt19937 random(7);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<Shape> shapes;
@@ -119,7 +119,7 @@ TEST(Passing, ColumnsAreWhatTheGraphSays) {
   EXPECT_EQ(lanes, (std::set<uint32_t>{1, 4}));
 }
 
-TEST(Passing, RowsHaveTheBitsThatTheyHaveAlone) {
+TEST(Passing, RowsHaveTheSameBitsAsWithout) {
   std::mt19937 random(11);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
@@ -136,7 +136,7 @@ TEST(Passing, RowsHaveTheBitsThatTheyHaveAlone) {
   }
 }
 
-TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
+TEST(Passing, ColumnBitsDoNotDependOnTheLayout) {
   std::mt19937 random(13);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const ir::Sizes sizes = {24, 30, 516};
@@ -151,7 +151,7 @@ TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
 }
 
-TEST(Passing, WhatHasAllElementsIsGoneThroughForTheirColumns) {
+TEST(Passing, KernelsWithoutRowReductions) {
   std::mt19937 random(17);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define("(x * x - 1, (x * x).sum(0), x.amax(0))");
@@ -185,7 +185,7 @@ TEST(Passing, WhatHasAllElementsIsGoneThroughForTheirColumns) {
   }
 }
 
-TEST(Passing, RowsLieAlongMemory) {
+TEST(Passing, RequiresRowsContiguousInMemory) {
   const auto passes = [](const std::string& text, const ir::Extents& x) {
     const auto definition = frontend::define(text);
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
@@ -204,7 +204,7 @@ TEST(Passing, RowsLieAlongMemory) {
   EXPECT_FALSE(passes("def f(x): y = x.T; return y.sum(1), y.sum(0)", contiguous({300, 5000})));
 }
 
-TEST(Passing, ColumnsBesideNumbersOfRowsAreReadSideBySide) {
+TEST(Passing, ColumnsOfRowStatisticsAreReducedAcross) {
   const auto definition = frontend::define("((x - x.mean(1, keepdim=True)) * x.amax(1, keepdim=True)).sum(0)");
   const ir::Graph graph = graph_of(*definition, {2});
   Tensors tensors;

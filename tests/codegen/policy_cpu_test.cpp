@@ -9,7 +9,7 @@ namespace {
 
 using How = AccessSchedule::How;
 
-TEST(Cpu, TurnsWhatRunsAlongAnotherAxis) {
+TEST(Cpu, TransposesStridedOperands) {
   AccessFacts turned = strided(4);
   turned.across = StrideClass::One;
   const auto across = [](std::vector<AccessFacts> accesses, bool results_alias = false) {
@@ -29,7 +29,7 @@ TEST(Cpu, TurnsWhatRunsAlongAnotherAxis) {
   EXPECT_EQ(cpu_tile_rows({.accesses = {wide, wide, stored(8)}, .rank = 2}), 32u);
 }
 
-TEST(Cpu, ShortRowsAreChunksWhereAllOperandsCanBeLaidOut) {
+TEST(Cpu, ShortRowsFormChunksIfOperandsCanBeCopied) {
   AccessFacts row = row_bias(4), column = column_bias(4), turned = strided(4), padded = in_rows(4);
   row.across = StrideClass::Zero;
   column.across = StrideClass::Other;
@@ -51,7 +51,7 @@ TEST(Cpu, ShortRowsAreChunksWhereAllOperandsCanBeLaidOut) {
   EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) once a row";
 }
 
-TEST(Cpu, Float16IsConvertedByRunsWhereItRunsAlong) {
+TEST(Cpu, Float16IsConvertedInBulkIfContiguous) {
   AccessFacts half = along(2), turned = strided(2), column = column_bias(2);
   half.rounds = turned.rounds = column.rounds = true;
   EXPECT_TRUE(is_widened(half, How::Single));
@@ -62,7 +62,7 @@ TEST(Cpu, Float16IsConvertedByRunsWhereItRunsAlong) {
   EXPECT_TRUE(is_widened(column, How::Spread));
 }
 
-TEST(Cpu, WhatWaitsForMemoryHasShortVectors) {
+TEST(Cpu, MemoryBoundKernelsHaveShortVectors) {
   const auto facts = [](std::vector<AccessFacts> accesses, uint32_t cost = 1) {
     return KernelFacts{.accesses = std::move(accesses), .cost = cost};
   };
@@ -76,14 +76,14 @@ TEST(Cpu, WhatWaitsForMemoryHasShortVectors) {
   EXPECT_EQ(cpu_simd(calls), 0u);
 }
 
-TEST(CpuRows, PiecesAreOfSixteenElementsAClassUntilThereAreTooMany) {
+TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulator) {
   EXPECT_EQ(cpu_piece(10), 0u);
   EXPECT_EQ(cpu_piece(11), 1024u);
   EXPECT_EQ(cpu_piece(20), 1024u);
   EXPECT_EQ(cpu_piece(30), 1u << 15);
 }
 
-TEST(CpuRows, AreSharedOutWhereThereAreFew) {
+TEST(CpuRows, AreSplitIfThereAreFew) {
   const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool again = false) {
     const RowsOf rows({of_elements(4)}, length_bits, rows_bits);
     return cpu_rows(rows.facts, rows.layout, again).splits;
@@ -94,7 +94,7 @@ TEST(CpuRows, AreSharedOutWhereThereAreFew) {
   EXPECT_FALSE(splits(20, 0, true));
 }
 
-TEST(CpuRows, StandSideBySideWhereTheyLieSo) {
+TEST(CpuRows, AreVectorisedAcrossIfAdjacentInMemory) {
   const RowsOf across({of_elements(4)}, 10, 6, true), along({of_elements(4)}, 10, 6);
   EXPECT_TRUE(cpu_rows(across.facts, across.layout, false).across);
   EXPECT_FALSE(cpu_rows(along.facts, along.layout, false).across);
@@ -111,7 +111,7 @@ bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
   return cpu_rows(rows.facts, rows.layout, again).across;
 }
 
-TEST(CpuRows, StandSideBySideWhereTheyAreShort) {
+TEST(CpuRows, AreVectorisedAcrossIfShort) {
   const AccessFacts element = of_elements(4);
   EXPECT_TRUE(are_turned({{element}, 5, 6}, false)) << "31 columns";
   EXPECT_FALSE(are_turned({{element}, 4, 6}, false, 16)) << "16 columns, whole vectors";
@@ -142,7 +142,7 @@ TEST(CpuRows, StandSideBySideWhereTheyAreShort) {
   EXPECT_FALSE(are_turned({{element, strided}, 5, 6}, true));
 }
 
-TEST(CpuRows, SideBySideFillVectorsAndStayInTheCache) {
+TEST(CpuRows, AcrossFillVectorsAndFitTheCache) {
   const auto lanes = [](uint8_t rows_bits, uint32_t found_bytes) {
     RowsOf rows({of_elements(4)}, 10, rows_bits, true);
     rows.facts.found_bytes = found_bytes;
@@ -156,7 +156,7 @@ TEST(CpuRows, SideBySideFillVectorsAndStayInTheCache) {
   EXPECT_EQ(cpu_row_lanes(along.facts, along.layout, cpu_rows(along.facts, along.layout, false)), 1u);
 }
 
-TEST(CpuRows, KeepWhatTheCacheHolds) {
+TEST(CpuRows, CacheValuesThatFit) {
   KernelLayout layout;
   layout.length_bits = 18;
   EXPECT_TRUE(cpu_keeps(layout, 1, 4));

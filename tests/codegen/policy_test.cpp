@@ -27,7 +27,7 @@ TEST(Lanes, SixteenBytesOfTheWidestElement) {
   EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "a gather has no say";
 }
 
-TEST(Lanes, HeavyBodiesThatMayTakeNoStepsTakeTwiceAsMany) {
+TEST(Lanes, TwiceAsManyForHeavyBodiesWithoutSteps) {
   EXPECT_EQ(lanes({along(4), along(4)}, 50), 4u);
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u) << "it is shifted";
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 39), 4u) << "fewer than 5 instructions a byte";
@@ -39,7 +39,7 @@ TEST(Lanes, HeavyBodiesThatMayTakeNoStepsTakeTwiceAsMany) {
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 8), 8u);
 }
 
-TEST(Steps, TwoOfHeavyBodiesWhereEveryAccessIsAVectorOrTheSameForAll) {
+TEST(Steps, TwoForHeavyBodiesWithVectorsOrUniformAccesses) {
   const auto steps = [](std::vector<AccessFacts> accesses, uint32_t cost, uint32_t lanes = 4, uint32_t rank = 1,
                         uint32_t inner_multiple = 16) {
     return steps_for({std::move(accesses), rank, inner_multiple, cost}, Preset::Flat, lanes).count;
@@ -66,7 +66,7 @@ TEST(Steps, TwoOfHeavyBodiesWhereEveryAccessIsAVectorOrTheSameForAll) {
   EXPECT_EQ(steps_for({{along(4), stored(4)}, 1, 16, 50}, Preset::Flat, 4).threads, 64u);
 }
 
-TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {
+TEST(Blocks, SmallerForBusyOrConditionalKernels) {
   const auto threads = [](std::vector<AccessFacts> accesses, uint32_t cost, Preset preset = Preset::Flat) {
     return steps_for({std::move(accesses), 1, 16, cost}, preset, 4).threads;
   };
@@ -78,7 +78,7 @@ TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {
   EXPECT_EQ(threads({group, stored(4)}, 66), 256u);
 }
 
-TEST(Lanes, OneWhereNothingMovesOrAGroupIsAVector) {
+TEST(Lanes, OneForUniformAccessesAndGroups) {
   EXPECT_EQ(lanes({column_bias(4)}), 1u);
   EXPECT_EQ(lanes({along(4)}, 0, 0), 1u);
   AccessFacts group = strided(4);
@@ -86,7 +86,7 @@ TEST(Lanes, OneWhereNothingMovesOrAGroupIsAVector) {
   EXPECT_EQ(lanes({group, along(4)}), 1u);
 }
 
-TEST(Lanes, TwoVectorsWhereAThreadMustFindItsRowFirst) {
+TEST(Lanes, TwoVectorsForGatheredRows) {
   AccessFacts row = gathered(4);
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 4u);
   row.inner = StrideClass::One;
@@ -94,7 +94,7 @@ TEST(Lanes, TwoVectorsWhereAThreadMustFindItsRowFirst) {
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 8u);
 }
 
-TEST(Presets, FlatWhereEveryAccessIsAVectorOrShifted) {
+TEST(Presets, FlatIfEveryAccessIsAVectorOrShifted) {
   EXPECT_EQ(preset({along(4), stored(4)}), Preset::Flat);
   EXPECT_EQ(preset({along(4, 4), stored(4)}), Preset::Flat);
   EXPECT_EQ(preset({along(4), stored(4, 4)}), Preset::Interleaved) << "a store is not shifted";
@@ -102,14 +102,14 @@ TEST(Presets, FlatWhereEveryAccessIsAVectorOrShifted) {
   EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 4), Preset::Flat);
 }
 
-TEST(Presets, CarriedWhereRowsEndWithinALaneButWhatIsLargeKnowsNone) {
+TEST(Presets, CarriedIfLargeAccessesAreLinear) {
   EXPECT_EQ(preset({along(4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
   EXPECT_EQ(preset({along(4), column_bias(4), stored(4)}, 2, 1), Preset::Carried);
   EXPECT_EQ(preset({along(4, 4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
   EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 1), Preset::Interleaved) << "as large as the result, and not along it";
 }
 
-TEST(Presets, RowByRowWhereLongRowsBeginAnywhereAndAllElseIsOneForARow) {
+TEST(Presets, RowByRowForLongUnalignedRows) {
   const auto of_long_rows = [](std::vector<AccessFacts> accesses, uint32_t inner_multiple = 1) {
     KernelFacts facts{std::move(accesses), 2, inner_multiple, 0};
     facts.has_long_rows = inner_multiple < 8;
@@ -123,7 +123,7 @@ TEST(Presets, RowByRowWhereLongRowsBeginAnywhereAndAllElseIsOneForARow) {
   EXPECT_NE(of_long_rows({along(2), gathered(4), stored(2)}), Preset::RowByRow) << "what is no index of a row's";
 }
 
-TEST(Presets, RowByRowWhereEachThreadWouldComputeMuchForItsRow) {
+TEST(Presets, RowByRowForCostlyRowValues) {
   KernelFacts facts{{along(2), column_bias(4), stored(2)}, 2, 8, 0};
   facts.row_cost = 20;
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors of a row";
@@ -135,12 +135,12 @@ TEST(Presets, RowByRowWhereEachThreadWouldComputeMuchForItsRow) {
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat);
 }
 
-TEST(Presets, InterleavedWhereLanesLoadForThemselves) {
+TEST(Presets, InterleavedForSingleElementLoads) {
   EXPECT_EQ(preset({strided(4), stored(4)}), Preset::Interleaved);
   EXPECT_EQ(preset({strided(4), along(4), stored(4)}, 2, 4), Preset::Interleaved);
 }
 
-TEST(Accesses, AreMadeAsTheirMemoryAllows) {
+TEST(Accesses, FollowTheMemoryLayout) {
   const auto how = [](const AccessFacts& access, Preset preset, uint32_t lanes = 4) {
     return how_for(access, {{access}, 2, 4, 0}, preset, lanes);
   };
@@ -157,7 +157,7 @@ TEST(Accesses, AreMadeAsTheirMemoryAllows) {
   EXPECT_EQ(how(stored(4, 4), Preset::Flat), How::Single);
 }
 
-TEST(Tiles, TakeVectorsWhereEveryRowIsAligned) {
+TEST(Tiles, HaveVectorsIfEveryRowIsAligned) {
   AccessFacts turned = strided(4);
   turned.unit_axis = 0;
   const auto facts = [&](uint32_t inner_multiple) {
@@ -169,7 +169,7 @@ TEST(Tiles, TakeVectorsWhereEveryRowIsAligned) {
   EXPECT_EQ(how_for(stored(4), facts(2), Preset::Tile, 4), How::Single);
 }
 
-TEST(Chunks, CornersAreOneVector) {
+TEST(Chunks, CornersOfABoxAreOneVector) {
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}}));
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 8, 16, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 8, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));
@@ -177,7 +177,7 @@ TEST(Chunks, CornersAreOneVector) {
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 2, 16, true), (std::vector<Chunk>{{0, 4}}));
 }
 
-TEST(Chunks, NothingIsReadOutsideTheTensorAndNothingWrittenThatIsNotMeant) {
+TEST(Chunks, StayInsideTheTensorAndStoreOnlyUsedElements) {
   EXPECT_EQ(chunks_of({0, 1, 2}, 4, 16, false), (std::vector<Chunk>{{0, 2}, {2, 1}})) << "a fourth might not exist";
   EXPECT_EQ(chunks_of({0, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}})) << "what lies between two elements exists";
   EXPECT_EQ(chunks_of({0, 1, 3}, 4, 16, true), (std::vector<Chunk>{{0, 2}, {3, 1}}));

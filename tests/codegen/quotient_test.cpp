@@ -25,7 +25,7 @@ ReduceCase of_pairs(const frontend::Definition& definition, const ir::Sizes& siz
   return one;
 }
 
-TEST(Quotients, ManyAreTheNearestNumbers) {
+TEST(Quotients, ManyQuotientsAreCorrectlyRounded) {
   std::mt19937 random(31);
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const std::vector<float> special = {0.0f, -0.0f, 1.0f, -1.0f, kInf, -kInf, 1e-45f, -1e-39f, 3e38f, 1e-20f, 0x1p-48f};

@@ -27,7 +27,7 @@ ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) 
 
 class ReduceBits : public testing::TestWithParam<Target> {};
 
-TEST_P(ReduceBits, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
+TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;
   for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
@@ -83,7 +83,7 @@ TEST_P(ReduceBits, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
 
 // Rows in registers, in shared memory, in batches, in a cluster, by vectors and by single elements, adjacent across and
 // loaded again; lone rows in one kernel and phase by phase.
-TEST_P(ReduceBits, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
+TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;
   for (const int64_t n : {9, 33, 75, 100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
@@ -121,7 +121,7 @@ TEST_P(ReduceBits, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   }
 }
 
-TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
+TEST(ReduceSchedules, SharedMemoryHoldsTheStepsOfARow) {
   const auto bytes_of = [](int64_t n) {
     const ReduceCase one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
     const Prepared prepared = one.prepared();
@@ -143,7 +143,7 @@ TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
   EXPECT_EQ(bytes_of(262148), 0) << "it is read again";
 }
 
-TEST(ReduceSchedules, TwoTensorsDoNotShareOnePlaceInSharedMemory) {
+TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
   const Floats x = tensor({2, 20000}, {0, 1}, 0, [] { return 0.0f; });
   const ReduceCase one = several_phases("one", x, {0, 1});
   Sketched op(2, {0, 1});
@@ -171,7 +171,7 @@ TEST(ReduceSchedules, TwoTensorsDoNotShareOnePlaceInSharedMemory) {
   EXPECT_EQ(refusal, "two arrays of a kernel would share their place in shared memory");
 }
 
-TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
+TEST(ReduceSchedules, EveryKindOccursInTheTestsAbove) {
   std::set<std::string> seen;
   const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
     return std::string(lanes > 1 && rows.across ? "across by vectors"

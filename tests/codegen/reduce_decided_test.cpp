@@ -66,7 +66,7 @@ Decided decided_of(Floats x, const ir::DimMarks& reduced) {
 
 class ReduceDecided : public testing::TestWithParam<Target> {};
 
-TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
+TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
   std::mt19937 random(11);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
   struct Shape {
@@ -142,7 +142,7 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
 }
 
 // Values that a phase caches, or would cache, in place of an input, besides speculative sums.
-TEST_P(ReduceDecided, WhatNotAllRowsGoThroughLeavesNothingBehind) {
+TEST_P(ReduceDecided, RowsThatTakeTheOtherArmCacheNothing) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};
   std::vector<ReduceCase> cases;

@@ -59,7 +59,7 @@ Expected expected_of(Floats x, const ir::DimMarks& reduced) {
 
 class Reduce : public testing::TestWithParam<Target> {};
 
-TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
+TEST_P(Reduce, SeveralPhasesAreCorrect) {
   std::mt19937 random(7);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
   struct Shape {
@@ -176,7 +176,7 @@ ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
   return one;
 }
 
-TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
+TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
   std::mt19937 random(3);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 21) - 10); };
   std::vector<ReduceCase> cases;
@@ -213,7 +213,7 @@ TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
   }
 }
 
-TEST_P(Reduce, AQuotientIsTheNearestNumber) {
+TEST_P(Reduce, QuotientsAreCorrectlyRounded) {
   std::mt19937 random(17);
   constexpr int64_t kRows = 4, kColumns = 1000;
   constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -274,7 +274,7 @@ ReduceCase kept_one_after_the_other(const std::string& name, const Floats& x) {
 }
 
 // A phase must not store where a later one loads.
-TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
+TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
   std::vector<ReduceCase> cases;
@@ -325,7 +325,7 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
   }
 }
 
-TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
+TEST_P(Reduce, CachedValuesAreCorrect) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   std::vector<ReduceCase> cases;
@@ -370,7 +370,7 @@ TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
   }
 }
 
-TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
+TEST_P(Reduce, PositionsCountAlongTheDomain) {
   struct Shape {
     ir::Sizes sizes;
     std::vector<size_t> order;

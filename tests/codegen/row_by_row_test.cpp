@@ -10,7 +10,7 @@
 namespace ingot::codegen {
 namespace {
 
-TEST(RowByRow, EachRowIsWhatItIs) {
+TEST(RowByRow, RowsAreCorrect) {
   std::mt19937 random(19);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define(R"(

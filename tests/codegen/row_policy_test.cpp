@@ -8,7 +8,7 @@
 namespace ingot::codegen {
 namespace {
 
-TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
+TEST(Rows, AreCachedInRegistersThenInSharedMemory) {
   const auto rows = [](uint8_t length_bits, uint32_t architecture = 90) {
     RowsOf of({of_elements(4)}, length_bits, 12);
     of.facts.shared_bytes = cuda_shared_bytes(architecture);
@@ -33,7 +33,7 @@ TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
   EXPECT_EQ(RowsOf({of_elements(4), of_elements(4)}, 16, 12).again().steps, 0u) << "two operands are too much";
 }
 
-TEST(Rows, EndTheirStepsWhereTheirLengthDoes) {
+TEST(Rows, HaveExactStepCounts) {
   const auto rows = [](uint8_t length_bits, uint8_t eighths, bool fills = false) {
     RowsOf of({of_elements(4)}, length_bits, 12);
     of.layout.length_eighths = eighths;
@@ -52,7 +52,7 @@ TEST(Rows, EndTheirStepsWhereTheirLengthDoes) {
   EXPECT_EQ(rows(16, 5).full, 5u) << "all of them would take more registers than there are";
 }
 
-TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
+TEST(Rows, OfSingleElementsAreCachedInAClustersRegisters) {
   const auto rows = [](uint32_t bytes, uint8_t length_bits, uint32_t architecture = 90) {
     RowsOf of({of_elements(bytes, bytes), stored(bytes, bytes)}, length_bits, 12);
     of.facts.accesses[1].moves_in_row = true;
@@ -74,7 +74,7 @@ TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
   EXPECT_EQ(rows(4, 16, 80).shared, 32u);
 }
 
-TEST(Rows, ThatAreShortAndBeginAnywhereAreTakenAWarpsAtOnce) {
+TEST(Rows, ThatAreShortAndUnalignedFormBatches) {
   const auto odd = [](uint32_t bytes, uint8_t length_bits, uint8_t eighths, std::vector<AccessFacts> more = {}) {
     RowsOf of({of_elements(bytes), stored(bytes)}, length_bits, kManyRows);
     of.facts.accesses[1].moves_in_row = true;
@@ -116,7 +116,7 @@ TEST(Rows, ThatAreShortAndBeginAnywhereAreTakenAWarpsAtOnce) {
   EXPECT_EQ(numbers.once().batch, 0u) << "nothing is stored of elements";
 }
 
-TEST(Rows, OfAWarpHaveRoomInSharedMemory) {
+TEST(Rows, OfABatchFitInSharedMemory) {
   for (uint32_t loads = 1; loads <= 12; ++loads)
     for (uint32_t stores = 1; stores <= 12; ++stores)
       for (const uint32_t bytes : {4u, 8u})
@@ -137,7 +137,7 @@ TEST(Rows, OfAWarpHaveRoomInSharedMemory) {
           }
 }
 
-TEST(Rows, ThatBeginAnywhereAreSingleElementsWhereNothingBehindThemMayBeRead) {
+TEST(Rows, ThatAreUnalignedAreSingleElementsIfReadsAreExact) {
   RowsOf of({of_elements(4, 4)}, 12, 12);
   of.facts.accesses[0].inner = StrideClass::One;
   of.facts.inner_multiple = 1;
@@ -146,13 +146,13 @@ TEST(Rows, ThatBeginAnywhereAreSingleElementsWhereNothingBehindThemMayBeRead) {
   EXPECT_EQ(of.lanes(), 1u);
 }
 
-TEST(Rows, OfHalvesAreFourVectorsAThread) {
+TEST(Rows, Of16BitFloatsHaveFourVectorsPerThread) {
   EXPECT_EQ(RowsOf({of_elements(2)}, 7, 12).again().threads, 4u);
   EXPECT_EQ(RowsOf({of_elements(2)}, 10, 12).again().threads, 32u);
   EXPECT_EQ(RowsOf({of_elements(2)}, 5, 12).again().threads, 2u) << "and two of short rows";
 }
 
-TEST(Rows, OfHalvesLeaveFourVectorsAThreadInRegisters) {
+TEST(Rows, Of16BitFloatsKeepFourVectorsInRegisters) {
   const auto rows = [](uint8_t length_bits) {
     RowsOf of({of_elements(2)}, length_bits, 12);
     of.facts.shared_bytes = cuda_shared_bytes(90);
@@ -166,7 +166,7 @@ TEST(Rows, OfHalvesLeaveFourVectorsAThreadInRegisters) {
   EXPECT_EQ(rows(16).blocks, 2u);
 }
 
-TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
+TEST(Rows, WithSpeculativeSumsHaveBlockedAccumulators) {
   const auto rows = [](uint8_t length_bits, uint32_t phases = 2, uint32_t ordered_bytes = 4) {
     RowsOf of({of_elements(2)}, length_bits, 12);
     of.facts.early_phase = 1, of.facts.phases = phases, of.facts.ordered_bytes = ordered_bytes;
@@ -185,7 +185,7 @@ TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
   EXPECT_EQ(rows(16, 3).early, 1u);
 }
 
-TEST(Rows, ThatComputeMuchHaveMoreBlocks) {
+TEST(Rows, ThatAreHeavyHaveMoreBlocks) {
   RowsOf heavy({of_elements(4)}, 13, 12);
   EXPECT_EQ(heavy.again().threads, 512u);
   heavy.facts.cost = 80;
@@ -200,12 +200,12 @@ TEST(Rows, ThatComputeMuchHaveMoreBlocks) {
   EXPECT_EQ(heavy.again().threads, 512u) << "there is no room for two";
 }
 
-TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {
+TEST(Rows, WithFewElementsPerThreadAreLoadedAtOnce) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 5, 12).once().steps, 2u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 15, 12).once().steps, 0u);
 }
 
-TEST(Rows, FewShortOnesAreReadByElementsAllAtOnce) {
+TEST(Rows, ThatAreFewAndShortLoadSingleElements) {
   const RowsOf few({of_elements(4, 2)}, 9, 10), many({of_elements(4, 2)}, 9, 11), longer({of_elements(4, 2)}, 12, 5);
   EXPECT_EQ(few.lanes(), 1u);
   EXPECT_EQ(few.once().steps * few.once().threads, 512u);
@@ -213,7 +213,7 @@ TEST(Rows, FewShortOnesAreReadByElementsAllAtOnce) {
   EXPECT_EQ(longer.lanes(), 4u);
 }
 
-TEST(Rows, OfSingleElementsTakeAWarpWhereThereAreManyAndFourAThreadWhereThereAreFew) {
+TEST(Rows, OfSingleElementsHaveAWarpOrFourElementsPerThread) {
   AccessFacts result = stored(4);
   result.moves_in_row = true, result.inner = StrideClass::Other;
   const auto threads = [&](uint8_t length_bits, uint8_t rows_bits) {
@@ -226,7 +226,7 @@ TEST(Rows, OfSingleElementsTakeAWarpWhereThereAreManyAndFourAThreadWhereThereAre
   EXPECT_EQ(threads(0, 0), 1u);
 }
 
-TEST(Rows, OfGroupsAreTakenTwoAtATime) {
+TEST(Rows, OfGroupsLoadTwoGroupsAtATime) {
   AccessFacts corner = of_elements(4);
   corner.inner = StrideClass::Other, corner.grouped = true;
   const RowSchedule groups = RowsOf({corner}, 24, 0).once(), elements = RowsOf({of_elements(4)}, 24, 0).once();
@@ -245,7 +245,7 @@ TEST(Rows, OfGroupsAreTakenTwoAtATime) {
   EXPECT_EQ(boxes.once().threads, 512u);
 }
 
-TEST(Rows, FewLongOnesAreSharedOut) {
+TEST(Rows, ThatAreFewAndLongAreSplit) {
   EXPECT_TRUE(RowsOf({of_elements(4)}, 20, 4).once().splits);
   EXPECT_FALSE(RowsOf({of_elements(4)}, 12, 12).once().splits);
   EXPECT_TRUE(RowsOf({of_elements(4)}, 15, 0).once().splits);
@@ -256,7 +256,7 @@ TEST(Rows, FewLongOnesAreSharedOut) {
   EXPECT_FALSE(RowsOf({of_elements(4)}, 20, 4).again().splits);
 }
 
-TEST(Rows, ThatGatherAreSharedOutToMoreThreads) {
+TEST(Rows, ThatGatherAreSplitOverMoreThreads) {
   AccessFacts index = of_elements(8), gathered = of_elements(2);
   gathered.kind = AccessUse::Kind::Gather;
   const RowsOf loss({index, gathered}, 14, 0);
@@ -269,7 +269,7 @@ TEST(Rows, ThatGatherAreSharedOutToMoreThreads) {
   EXPECT_FALSE(RowsOf({index}, 14, 0).once().splits);
 }
 
-TEST(Rows, ThatBeginAnywhereAreShiftedUnlessElementsAreStored) {
+TEST(Rows, ThatAreUnalignedAreShiftedUnlessElementsAreStored) {
   EXPECT_EQ(RowsOf({of_elements(2, 2)}, 10, 12).lanes(), 8u);
   EXPECT_TRUE(RowsOf({of_elements(2, 2)}, 10, 12).are_ragged());
   EXPECT_FALSE(RowsOf({of_elements(2)}, 10, 12).are_ragged());
@@ -278,7 +278,7 @@ TEST(Rows, ThatBeginAnywhereAreShiftedUnlessElementsAreStored) {
   EXPECT_EQ(RowsOf({of_elements(2, 2), result}, 10, 12).lanes(), 1u);
 }
 
-TEST(Rows, SideBySideAreVectorsWithEnoughOfThemForAWarp) {
+TEST(Rows, AcrossAreVectorsIfAWarpHasEnough) {
   EXPECT_TRUE(RowsOf({of_elements(4)}, 10, 12, true).once().across);
   EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true).lanes(), 4u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true, 2).lanes(), 1u) << "some of a vector's rows would lie elsewhere";
@@ -286,14 +286,14 @@ TEST(Rows, SideBySideAreVectorsWithEnoughOfThemForAWarp) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 10, 5, true).lanes(), 1u);
 }
 
-TEST(Rows, SideBySideFindNoMoreThanSharedMemoryHolds) {
+TEST(Rows, AcrossFitInSharedMemory) {
   RowsOf few({of_elements(2)}, 10, 12, true), many = few;
   few.facts.found_bytes = 4, many.facts.found_bytes = 64;
   EXPECT_EQ(few.again().threads, 32u);
   EXPECT_EQ(many.again().threads, 2u);
 }
 
-TEST(Rows, SideBySideAreSharedOutWhereTheyAreLongOrFew) {
+TEST(Rows, AcrossAreSplitIfLongOrFew) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true).once().pieces, 1u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 16, 12, true).once().pieces, 64u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 10, 10, true).once().pieces, 8u);

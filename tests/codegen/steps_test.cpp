@@ -46,7 +46,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
 }
 
 // exp(0), tanh(0) and log1p(0) are exact; names that the prelude uses must not matter.
-TEST(Steps, EachElementIsWhatItIs) {
+TEST(Steps, ElementsAreCorrect) {
   const std::vector<ir::Sizes> sizes = {{2},   {3},   {5},    {255},  {256},  {257},  {511}, {512},
                                         {513}, {767}, {1023}, {1024}, {1025}, {7168}, {7683}};
   expect_in_steps(R"(
@@ -62,7 +62,7 @@ def in_steps(first):
 }
 
 // Row coordinates are computed in each step anew.
-TEST(Steps, EachElementIsOfItsRow) {
+TEST(Steps, RowValuesAreCorrect) {
   const std::vector<ir::Sizes> sizes = {{3, 4}, {2, 8}, {5, 52}, {2, 128}, {3, 256}, {7, 404}, {13, 1028}, {2, 3, 12}};
   expect_in_steps(R"(
 def in_steps_of_rows(i):

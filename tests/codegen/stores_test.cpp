@@ -34,7 +34,7 @@ def op(x):
 
 class Stores : public testing::TestWithParam<Target> {};
 
-TEST_P(Stores, NeighboursAreWhatTheyAre) {
+TEST_P(Stores, NeighboursAreCorrect) {
   std::mt19937 random(5);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<std::shared_ptr<const frontend::Definition>> definitions;

@@ -29,7 +29,7 @@ TEST(Names, KeepTheAuthorsWherePossible) {
   EXPECT_EQ(entry_name("relu_add"), "relu_add");
 }
 
-TEST(Names, OfKernelsAvoidWhatThePreludesDeclareAndCall) {
+TEST(Names, OfKernelsDoNotClashWithThePreludes) {
   for (const char* name : {"int64", "float16", "Sum", "Product", "Deal", "Resident", "Vec", "inf", "math", "fused",
                            "place_of", "nearbyintf", "fmaf", "rsqrtf", "ldexpf", "sqrtl", "memmove"})
     EXPECT_EQ(entry_name(name), std::string(name) + "_");
@@ -37,7 +37,7 @@ TEST(Names, OfKernelsAvoidWhatThePreludesDeclareAndCall) {
     EXPECT_EQ(entry_name(name), name);
 }
 
-TEST(Names, AtFileScopeAreDeclaredAndCalled) {
+TEST(Names, AtFileScopeIncludeCalledFunctions) {
   const auto taken = taken_at_file_scope(
       "// note: nothing\ntemplate <typename T, int n>\nstruct Box {\n  T first[n];\n  T get(int at) { return "
       "__builtin_fmaf(at, "
@@ -48,7 +48,7 @@ TEST(Names, AtFileScopeAreDeclaredAndCalled) {
     EXPECT_FALSE(taken.contains(name)) << name;
 }
 
-TEST(Names, AvoidWhatTheTargetsMean) {
+TEST(Names, DoNotClashWithTheTargets) {
   for (const auto& [name, safe] : std::map<std::string, std::string>{{"int", "int_"},
                                                                      {"threadIdx", "threadIdx_"},
                                                                      {"float4", "float4_"},
@@ -110,7 +110,7 @@ TEST(Comments, CannotEnd) {
   EXPECT_EQ(comment_out(" \n "), "");
 }
 
-TEST(Prelude, HoldsWhatIsUsedAndNoMore) {
+TEST(Prelude, ContainsOnlyUsedSections) {
   const std::string text = prelude_for(Target::Kind::Cuda, "float f(float x) { return maximum(x, 1.0f); }  // load");
   EXPECT_NE(text.find("float maximum(float a"), std::string::npos);
   EXPECT_EQ(text.find("double maximum"), std::string::npos);
@@ -158,7 +158,7 @@ Tree grow(std::mt19937& random, int depth) {
   return {Spelling(kPatterns[which]).fill(operands), calls + ")"};
 }
 
-TEST(Expressions, PrintedOnesMeanTheSame) {
+TEST(Expressions, KeepTheirMeaningWhenPrinted) {
   std::mt19937 random(11);
   std::string text = "inline int id(int a) { return a; }\n";
   for (size_t p = 0; p < std::size(kPatterns); ++p)
