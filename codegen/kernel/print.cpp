@@ -159,23 +159,23 @@ class Printer {
     return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
   }
   std::string head(const Pieces& pieces) {
-    return fmt::format("pieces of {} from {} to {}", pieces.size, of(pieces.begin), of(pieces.end));
+    return fmt::format("chunks of {} from {} to {}", pieces.size, of(pieces.begin), of(pieces.end));
   }
   std::string head(const Combine& combine) {
     std::vector<std::string> classes, into;
     for (const SymbolId symbol : combine.classes) classes.push_back(kernel_[symbol].name);
     for (const SymbolId symbol : combine.into) into.push_back(kernel_[symbol].name);
-    return fmt::format("{} = {} of classes {}, {}, {} threads{}", fmt::join(into, ", "), ir::info(combine.kind).name,
-                       fmt::join(classes, ", "),
-                       combine.spacing > 1 ? "neighbours" : fmt::format("runs of {}", combine.lanes), combine.threads,
+    return fmt::format("{} = {} of accumulators {}, {}, {} threads{}", fmt::join(into, ", "),
+                       ir::info(combine.kind).name, fmt::join(classes, ", "),
+                       combine.spacing > 1 ? "adjacent" : fmt::format("runs of {}", combine.lanes), combine.threads,
                        combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
   std::string head(const Carry& carry) {
-    return fmt::format("{} counts group {}: {} of classes {}", kernel_[carry.levels].name, of(carry.group),
+    return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[carry.levels].name, of(carry.group),
                        ir::info(carry.kind).name, kernel_[carry.classes].name);
   }
   std::string head(const Join& join) {
-    return fmt::format("{} = {} of classes {}", formula(join.into), ir::info(join.kind).name,
+    return fmt::format("{} = {} of accumulators {}", formula(join.into), ir::info(join.kind).name,
                        kernel_[join.classes].name);
   }
   std::string head(const Return& leave) {

@@ -26,13 +26,13 @@ std::string_view text_of(Coordinates coordinates) {
     case Coordinates::None:
       return "none";
     case Coordinates::Thread:
-      return "divided, once a thread";
+      return "by division, once per thread";
     case Coordinates::Lane:
-      return "divided, for each lane";
+      return "by division, for each element";
     case Coordinates::Row:
-      return "divided once a block, which has one row";
+      return "by division, once per block, which has one row";
     case Coordinates::Carry:
-      return "divided once a thread, carried from lane to lane";
+      return "by division once per thread, then carried from element to element";
   }
   return {};
 }
@@ -41,64 +41,66 @@ std::string text_of(const AccessSchedule& access) {
   using How = AccessSchedule::How;
   switch (access.how) {
     case How::Fixed:
-      return "one for all lanes";
+      return "uniform";
     case How::Single:
-      return "each lane for itself";
+      return "element by element";
     case How::Vector:
       return "vector";
     case How::Shifted:
-      return "shifted out of two aligned vectors";
+      return "unaligned vector, out of two aligned ones";
     case How::Batched:
-      return "with the warp's other rows, by vectors through shared memory";
+      return "a warp's rows together, by vectors through shared memory";
     case How::Staged:
-      return "turned in a tile";
+      return "transposed in a tile";
     case How::Spread:
-      return "each element spread over a row";
+      return "each element repeated along a row";
     case How::Repeated:
       return "a row, repeated";
     case How::Grouped: {
       std::vector<std::string> chunks;
       for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));
-      return chunks.empty() ? "in its group" : fmt::format("group: {}", fmt::join(chunks, " "));
+      return chunks.empty() ? "with its group" : fmt::format("group: {}", fmt::join(chunks, " "));
     }
   }
   return {};
 }
 
 std::string text_of(const RowSchedule& rows) {
-  std::string text = fmt::format("  rows: {} classes", rows.classes);
-  if (rows.piece != 0) text += fmt::format(" a piece of {} elements", rows.piece);
+  std::string text = fmt::format("  rows: {} accumulators", rows.classes);
+  if (rows.piece != 0) text += fmt::format(" per chunk of {} elements", rows.piece);
   if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
   if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
-    text += rows.group > 0 ? fmt::format(" a warp apart, {} classes at a time", rows.group) : ", side by side";
-  if (rows.batch > 0) text += fmt::format(", {} a warp as one piece", rows.batch);
-  if (rows.steps > 0) text += fmt::format(", {} in {} steps", rows.by_runs ? "each run" : "kept", rows.steps);
+    text += rows.group > 0 ? fmt::format(" a warp apart, {} accumulators at a time", rows.group)
+                           : ", adjacent rows in a vector";
+  if (rows.batch > 0) text += fmt::format(", batches of {} per warp", rows.batch);
+  if (rows.steps > 0)
+    text += fmt::format(", {} in {} steps", rows.by_runs ? "blocked accumulators" : "register-cached", rows.steps);
   if (rows.shared > 0) text += fmt::format(", {} of them in shared memory", rows.shared);
   if (const size_t kept = rows.kept.size(); kept > 0)
     text += fmt::format(
-        fmt::runtime(rows.steps > 0 ? " with {} value{} computed of them" : ", {} value{} of an element kept"), kept,
-        kept == 1 ? "" : "s");
-  if (rows.early > 0) text += fmt::format(", sums of phase {} a phase early", rows.early);
+        fmt::runtime(rows.steps > 0 ? " with {} computed value{} per element" : ", {} cached value{} per element"),
+        kept, kept == 1 ? "" : "s");
+  if (rows.early > 0) text += fmt::format(", sums of phase {} computed speculatively, one phase early", rows.early);
   if (rows.passing > 0)
-    text += fmt::format(", {} pieces of them, whose columns are reduced in passing{}", rows.passing,
-                        rows.prefetches ? ", the next row on its way" : "");
-  if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
-  return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
+    text += fmt::format(", fused column partials in {} chunks{}", rows.passing,
+                        rows.prefetches ? ", next row prefetched" : "");
+  if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} chunks", rows.pieces) : ", chunks";
+  return text + (rows.splits ? " combined by a second launch\n" : "\n");
 }
 
 std::string_view text_of(Apart apart) {
   switch (apart) {
     case Apart::Gathered:
-      return "it is gathered";
+      return "it is read by a gather";
     case Apart::OtherRows:
-      return "what reads it has other rows";
+      return "its reader has other rows";
     case Apart::OtherReduction:
-      return "what reads it is reduced over other rows";
+      return "its reader is reduced over other rows";
     case Apart::LoneRow:
       return "many blocks share its only row, and each phase has a kernel";
     case Apart::LaterReads:
-      return "what reads it needs a later kernel as well";
+      return "its reader also needs a later kernel";
   }
   return {};
 }
@@ -106,18 +108,19 @@ std::string_view text_of(Apart apart) {
 }  // namespace
 
 std::string print(const AccessSchedule& access) {
-  return fmt::format("{}{}{}{}", text_of(access), access.widened ? ", as float32" : "",
-                     access.foreseen ? ", where it is needed, which is known ahead"
-                     : access.masked ? ", where it is needed"
+  return fmt::format("{}{}{}{}", text_of(access), access.widened ? ", converted to float32" : "",
+                     access.foreseen ? ", only where it is needed, under a hoisted predicate"
+                     : access.masked ? ", only where it is needed"
                                      : "",
                      access.ahead ? ", ahead of all phases" : "");
 }
 
 std::string print(const Schedule& schedule, const KernelOutline& outline) {
   const std::string vectors = schedule.simd == 0 ? "" : fmt::format(", vectors of {}", schedule.simd);
-  std::string text = fmt::format("{}: {} thread{} of {} lane{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
-                                 schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
-                                 schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
+  std::string text =
+      fmt::format("{}: {} thread{} of {} element{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
+                  schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
+                  schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   if (schedule.rows.classes != 0) text += text_of(schedule.rows);
@@ -126,10 +129,10 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
   for (size_t v = 0; v < outline.kept.size(); ++v) {
     const size_t access = outline.first_store() + outline.parts.size() + v;
     const std::string& value = outline.accesses[access].text;
-    text += fmt::format("  access {} keeps {}: {}\n", access, value.substr(0, value.find('\n')),
+    text += fmt::format("  access {} stores {} for a later kernel: {}\n", access, value.substr(0, value.find('\n')),
                         text_of(outline.kept[v].apart));
   }
-  if (schedule.own_quotients) text += "  quotients: by steps of its own\n";
+  if (schedule.own_quotients) text += "  quotients: by quotient_of\n";
   if (!schedule.lazy.empty()) text += fmt::format("  lazy: {} where\n", schedule.lazy.size());
   return text;
 }

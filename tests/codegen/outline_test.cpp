@@ -184,26 +184,32 @@ struct KeptRow {
 };
 
 TEST(Outline, RecordsWhyAValueIsKept) {
-  const std::string other_rows = "what reads it has other rows", reduced = "what reads it is reduced over other rows",
+  const std::string other_rows = "its reader has other rows", reduced = "its reader is reduced over other rows",
                     one_row = "many blocks share its only row, and each phase has a kernel",
-                    later = "what reads it needs a later kernel as well";
+                    later = "its reader also needs a later kernel";
   const std::vector<KeptRow> rows = {
-      {"x.sum(1)[i.long()]", {2, 1}, Apart::Gathered, "access 1 keeps x.sum(1): it is gathered"},
-      {"x.sum(1)[2:]", {2}, Apart::OtherRows, "access 1 keeps x.sum(1): " + other_rows},
-      {"x.sum(1).flip(0)", {2}, Apart::OtherRows, "access 1 keeps x.sum(1): " + other_rows},
-      {"y + x.amax(1)", {2, 2}, Apart::OtherRows, "access 1 keeps x.amax(1): " + other_rows},
-      {"x.sum(1).sum()", {2}, Apart::OtherReduction, "access 1 keeps x.sum(1): " + reduced},
+      {"x.sum(1)[i.long()]",
+       {2, 1},
+       Apart::Gathered,
+       "access 1 stores x.sum(1) for a later kernel: it is read by a gather"},
+      {"x.sum(1)[2:]", {2}, Apart::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
+      {"x.sum(1).flip(0)", {2}, Apart::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
+      {"y + x.amax(1)", {2, 2}, Apart::OtherRows, "access 1 stores x.amax(1) for a later kernel: " + other_rows},
+      {"x.sum(1).sum()", {2}, Apart::OtherReduction, "access 1 stores x.sum(1) for a later kernel: " + reduced},
       {"(x - x.mean(1, keepdim=True)).sum(0)",
        {2},
        Apart::OtherReduction,
-       "access 1 keeps x.mean(1, keepdim=True): " + reduced},
-      {"x / x.sum()", {2}, Apart::LoneRow, "access 1 keeps x.sum(): " + one_row},
-      {"x.var()", {2}, Apart::LoneRow, "access 1 keeps x.var(): " + one_row},
+       "access 1 stores x.mean(1, keepdim=True) for a later kernel: " + reduced},
+      {"x / x.sum()", {2}, Apart::LoneRow, "access 1 stores x.sum() for a later kernel: " + one_row},
+      {"x.var()", {2}, Apart::LoneRow, "access 1 stores x.var() for a later kernel: " + one_row},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
        Apart::LaterReads,
-       "access 1 keeps x.sum(1, keepdim=True): " + later},
-      {"def f(x): return x / x.sum(\n    1)[\n  2]", {2}, Apart::OtherRows, "access 1 keeps x.sum(: " + other_rows},
+       "access 1 stores x.sum(1, keepdim=True) for a later kernel: " + later},
+      {"def f(x): return x / x.sum(\n    1)[\n  2]",
+       {2},
+       Apart::OtherRows,
+       "access 1 stores x.sum( for a later kernel: " + other_rows},
   };
   for (const KeptRow& row : rows) {
     const auto definition = frontend::define(row.text);
