@@ -201,7 +201,7 @@ SymbolId Memory::lead_extent(uint32_t access, uint32_t lead) {
 
 SymbolId Memory::extent(uint32_t axis) {
   return size(ParameterKind::Extent, 0, axis, context_.extent_dtype(), fmt::format("n{}", axis),
-              fmt::format("of i{}", axis));
+              fmt::format("extent of i{}", axis));
 }
 
 SymbolId Memory::numel() { return size(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
@@ -215,7 +215,7 @@ ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t 
 SymbolId Memory::status() {
   const SymbolId symbol = assembly_.parameter({ParameterKind::Status, 0, 0, ir::DType::I64, {}},
                                               {.dtype = ir::DType::I32, .is_pointer = true}, "status");
-  assembly_[symbol].of = "what went wrong";
+  assembly_[symbol].of = "error code";
   return symbol;
 }
 

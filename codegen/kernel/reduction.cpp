@@ -298,7 +298,7 @@ SymbolId RowReductions::states_pointer(uint32_t number, bool written) {
   const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::State, number, 0, DType::I64, {}},
                                                {.dtype = states()[number], .is_pointer = true}, "found");
   assembly_[pointer].is_written = written;
-  assembly_[pointer].of = "what was found of pieces";
+  assembly_[pointer].of = "partial results of chunks";
   return pointer;
 }
 
