@@ -285,9 +285,9 @@ class Computation {
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
-  /// Whether the node is an element minus the maximum of its row, and so not above 0. Not guaranteed if the element
-  /// depends on a function whose vector form gives other last bits than its scalar form, or if a product in the
-  /// difference is not rounded.
+  /// Whether the node is an element minus the maximum of its row, and so not above 0. Not guaranteed if a product in
+  /// the difference is not rounded. Nor if the element depends on a function whose vector form gives other last bits
+  /// than its scalar form.
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;

@@ -27,9 +27,9 @@ struct Decision {
 
 /// The regions of a kernel whose `lazy` nodes (`where`s) compute their arms only where they are selected. A node that
 /// several regions need belongs to the innermost region that contains them all; stored nodes belong to kAlways. A node
-/// that depends on a gather is instead computed in each of these regions, up to a limit, so that no index is used where
-/// all of them exclude it. Values that a row's elements share are computed once per row, in kAlways, unless they depend
-/// on a gather.
+/// that depends on a gather is instead computed in each of these regions, up to a limit. So no index is used where all
+/// of them exclude it. Values that a row's elements share are computed once per row, in kAlways, unless they depend on
+/// a gather.
 class Regions {
  public:
   /// `roots`: the nodes that are always computed.

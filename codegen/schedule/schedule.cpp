@@ -64,8 +64,8 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   return chosen;
 }
 
-/// For each access, whether it is a gather that only one region needs, if either all or none of a row's elements are in
-/// that region and the indices are computed unconditionally.
+/// Flags the gathers that only one region needs, where either all or none of a row's elements are in that region. The
+/// indices must be computed unconditionally. One flag per access.
 std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOutline& outline,
                                          const KernelLayout& layout, const Regions& regions) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
@@ -84,7 +84,7 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
 }
 
 /// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
-/// `where` is a variable of each element, so such a gather cannot load a vector, even if its whole row has one index.
+/// `where` is a variable of each element. So such a gather cannot load a vector, even if its whole row has one index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {
   std::set<ir::NodeId> chosen;

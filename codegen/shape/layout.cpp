@@ -13,7 +13,7 @@ namespace ingot::codegen {
 namespace {
 
 constexpr int kVectorBytes = 16;
-/// CPU: the largest multiple of a row's innermost extent that matters: the number of accumulators of a row.
+/// CPU: the most accumulators of a row. Larger powers of two in its innermost extent make no difference.
 constexpr uint8_t kMostClasses = 64;
 
 StrideClass class_of(int64_t stride) {
@@ -30,8 +30,8 @@ uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
 }
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// limit on the element count leaves room for the last block, whose threads may count past the end, and for as many
-/// elements of a row as there are accumulators.
+/// limit on the element count leaves room for the last block, whose threads may count past the end. It also leaves room
+/// for as many elements of a row as there are accumulators.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
   if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;

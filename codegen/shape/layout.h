@@ -72,13 +72,13 @@ struct AccessLayout {
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise
   bool linear = false;     ///< element i of the domain is i elements after the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. It divides
-  /// the base pointer plus offset, and, unless the access is linear, all strides except 0 and the stride 1 along a
-  /// vector, and the strides of gathered coordinates. It is the element's own size where no vector could use more.
-  /// Vectors are loaded along the innermost axis of stride 1.
+  /// the base pointer plus offset. Unless the access is linear, it also divides all strides except 0 and the stride 1
+  /// along a vector, and the strides of gathered coordinates. It is the element's own size where no vector could use
+  /// more. Vectors are loaded along the innermost axis of stride 1.
   uint8_t alignment = 1;
-  /// Accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride, are a group of
-  /// neighbours (for example the four corners of a box). `leader` is the access with the smallest offset; `neighbour`
-  /// is the distance from it.
+  /// Neighbours are accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride
+  /// (for example the four corners of a box). They form a group: `leader` is the access with the smallest offset;
+  /// `neighbour` is the distance from it.
   uint32_t leader = 0;
   uint32_t neighbour = 0;
   bool is_empty = false;  ///< the tensor is empty: a load ahead of a row's elements gives 0

@@ -8,9 +8,9 @@
 #include "ir/graph.h"
 #include "ir/rows.h"
 
-// The kernels of a graph and their accesses, before any layout is known. An outline is derived from the graph alone, is
-// small, and is all of the graph that a call with an already compiled kernel needs (runtime/records/program.h stores
-// it).
+// The kernels of a graph and their accesses, before any layout is known. An outline is derived from the graph alone,
+// and is small. A call with an already compiled kernel needs nothing else of the graph (runtime/records/program.h
+// stores the outline).
 
 namespace ingot::codegen {
 

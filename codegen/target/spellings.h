@@ -19,8 +19,8 @@ std::string_view type_name(ir::DType dtype);
 /// float.
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
 
-/// CPU: the expression by a function of the prelude that gives the same bits for a single number and in vectors of any
-/// width, which the C library's functions do not; nothing if the prelude has no such function.
+/// CPU: the expression by a function of the prelude; nothing if the prelude has none for the op. Unlike the C library's
+/// functions, it gives the same bits for a single number and in vectors of any width.
 std::optional<Text> spell_alike(ir::Op op, ir::DType work, std::span<const Text> operands);
 bool is_spelled_alike(ir::Op op, ir::DType work);
 

@@ -1,4 +1,4 @@
-// Golden files: the source that is generated for a corpus of ops, signatures and layouts, so that a change of code
+// Golden files: the source that is generated for a corpus of ops, signatures and layouts. So a change of code
 // generation is reviewed as a change of generated code. Only script/rebase-goldens writes them.
 //
 // tests/golden/CASE/op.py is the op; for each layout of the table below there are LAYOUT.cuda.cu and LAYOUT.cpu.cpp.

@@ -2,9 +2,9 @@
 
 #include "codegen/kernel/cpu/reduce.h"
 
-// A call computes rows [begin, end), or chunks of them, one after the other. It loops over the elements of a row, in
-// runs along the innermost axis if the row has several axes, with vector instructions over as many elements as there
-// are accumulators. Row results are variables.
+// A call computes rows [begin, end), or chunks of them, one after the other. It loops over the elements of a row with
+// vector instructions, over as many elements at a time as there are accumulators. If the row has several axes, the loop
+// is in runs along the innermost one. Row results are variables.
 
 namespace ingot::codegen {
 namespace {
