@@ -38,8 +38,8 @@ inline float exp_of(float a) {
 }
 
 // ingot: decay_of
-// e^a where a is not above 0, or is NaN; the bits of exp_of. One more product keeps the exponent
-// from underflowing.
+// e^a where a is not above 0, or is NaN, with the same bits as exp_of. One more product keeps the
+// exponent from underflowing.
 inline float decay_of(float a) {
     const float x = a < -104.0f ? -104.0f : a;
     const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127

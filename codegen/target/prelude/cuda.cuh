@@ -138,9 +138,9 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
 }
 
 // ingot: in_steps
-// Calls step(i, whole) for each vector of N adjacent elements that this thread takes of a block's
-// share, which starts at element `first` of n. `whole`: all elements of the vector are below n. If
-// the block's whole share is below n, no step checks.
+// Calls step(i, whole) for each vector of N adjacent elements that this thread computes of its
+// block's share, which starts at element `first` of n. `whole`: all elements of the vector are
+// below n. If the block's whole share is below n, no step checks.
 template <int N, int Threads, int Steps, typename I, typename Step>
 __device__ inline void in_steps(I first, I n, const Step& step) {
     I i = first + N * I(threadIdx.x);

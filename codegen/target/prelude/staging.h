@@ -76,9 +76,9 @@ struct Part {
 };
 
 // ingot: over
-// Calls work(k, valid) for each k below the count, vectorised. If the processor can mask memory
-// accesses, the last vector of a count that the compiler does not know is a whole one, whose k past
-// the count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
 // registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
