@@ -160,7 +160,7 @@ namespace {
 
 using Annotation = frontend::Parameter::Annotation;
 
-/// Splits "relu_add(x, y, bias)"; the names are empty where there are none.
+/// Splits "relu_add(x, y, bias)" into the op's name and the parameters' names, which may be missing.
 std::pair<std::string, std::vector<std::string>> parse_name(std::string_view text) {
   const size_t open = text.find('(');
   std::pair<std::string, std::vector<std::string>> result{std::string(text.substr(0, open)), {}};
@@ -212,7 +212,7 @@ class CppDefinition : public frontend::Definition {
   }
 
  private:
-  /// A Scalar's argument as a Python parameter annotated so takes it.
+  /// Converts a Scalar's argument as for a Python parameter with the same annotation.
   static frontend::Value annotated(Evaluation& evaluation, const frontend::Parameter& parameter,
                                    const frontend::Value& value) {
     if (parameter.annotation == Annotation::None) return value;

@@ -17,7 +17,8 @@
 #include "frontend/interpret/evaluation.h"
 #include "frontend/syntax/operator.h"
 
-// The C++ door: an op as a C++ function on ingot::Value. It means what the same text means, and gives the same graph:
+// The C++ API: an op as a C++ function on ingot::Value. It has the meaning of the same Python source, and gives the
+// same graph:
 //
 //   define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
 
@@ -33,8 +34,8 @@ struct EllipsisType {};
 inline constexpr NoneType None{};
 inline constexpr EllipsisType Ellipsis{};
 
-/// A value of the language: a tensor, a number or anything else that an expression may be worth. Numbers, dtypes,
-/// strings, lists of values and slices convert to it.
+/// A value of the language: a tensor, a number or any other value of an expression. Numbers, dtypes, strings, lists of
+/// values and slices convert to it.
 class Value {
  public:
   struct SliceBounds;
@@ -60,7 +61,7 @@ class Value {
   Value operator[](const Value& index) const;
   Value operator[](std::initializer_list<Value> index) const;
 
-  /// A method with positional arguments, as in x.method("view", -1, 4).
+  /// Calls a method with positional arguments, as in x.method("view", -1, 4).
   template <typename... Args>
   Value method(std::string_view name, Args&&... args) const {
     return call_method(name, {Value(std::forward<Args>(args))...});
@@ -78,17 +79,17 @@ class Value {
   Value size(int64_t dim) const { return method("size", dim); }
   int64_t ndim() const { return attribute("ndim").known(); }
   DType dtype() const;
-  /// The value of an integer that steers the C++ program: a size or a parameter, which is asked to be static.
+  /// The value of an integer that controls the C++ program: a size or a parameter. It is specialised.
   int64_t known() const;
 
-  /// The parts of a tuple: of chunk, split, unbind and a shape.
+  /// The items of a tuple: a shape, or a result of chunk, split or unbind.
   std::vector<Value> items() const;
   template <size_t N>
   std::array<Value, N> unpack() const {
     return unpack(items(), std::make_index_sequence<N>());
   }
 
-  /// Gives the value a name, as an assignment in the text does.
+  /// Names the value, as an assignment in Python source does.
   Value named(std::string_view name) const;
 
   friend Value operator+(const Value& a, const Value& b) { return operate(frontend::Operator::Add, {a, b}); }
@@ -110,7 +111,7 @@ class Value {
   friend Value operator-(const Value& a) { return operate(frontend::Operator::Neg, {a}); }
   friend Value operator~(const Value& a) { return operate(frontend::Operator::Invert, {a}); }
 
-  /// The lowering that a bound value, or one of a list's items, belongs to; null for a literal.
+  /// The evaluation of a bound value, or of a list's bound items; null for a literal.
   frontend::Evaluation* evaluation() const;
   frontend::Value bind(frontend::Evaluation& evaluation) const;
 
@@ -136,8 +137,7 @@ inline Value Slice(Value start = None, Value stop = None, Value step = None) {
       Value::SliceBounds{std::move(start), std::move(stop), std::move(step)});
 }
 
-/// Parameters that are Python numbers, of which a new value compiles nothing new: `float`, `int` and `bool` in the
-/// text.
+/// Parameters that are Python numbers, as with the annotations `float`, `int` and `bool`. New values do not recompile.
 class Scalar : public Value {
   using Value::Value;
 };
@@ -154,7 +154,7 @@ struct Keyword {
   Value value;
 };
 
-/// Calls a function of the language by its name. At least one argument must be bound.
+/// Calls a supported function by its name. At least one argument must be bound to an evaluation.
 Value call_language(std::string_view function, std::vector<std::variant<Value, Keyword>> arguments);
 
 // Definitions
@@ -162,8 +162,8 @@ Value call_language(std::string_view function, std::vector<std::variant<Value, K
 /// The C++ function of an op, over values of the front end.
 using CppFunction = std::function<frontend::Value(frontend::Evaluation&, std::span<const frontend::Value>)>;
 
-/// `name` is the op's, with the names of its parameters if wanted: "relu_add" or "relu_add(x, y, bias)"; without them
-/// they are x, y, z, w, x4, x5, …
+/// Defines an op. `name` is the op's name, optionally with parameter names: "relu_add" or "relu_add(x, y, bias)". The
+/// default parameter names are x, y, z, w, x4, x5, …
 std::shared_ptr<const frontend::Definition> define(std::string_view name,
                                                    std::vector<frontend::Parameter::Annotation> annotations,
                                                    CppFunction function);
@@ -182,7 +182,7 @@ constexpr frontend::Parameter::Annotation annotation_of() {
   return Annotation::None;
 }
 
-/// What a C++ function returns, as one value: tuples, pairs and arrays become tuples.
+/// Converts the result of a C++ function to one value: tuples, pairs and arrays become tuples.
 template <typename T>
 Value returned(T&& result) {
   using Bare = std::remove_cvref_t<T>;
@@ -207,8 +207,9 @@ std::shared_ptr<const frontend::Definition> define_as(std::string_view name, F f
 
 }  // namespace internal
 
-/// An op from a lambda, whose parameters are taken from its signature (so it has no `auto`): Value is a tensor or a
-/// number, Scalar a run-time float. It returns a Value, or several as a std::tuple, pair, array or vector.
+/// Defines an op from a lambda. The op's parameters come from the lambda's signature (so it has no `auto`): Value is a
+/// tensor or a number, Scalar a run-time float. The lambda returns a Value, or several as a std::tuple, pair, array or
+/// vector.
 template <typename F>
   requires requires { &F::operator(); }
 std::shared_ptr<const frontend::Definition> define(std::string_view name, F function) {

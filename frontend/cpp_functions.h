@@ -9,15 +9,15 @@
 
 #include "frontend/cpp_api.h"
 
-// The functions of the language in C++, under their own names: relu(x), softplus(x, Keyword{"beta", 2.0}). Their list
-// is written by the build (cmake/list_functions.cpp asks the language itself).
+// The supported functions in C++, under their own names: relu(x), softplus(x, Keyword{"beta", 2.0}). The build writes
+// their list (cmake/list_functions.cpp).
 
 namespace ingot {
 
 template <typename T>
 concept IsValue = std::derived_from<std::remove_cvref_t<T>, Value>;
 
-// Every function of the language, found by the arguments' namespace.
+// Every supported function, found through the arguments' namespace.
 #define INGOT_FUNCTION(name)                                                                  \
   template <typename... Args>                                                                 \
     requires(IsValue<Args> || ...)                                                            \
@@ -27,7 +27,7 @@ concept IsValue = std::derived_from<std::remove_cvref_t<T>, Value>;
 #include "frontend/library/language.def"
 #undef INGOT_FUNCTION
 
-// Those of a list of tensors, also as stack({a, b}, -1).
+// Functions of a list of tensors, also as stack({a, b}, -1).
 #define INGOT_LIST_FUNCTION(name)                                         \
   inline Value name(const std::vector<Value>& tensors, int64_t dim = 0) { \
     return call_language(#name, {Value(tensors), Value(dim)});            \

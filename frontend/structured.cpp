@@ -50,7 +50,7 @@ class StructuredDefinition : public Definition {
   }
 
  private:
-  /// A list or dict that an argument is or has, and what it held at first.
+  /// A list or dict in an argument, with its original contents.
   struct Container {
     Value value;
     std::vector<Value> contents;
@@ -89,7 +89,7 @@ class StructuredDefinition : public Definition {
     return value;
   }
 
-  /// The caller has the list or dict that it gave: what the op did to its own would be lost.
+  /// Fails if the op changed a list or dict of an argument. The op has its own copy, so the caller's would not change.
   void require_as_made(Evaluation& evaluation, const Container& container) const {
     if (std::ranges::equal(contents_of(container.value), container.contents, identical)) return;
     const std::string& name = op_->parameters()[container.argument].name;
@@ -111,7 +111,7 @@ std::string Structure::text() const {
   std::string text(1, kind == Kind::Tuple ? '(' : kind == Kind::List ? '[' : '{');
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) text += ", ";
-    // Its length tells where a key ends, whatever stands in it.
+    // The length tells where a key ends, whatever characters are in it.
     if (kind == Kind::Dict) text += fmt::format("{}'{}': ", keys[i].size(), keys[i]);
     text += items[i].text();
   }

@@ -17,11 +17,12 @@ using Policy = AutocastPolicy;
 struct Row {
   std::string_view function;
   Policy cuda, cpu;
-  std::string_view unless = {};  ///< a parameter: where it is given, PyTorch calls other functions instead
+  std::string_view unless = {};  ///< when this parameter is given, PyTorch calls other functions instead
 };
 
-// ATen/autocast_mode's lists, as far as the language has the names; a test asks PyTorch's dispatcher which those are.
-// Names that begin with an underscore are the library's, of what PyTorch calls inside of a function that is on no list.
+// The lists of ATen/autocast_mode, restricted to the supported functions. A test compares them with PyTorch's
+// dispatcher. Names with a leading underscore are library functions: PyTorch calls them inside a function that is on no
+// list.
 constexpr Row kRows[] = {
     {"acos", Policy::Float32, Policy::None},
     {"asin", Policy::Float32, Policy::None},
@@ -33,7 +34,7 @@ constexpr Row kRows[] = {
     {"log10", Policy::Float32, Policy::None},
     {"log1p", Policy::Float32, Policy::None},
     {"log2", Policy::Float32, Policy::None},
-    {"mvlgamma", Policy::Float32, Policy::None},  // by its sum
+    {"mvlgamma", Policy::Float32, Policy::None},  // through its sum
     {"pow", Policy::Float32, Policy::None},
     {"reciprocal", Policy::Float32, Policy::None},
     {"rsqrt", Policy::Float32, Policy::None},
@@ -44,7 +45,7 @@ constexpr Row kRows[] = {
     {"binary_cross_entropy", Policy::Refused, Policy::Float32},
     {"binary_cross_entropy_with_logits", Policy::Float32, Policy::Float32},
     {"cosine_embedding_loss", Policy::Float32, Policy::Float32},
-    {"cross_entropy", Policy::Float32, Policy::Float32},  // on CUDA by its log_softmax and nll_loss
+    {"cross_entropy", Policy::Float32, Policy::Float32},  // on CUDA through its log_softmax and nll_loss
     {"hinge_embedding_loss", Policy::Float32, Policy::Float32},
     {"huber_loss", Policy::Float32, Policy::Float32},
     {"kl_div", Policy::Float32, Policy::Float32},
@@ -72,7 +73,7 @@ constexpr Row kRows[] = {
     {"prod", Policy::Float32OrDtype, Policy::Float32},
     {"softmax", Policy::Float32OrDtype, Policy::None},
     {"sum", Policy::Float32OrDtype, Policy::None},
-    {"trace", Policy::Float32, Policy::Float32},  // on CUDA by its sum
+    {"trace", Policy::Float32, Policy::Float32},  // on CUDA through its sum
     {"vector_norm", Policy::Float32OrDtype, Policy::None},
     {"_reflection_pad", Policy::Kernel, Policy::Float32},
     {"_replication_pad", Policy::Kernel, Policy::Float32},
@@ -99,7 +100,7 @@ constexpr Row kRows[] = {
     {"stack", Policy::None, Policy::Widest},
     {"tensordot", Policy::Widest, Policy::None},
     {"vdot", Policy::Widest, Policy::None},
-    {"_inner", Policy::Widest, Policy::Lower},  // by its tensordot
+    {"_inner", Policy::Widest, Policy::Lower},  // through its tensordot
 
     {"block_diag", Policy::Kernel, Policy::Kernel},
     {"diag_embed", Policy::Kernel, Policy::Kernel},
@@ -124,7 +125,7 @@ bool is_eligible(const Tensor& tensor) {
   return ir::category(tensor.dtype) == ir::Category::Floating && tensor.dtype != ir::DType::F64 && !tensor.on_host;
 }
 
-/// Calls `visit` for a tensor, or for those of a tuple or a list in their order, where autocast casts it.
+/// Calls `visit` for each tensor that autocast may cast: a tensor itself, or the tensors of a tuple or a list in order.
 template <typename Visit>
 void for_each_eligible(const Value& value, const Visit& visit) {
   if (const Tensor* tensor = value.tensor(); tensor && is_eligible(*tensor)) visit(*tensor);
@@ -132,7 +133,7 @@ void for_each_eligible(const Value& value, const Visit& visit) {
     for (const Value& item : *items) for_each_eligible(item, visit);
 }
 
-/// Lists are copied: the author's own keeps what it holds.
+/// Casts the eligible tensors of a value. Copies lists, so that the author's list keeps its items.
 Value cast_to(Evaluation& evaluation, const Value& value, ir::DType type) {
   if (const Tensor* tensor = value.tensor())
     return is_eligible(*tensor) && tensor->dtype != type ? Value(cast(evaluation, *tensor, type)) : value;
@@ -152,7 +153,7 @@ bool is_given(std::string_view name, std::span<const ast::Parameter> parameters,
   return argument && !argument->is_none();
 }
 
-/// torch.float16, or Python's float.
+/// Whether an argument is a dtype: torch.float16, or Python's float.
 bool names_dtype(const std::optional<Value>& argument) {
   return argument && (argument->is<ir::DType>() || argument->is<const PythonFunction*>());
 }

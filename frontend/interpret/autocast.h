@@ -8,27 +8,26 @@
 #include "frontend/interpret/evaluation.h"
 #include "frontend/syntax/ast.h"
 
-// torch.autocast works function by function: what is on its lists gets its tensors in another dtype (ATen's
-// autocast_mode). So it is at calls of the language's functions that it does so here. What is done in place, x.exp_(),
-// is on no list.
+// torch.autocast casts the arguments of the functions on its lists (ATen's autocast_mode). The interpreter does the
+// same at calls of the supported functions. In-place calls such as x.exp_() are on no list.
 
 namespace ingot::frontend {
 
-/// What becomes of the floats among the tensors of a call, but for float64 and CPU scalars beside CUDA tensors.
+/// How a call's floating tensors are cast. float64 tensors and CPU scalars beside CUDA tensors are never cast.
 enum class AutocastPolicy : uint8_t {
-  None,            ///< they stay; what a function of the library calls is looked at in its turn
-  Kernel,          ///< they stay, and so they do in what the library makes the function of: PyTorch has one kernel
-  Float32,         ///< they become float32
-  Float32OrDtype,  ///< they become float32 unless the call names a dtype
-  Lower,           ///< they become autocast's own dtype
-  Widest,          ///< they become the widest of them; of 16-bit floats only autocast's own is taken beside its like
-  Refused,         ///< PyTorch calls the function unsafe
+  None,            ///< not cast; calls inside a library function follow their own policies
+  Kernel,          ///< not cast, nor inside the library function: PyTorch has one kernel
+  Float32,         ///< cast to float32
+  Float32OrDtype,  ///< cast to float32 unless the call names a dtype
+  Lower,           ///< cast to autocast's own dtype
+  Widest,          ///< cast to the widest dtype; 16-bit floats other than autocast's own are an error
+  Refused,         ///< an error: PyTorch calls the function unsafe
 };
 
-/// The policy of a function, by the name that its other spellings stand for.
+/// The policy of a function, looked up by its primary name (not by an alias).
 AutocastPolicy autocast_policy(std::string_view function, Device device);
 
-/// Casts the arguments of a call, one a parameter, where the evaluation is under autocast. Gives whether the function
+/// Casts the arguments of a call, one per parameter, if the evaluation is under autocast. Returns whether the function
 /// is on a list: its body then runs without autocast. Errors (Author) where PyTorch has them.
 bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
               std::span<std::optional<Value>> arguments);

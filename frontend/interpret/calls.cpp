@@ -17,7 +17,7 @@
 #include "frontend/tensor/in_place.h"
 #include "frontend/tensor/native.h"
 
-// Calls: arguments to parameters, then the callee's body.
+// Calls: binds arguments to parameters and evaluates the callee's body.
 
 namespace ingot::frontend {
 
@@ -25,7 +25,7 @@ namespace {
 
 using Kind = ast::Parameter::Kind;
 
-/// The signatures of functions that are written in C++, each read once from its text by the parser of the language.
+/// The signatures of the functions that are written in C++. The parser reads each one once from its text.
 class Signatures {
  public:
   Signatures() {
@@ -62,11 +62,11 @@ const Signatures& signatures() {
   return read;
 }
 
-/// The function of PyTorch that a row is; empty where it is Python's own.
+/// The PyTorch name of a builtin; empty for one of Python's own functions.
 std::string_view torch_name(const Builtin& row) { return row.alias_of.empty() ? row.name : row.alias_of; }
 std::string_view torch_name(const PythonFunction&) { return {}; }
 
-/// A row of Builtin or PythonFunction on arguments as a call has them.
+/// Calls a Builtin or a PythonFunction with a call's unbound arguments.
 Value call_row(Evaluation& evaluation, const auto& row, Arguments arguments) {
   const ast::Module& module = signatures().of(&row);
   const ast::Function& callee = module.functions.front();
@@ -91,7 +91,7 @@ bool any_tensor(const Arguments& arguments) {
                      [](const auto& keyword) { return keyword.second.is_tensor(); });
 }
 
-/// name_(target, …)
+/// Calls name_(target, …): evaluates the function out of place, then writes the result into `target`.
 Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arguments) {
   if (arguments.positional.empty()) {
     evaluation.fail("a function in place takes the tensor that it changes first", "such as torch.relu_(x)");
@@ -104,16 +104,16 @@ Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arg
   return target;
 }
 
-/// Whether a call of a function of the library has `inplace=True`.
+/// Whether a call of a library function has `inplace=True`.
 bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
-  if (!is_library(*function.module) || evaluation.native) return false;  // a derivative takes it and writes nothing
+  if (!is_library(*function.module) || evaluation.native) return false;  // a derivative writes nothing
   const std::vector<ast::Parameter>& parameters = function.definition().parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].name == "inplace" && values[i]) return truth(evaluation, *values[i], "`inplace`");
   return false;
 }
 
-/// Marks a function as being evaluated, and where it was called.
+/// Marks a function as active, and records the place of its call.
 class Activation {
  public:
   Activation(Evaluation& evaluation, const ast::Function& function) : evaluation_(evaluation) {
@@ -133,7 +133,8 @@ class Activation {
   bool called_ = false;
 };
 
-/// A function may be under way several times, as one that calls what it is given is; without an end it may not.
+/// Limits recursion. A function may be active several times (a function that calls its argument often is), but not
+/// without end.
 void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
   constexpr std::ptrdiff_t kMostActivations = 32;
   const std::vector<const ast::Function*>& active = evaluation.call_stack.functions;
@@ -145,7 +146,7 @@ void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& funct
                   "write a `for` over a range");
 }
 
-/// PyTorch's functions take NumPy's names for some of their parameters.
+/// Translates NumPy's parameter names, which PyTorch's functions accept for some parameters.
 const std::string& torch_spelling(const std::string& given, const std::vector<ast::Parameter>& parameters) {
   static const std::map<std::string, std::string, std::less<>> kOfNumPy = {{"axis", "dim"}, {"keepdims", "keepdim"}};
   const auto known = kOfNumPy.find(given);
@@ -155,7 +156,8 @@ const std::string& torch_spelling(const std::string& given, const std::vector<as
   return known != kOfNumPy.end() && !has(given) && has(known->second) ? known->second : given;
 }
 
-/// A function as authors call it: torch's own twin of another of the library, or a method's, has a prefix there.
+/// A function's name as authors write it. Some library functions have a prefix: a second version in another namespace,
+/// or a method.
 std::string spelled(const ast::Module& module, const ast::Function& function) {
   constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
       {"_torch_", "torch."}, {"_linalg_", "torch.linalg."}, {"_method_", ""}};
@@ -166,8 +168,8 @@ std::string spelled(const ast::Module& module, const ast::Function& function) {
   return std::string(name);
 }
 
-/// What is annotated `Tensor` in the library is given a tensor by authors, as PyTorch's own parser of arguments has it;
-/// the library's own calls may give numbers.
+/// Requires a tensor for each library parameter with the annotation `Tensor`, as PyTorch's argument parser does. Calls
+/// from inside the library may pass numbers.
 void require_tensors(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
   if (!is_library(*function.module) || evaluation.diagnostics.in_library()) return;
   const std::vector<ast::Parameter>& parameters = function.definition().parameters;
@@ -231,7 +233,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
                       meant.empty() ? hint() : meant + " " + hint());
     }
     std::optional<Value>& slot = values[static_cast<size_t>(parameter - parameters.begin())];
-    // PyTorch's functions take what *dims takes by its name as well: x.flip(dims=(0, 1)).
+    // PyTorch's functions also take *dims as a keyword argument: x.flip(dims=(0, 1)).
     if (parameter->kind == Kind::VarArgs && slot->items()->empty()) {
       slot = Value::tuple({value});
       continue;
@@ -300,7 +302,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
-    // sum(xs, start) and max(xs) go over xs, whatever start is.
+    // sum(xs, start) and max(xs) iterate over xs, whatever `start` is.
     const bool of_items = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
                           Sequence::is_one(arguments.positional[0]);
     if (!has_torch_twin(function) || of_items || !any_tensor(arguments))

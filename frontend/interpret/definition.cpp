@@ -10,7 +10,7 @@
 #include "frontend/syntax/parser.h"
 #include "frontend/tensor/storage.h"
 
-// Ops that are text.
+// Ops that are defined by source text.
 
 namespace ingot::frontend {
 
@@ -24,7 +24,7 @@ Annotation annotation_of(const ast::Module& module, ast::ExprId id) {
   const auto& node = module[id].node;
   if (const auto* name = std::get_if<ast::Name>(&node)) text = name->name;
   if (const auto* attribute = std::get_if<ast::Attribute>(&node)) text = attribute->name;
-  if (const auto* constant = std::get_if<ast::Constant>(&node))  // a name in quotes
+  if (const auto* constant = std::get_if<ast::Constant>(&node))  // a quoted annotation
     if (const auto* quoted = std::get_if<std::string>(&constant->value)) text = *quoted;
   if (text == "float") return Annotation::Float;
   if (text == "int") return Annotation::Int;
@@ -46,7 +46,7 @@ std::string_view spelled(Annotation annotation) {
   }
 }
 
-/// The argument as its parameter's annotation has it: an int becomes a float, never the other way.
+/// Converts an argument to its parameter's annotated type: an int becomes a float, never the other way round.
 Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Parameter& parameter, Value value) {
   Annotation wanted = annotation_of(module, parameter.annotation);
   bool optional = parameter.fallback && value.is_none();
@@ -71,7 +71,7 @@ Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Pa
   return number(evaluation.host(conversion, {value.number()}));
 }
 
-/// The def of this name at the top of the module.
+/// The def of this name at the top level of the module.
 std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_view name) {
   std::optional<ast::FunctionId> found;
   for (const ast::StmtId id : module.body)
@@ -82,14 +82,14 @@ std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_v
 
 constexpr std::string_view kDerivative = "_backward";
 
-/// Whether a def is the gradient of another one.
+/// Whether a def is the gradient of another def.
 bool is_derivative(const ast::Module& module, std::string_view name) {
   return name.ends_with(kDerivative) && find_def(module, name.substr(0, name.size() - kDerivative.size()));
 }
 
 class TextDefinition : public Definition {
  public:
-  /// `derivative_of`: the function whose gradient it is.
+  /// `derivative_of`: the function whose gradient this def is.
   TextDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function,
                  std::optional<ast::FunctionId> derivative_of = {})
       : held_(std::move(module)), module_(*held_), function_(function), derivative_of_(derivative_of) {
@@ -125,7 +125,7 @@ class TextDefinition : public Definition {
   std::vector<Parameter> parameters_;
 };
 
-/// Names that a bare expression does not take as inputs.
+/// Whether a bare expression leaves this name out of its parameters.
 bool is_known(std::string_view name, bool has_attribute) {
   auto value = global_name(name);
   return has_attribute ? value && value->is<Namespace>() : is_python_type(name);
@@ -135,7 +135,8 @@ bool is_known(std::string_view name, bool has_attribute) {
 
 namespace {
 
-/// The function as the text leaves it at its end; null where the name is something else by then.
+/// The function that the name is bound to after the module has run; null if the name is bound to something else by
+/// then.
 const Function* called(const Scope& globals, const ast::Function& function) {
   const auto defined = globals.values.find(function.name);
   if (defined == globals.values.end()) return nullptr;
@@ -157,7 +158,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
                  "assign to another name below");
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
-  // What was left out of a call is that in its gradient, too.
+  // Defaults that the forward call used apply to its gradient, too.
   if (const Function* forward = derivative_of ? called(*globals, *derivative_of) : nullptr)
     for (size_t i = 0; i < forward->defaults.size() && i < values.size(); ++i) {
       std::optional<Value>& value = values[values.size() - 1 - i];
@@ -178,7 +179,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
                     function.returns ? "end every way through it with `return …`" : "end it with `return …`");
   }
-  evaluation.diagnostics.here = returned_at;  // what is wrong with the result is shown there
+  evaluation.diagnostics.here = returned_at;  // errors about the result are reported there
   return result;
 }
 

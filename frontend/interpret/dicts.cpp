@@ -15,7 +15,7 @@ namespace {
 
 struct Method {
   std::string_view name;
-  size_t fewest, most;  ///< arguments
+  size_t fewest, most;  ///< number of arguments
 };
 constexpr std::array kMethods = {Method{"copy", 0, 0},   Method{"get", 1, 2},   Method{"items", 0, 0},
                                  Method{"keys", 0, 0},   Method{"pop", 1, 2},   Method{"setdefault", 1, 2},
@@ -45,7 +45,7 @@ void require_hashable(Evaluation& evaluation, const Value& key) {
   }
 }
 
-/// A key as messages quote it.
+/// Formats a key for a message.
 std::string shown(Evaluation& evaluation, const Value& key) {
   if (key.is<std::string>()) return fmt::format("'{}'", key.as<std::string>());
   if (key.is_number()) return evaluation.graph.host.print(key.number(), {});

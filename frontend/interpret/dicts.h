@@ -9,23 +9,21 @@
 
 #include "frontend/interpret/evaluation.h"
 
-// Python's dicts. They are static: a key is compared when the op is lowered, and a run-time number that is one is asked
-// for. Items are found one by one, each a step of the budget: an op's dicts are small.
+// Python's dicts. They are static: keys are compared when the op is lowered, and a run-time number used as a key is
+// specialised. Lookup is linear, and each comparison counts as a step of the budget: an op's dicts are small.
 
 namespace ingot::frontend {
 
-/// Where a key stands; nothing where it does not. What Python cannot hash is refused.
+/// The index of a key, or nullopt if the dict has no such key. Errors (Author) for keys that Python cannot hash.
 std::optional<size_t> find_item(Evaluation& evaluation, const Dict& dict, const Value& key);
-/// dict[key]
 Value dict_item(Evaluation& evaluation, const Dict& dict, const Value& key);
-/// dict[key] = value
 void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, const Value& value);
-/// Takes over the items of another dict, or pairs.
+/// Adds the items of another dict, or of an iterable of pairs.
 void update(Evaluation& evaluation, const Dict& dict, const Value& with);
-/// The keyword arguments that `**value` stands for.
+/// The keyword arguments that `**value` expands to.
 std::vector<std::pair<std::string, Value>> keywords_of(Evaluation& evaluation, const Value& value);
 
-/// A method of dicts: copy, get, items, keys, pop, setdefault, update, values.
+/// Whether a name is a method of dicts: copy, get, items, keys, pop, setdefault, update, values.
 bool is_dict_method(std::string_view name);
 Value call_dict_method(Evaluation& evaluation, std::string_view name, const Dict& self,
                        std::span<const Value> arguments);

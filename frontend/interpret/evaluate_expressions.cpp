@@ -75,7 +75,7 @@ void Frame::unknown_name(const std::string& name) {
   evaluation_.fail(fmt::format("unknown name `{}`", name), std::move(hint));
 }
 
-/// A left spine is folded in a loop: a sum may have thousands of terms.
+/// Evaluates chains of binary operators in a loop instead of by recursion: a sum may have thousands of terms.
 Value Frame::value_of(const ast::Binary&, const ast::Expr& expr) {
   std::vector<const ast::Expr*> spine;
   const ast::Expr* leftmost = &expr;
@@ -107,7 +107,8 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
   for (size_t i = 0; i < node.ops.size(); ++i) {
     const size_t stated = conditions.size();
     const Value operands[] = {left, evaluate(node.rights[i])};
-    // Python evaluates it only where the comparisons before it hold. Where it may fail, whether they do must be known.
+    // Python evaluates this operand only if the comparisons before it hold. If the operand adds a condition, which can
+    // fail, the result so far must be known.
     if (conditions.size() > stated && result.is_number()) evaluation_.static_number(result.number());
     bool identity = node.ops[i] == Operator::Is || node.ops[i] == Operator::IsNot;
     if (node.ops.size() > 1 && !identity && (operands[0].is_tensor() || operands[1].is_tensor())) {
@@ -128,7 +129,7 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
     ir::HostId known = result.is_number() ? evaluation_.graph.host.resolve(result.number()) : ir::HostId{};
     bool is_false = result.is_number() && evaluation_.graph.host.is_constant(known) &&
                     !evaluation_.graph.host.value(known).truthy();
-    if (is_false) return result;  // the rest is not evaluated
+    if (is_false) return result;  // the other operands are not evaluated
     left = operands[1];
   }
   return result;
@@ -217,7 +218,7 @@ Value Frame::value_of(const ast::Starred&, const ast::Expr&) {
 }
 
 Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
-  Value first = evaluate(node.clauses[0].iterable);  // in the scope around, as Python does
+  Value first = evaluate(node.clauses[0].iterable);  // in the enclosing scope, as Python does
   auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false, true});
   std::vector<Value> items;
   Frame(evaluation_, *scope).comprehend(node, 0, first, items);
@@ -262,7 +263,8 @@ Value Frame::make_function(ast::FunctionId id) {
       function->defaults.emplace_back();
   }
   for (Scope* scope = &scope_; scope && !scope->captured; scope = scope->enclosing) scope->captured = true;
-  // Kept, so that a function whose default is a function whose default is … is freed one by one.
+  // Keep the function alive, so that a chain of functions in each other's defaults is freed one by one, not
+  // recursively.
   evaluation_.call_stack.kept.push_back(function);
   return std::shared_ptr<const Function>(std::move(function));
 }
@@ -288,7 +290,7 @@ Value Frame::value_of(const ast::Attribute& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Call& node, const ast::Expr& expr) { return call_value(node, expr, true); }
 
-/// `used`: something is done with the result, so the callee must have one.
+/// `used`: the result is needed, so the callee must return a value.
 Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used) {
   Value callee = evaluate(node.function);
   Arguments arguments{values_of(node.arguments), {}};

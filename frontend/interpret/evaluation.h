@@ -13,16 +13,16 @@ namespace ast {
 struct Function;
 }
 
-/// What the functions that are being evaluated share.
+/// State that all active functions of an evaluation share.
 struct CallStack {
-  /// Those whose evaluation has begun and not ended, one that has called itself as often as it has.
+  /// The active functions, outermost first; a recursive function occurs once per active call.
   std::vector<const ast::Function*> functions;
-  /// The tensors and numbers that the op was called with: those of a list among its arguments one by one.
+  /// The tensors and numbers that the op was called with. The items of a list argument are separate leaves.
   std::span<const std::optional<Value>> leaves;
-  /// Expressions and statements that are being evaluated inside one another.
+  /// How deeply the active expressions and statements are nested.
   int depth = 0;
-  /// What values refer to for as long as the evaluation lives: functions, and the scopes that they close over. Freed
-  /// last to first, for the later refer to the earlier.
+  /// Objects that values refer to during the evaluation: functions and the scopes that they close over. They are freed
+  /// last to first, because later ones refer to earlier ones.
   std::vector<std::shared_ptr<const void>> kept;
 
   CallStack() = default;
@@ -33,18 +33,18 @@ struct CallStack {
   CallStack& operator=(const CallStack&) = delete;
 };
 
-/// The evaluation of an op: the builder of its graph, and the functions that are under way.
+/// The evaluation of an op: the builder of its graph, and the call stack.
 class Evaluation : public Builder {
  public:
   Evaluation(Builder builder, CallStack& shared)
       : Builder(builder), call_stack(shared), autocast(builder.signature.autocast) {}
 
   CallStack& call_stack;
-  /// torch.autocast's own dtype, where it is on: in the author's text, and in a function of the library that PyTorch
-  /// makes of others (interpret/autocast.h).
+  /// torch.autocast's own dtype, if it is on. It applies to the author's code, and to library functions that PyTorch
+  /// composes from other functions (interpret/autocast.h).
   std::optional<ir::DType> autocast;
-  /// Whether gradients that are what the whole evaluation returns may be sums of values scattered, for the caller to
-  /// take (Builder::sums).
+  /// Whether gradients that the whole evaluation returns may be scattered sums, which the caller computes
+  /// (Builder::sums).
   bool may_scatter = false;
 
   void step() const { budget.step(); }
@@ -60,7 +60,7 @@ class Evaluation : public Builder {
     inner.autocast = type;
     return inner;
   }
-  /// Of an op whose results are not those of the whole: what reads them wants their values.
+  /// For an op whose results are intermediates of the evaluation: their readers need values, not scattered sums.
   Evaluation without_scatters() const {
     Evaluation inner = *this;
     inner.may_scatter = false;
@@ -69,7 +69,7 @@ class Evaluation : public Builder {
   Evaluation without_autocast() const { return under_autocast({}); }
 };
 
-/// Moves the place of an evaluation for as long as it lives.
+/// Changes the evaluation's source location during its own lifetime.
 using At = Diagnostics::At;
 
 }  // namespace ingot::frontend

@@ -9,8 +9,8 @@
 #include "frontend/interpret/sequences.h"
 #include "frontend/tensor/in_place.h"
 
-// Statements. Evaluation is Python's: what is static is computed, what is a tensor becomes nodes through the tensor
-// half of this room.
+// Executes statements. Evaluation follows Python: static values are computed, and operations on tensors become nodes
+// through frontend/tensor/.
 
 namespace ingot::frontend {
 
@@ -87,13 +87,13 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
     change_elements(container, index, node);
     return Flow::Next;
   }
-  if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // refuses it
+  if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // always an error
   const Value target = get_item(evaluation_, container, index);
   set_item(evaluation_, container, index, operate_in_place(evaluation_, node.op, target, evaluate(node.value)));
   return Flow::Next;
 }
 
-/// x[index] op= y of a tensor: in the view that x[index] is, or where a mask chooses.
+/// x[index] op= y for a tensor x: writes the view x[index], or the elements that a mask selects.
 void Frame::change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node) {
   if (!is_mask(index)) {
     require_view_index(evaluation_, index);
@@ -194,7 +194,8 @@ Frame::Flow Frame::execute(const ast::Assert& node) {
   return Flow::Next;
 }
 
-/// What is known now is decided now; what depends on sizes and scalars becomes a condition of the call.
+/// Checks an assertion. A known condition is decided now; a condition on sizes or scalars becomes a condition of the
+/// call.
 void Frame::check(ExprId test, const std::string& message) {
   const ast::Expr& expr = module_[test];
   if (const auto* both = std::get_if<ast::BoolOp>(&expr.node); both && both->is_and) {
@@ -208,7 +209,8 @@ void Frame::check(ExprId test, const std::string& message) {
     ir::HostPool& host = evaluation_.graph.host;
     const ir::HostId id = host.resolve(value.number());
     const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
-    if (host[id].op == ir::HostOp::Eq && std::ranges::all_of(host[id].args, is_int)) {  // one size from here on
+    if (host[id].op == ir::HostOp::Eq && std::ranges::all_of(host[id].args, is_int)) {  // both are one size from here
+                                                                                        // on
       const ir::HostId a = host[id].args[0], b = host[id].args[1];
       evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
       return host.unify(a, b);
@@ -224,8 +226,8 @@ Frame::Flow Frame::execute(const ast::Raise& node) {
   evaluation_.fail(text.empty() ? node.exception : text);
 }
 
-/// The text of an error message of the author's. Names of strings are those strings; other fields are shown as they are
-/// written: a message that cannot be put together must not hide what it is about.
+/// The text of the author's error message. Names that are bound to strings are replaced by those strings. Other fields
+/// are shown as written: a message that cannot be formatted must not hide the error.
 std::string Frame::message_text(ExprId id) {
   Depth depth(evaluation_);
   const ast::Expr& expr = module_[id];

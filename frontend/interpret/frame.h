@@ -15,10 +15,11 @@ namespace ingot::frontend {
 struct Scope {
   const ast::Module& module;
   Scope* enclosing = nullptr;
-  /// What the text binds here, sorted: looked up nowhere else, bound yet or not. A module has none.
+  /// The names that the source binds in this scope, sorted. They are looked up here only, even while still unbound.
+  /// Null for a module.
   const std::vector<std::string>* locals = nullptr;
   std::unordered_map<std::string_view, Value> values;
-  std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< imports that mean nothing here: name, module
+  std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< unsupported imports: name, module
   bool captured = false;                                               ///< a function closes over it
   bool is_comprehension = false;
 };
@@ -53,7 +54,7 @@ class Frame {
   Flow execute(const ast::Pass&) { return Flow::Next; }
   Flow execute(const ast::Break&) { return Flow::Break; }
   Flow execute(const ast::Continue&) { return Flow::Continue; }
-  /// Binds the names of a target. `named`: they are the author's names for these values, and not a loop's or an alias.
+  /// Binds the names of a target. `named`: the author named the value itself; false for loop variables and aliases.
   void assign(ast::ExprId target, const Value& value, bool named);
   void change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node);
   void check(ast::ExprId test, const std::string& message);
@@ -91,7 +92,8 @@ class Frame {
   Scope& scope_;
 };
 
-/// Counts a level of evaluation for as long as it lives; too many are an error, long before a thread's stack is full.
+/// Counts a level of evaluation during its lifetime. Too many levels are an error, long before a thread's stack is
+/// full.
 class Depth {
  public:
   explicit Depth(Evaluation& evaluation);
@@ -103,13 +105,13 @@ class Depth {
   Evaluation& evaluation_;
 };
 
-/// torch.name, math.name, …; none if there is no such thing.
+/// torch.name, math.name, …; nullopt if there is no such attribute.
 std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name);
-/// Calls a function on values that are bound already, one a parameter; none: the default.
-/// `returned_at` becomes the place of the `return` that ended it.
+/// Calls a function with bound values, one per parameter; nullopt selects the default. `returned_at` is set to the
+/// place of the executed `return`.
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at = nullptr);
-/// Gives each parameter its value, none where its default holds; errors name the callee and show its signature.
+/// Binds arguments to parameters; nullopt where the default applies. Errors name the callee and show its signature.
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments);
 

@@ -12,51 +12,52 @@
 #include "frontend/syntax/ast.h"
 #include "frontend/syntax/operator.h"
 
-// The language's operations on values: what an operator, an index, an attribute and a call mean, for numbers, tensors,
-// tuples, lists and functions alike. The interpreter of text and the C++ door both evaluate through these. Errors are
-// the author's, placed at `diagnostics.here`.
+// The language's operations on values: operators, indexing, attributes and calls on numbers, tensors, tuples, lists and
+// functions. The interpreter and the C++ API both evaluate through these functions. Errors (Author) are placed at
+// `diagnostics.here`.
 
 namespace ingot::frontend {
 
 struct Scope;
 
-/// A def, a nested def or a lambda with what it closes over. Its module and its scope live as long as the evaluation
-/// that made it; those of the library always.
+/// A def, a nested def or a lambda with its closure. Its module and scope live as long as the evaluation that made it;
+/// those of the library live forever.
 struct Function {
   const ast::Module* module = nullptr;
   ast::FunctionId id;
-  Scope* enclosing = nullptr;                  ///< none: a function of the library
-  std::vector<std::optional<Value>> defaults;  ///< one a parameter; the library's are evaluated by each call
+  Scope* enclosing = nullptr;                  ///< null for a function of the library
+  std::vector<std::optional<Value>> defaults;  ///< one per parameter; empty for a library function, whose defaults each
+                                               ///< call evaluates
 
   const ast::Function& definition() const { return (*module)[id]; }
 };
 
-/// Arguments as a call has them.
+/// The arguments of a call before binding.
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> keywords;
 };
 
-/// A Python operator on any operands (one for Neg, Pos, Invert and Not).
+/// Applies a Python operator to operands of any kind: one for Neg, Pos, Invert and Not, else two.
 Value operate(Evaluation& evaluation, Operator op, std::span<const Value> operands);
-/// Python's truth value; a symbol is asked to be static, a tensor has none. `what` begins a sentence: "the condition
-/// of an `if`".
+/// Python's truth value. A symbol is specialised; a tensor is an error. `what` is the subject of the error message:
+/// "the condition of an `if`".
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what);
-/// `target op= operand`: a tensor is changed in place, lists and dicts grow, anything else makes a new value.
+/// `target op= operand`: changes a tensor in place, extends lists and dicts, and makes a new value for anything else.
 Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target, const Value& operand);
 Value get_item(Evaluation& evaluation, const Value& value, const Value& index);
 Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view name);
 Value call(Evaluation& evaluation, const Value& callee, Arguments arguments);
 
-/// The value of a name that no scope binds: Python's own functions, torch, math and F, and the language's functions.
-/// Names that begin with `_` are seen from inside the library only.
+/// The value of a name that no scope binds: Python's own functions, torch, math and F, and the supported functions.
+/// Names with a leading `_` are visible inside the library only.
 std::optional<Value> global_name(std::string_view name, bool inside_library = false);
-/// torch.name among library.py and the builtins, the library first.
+/// torch.name, looked up in the library first, then among the builtins; nullopt if there is none.
 std::optional<Value> torch_function(std::string_view name);
 
-/// Evaluates a def of a text for one value a parameter, none where it takes its default. Annotations of the
-/// parameters are held to: `float`, `int` and `bool` convert a number and refuse a tensor. `derivative_of`: the def
-/// whose gradient it is, and whose defaults stand for what a call of that left out.
+/// Evaluates a def for one value per parameter; nullopt selects the default. The annotations `float`, `int` and `bool`
+/// convert numbers and refuse tensors. `derivative_of`: the def whose gradient this def is; its defaults replace the
+/// arguments that its call left out.
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments,
                           const ast::Function* derivative_of = nullptr);

@@ -14,7 +14,7 @@
 #include "frontend/tensor/indexing.h"
 #include "ir/types/limits.h"
 
-// What names and attributes mean, and the operations that the operands' kinds choose between.
+// Resolves names and attributes, and selects operations by the kinds of their operands.
 
 namespace ingot::frontend {
 
@@ -37,13 +37,13 @@ std::optional<MemoryFormat> memory_format(std::string_view name) {
   return std::nullopt;
 }
 
-/// Of "relu_", "relu".
+/// Strips the underscore of an in-place name: "relu" for "relu_".
 std::optional<std::string_view> name_out_of_place(std::string_view name) {
   if (name.size() < 2 || !name.ends_with('_') || name.ends_with("__")) return std::nullopt;
   return name.substr(0, name.size() - 1);
 }
 
-/// name_, in the place where PyTorch has it; `find` gives the function out of place.
+/// The in-place function name_, if PyTorch has it in the namespace `place`; `find` looks up the out-of-place function.
 std::optional<Value> in_place_function(std::string_view name, bool InPlaceForms::*place,
                                        std::optional<Value> (*find)(std::string_view)) {
   const auto base = name_out_of_place(name);
@@ -182,7 +182,7 @@ std::optional<Value> global_name(std::string_view name, bool inside_library) {
   return torch_function(name);
 }
 
-/// Losses of torch that differ from those of torch.nn.functional that have their names.
+/// Losses whose torch version differs from the function of the same name in torch.nn.functional.
 constexpr std::string_view kLossesWithIntReduction[] = {"binary_cross_entropy_with_logits",
                                                         "cosine_embedding_loss",
                                                         "hinge_embedding_loss",

@@ -11,12 +11,12 @@
 #include "frontend/tensor/in_place.h"
 #include "frontend/tensor/pointwise.h"
 
-// Python's operators: of tensors they are PyTorch's functions.
+// Python's operators. Tensor operands dispatch to PyTorch's functions.
 
 namespace ingot::frontend {
 namespace {
 
-/// The function of the language that an operator on tensors is; empty where it is none.
+/// The supported function that implements an operator on tensors; empty if there is none.
 std::string_view function_of(Operator op) {
   switch (op) {
     case Operator::Pow:
@@ -32,7 +32,7 @@ std::string_view function_of(Operator op) {
   }
 }
 
-/// The primitive that an operator on tensors is.
+/// The primitive that implements an operator on tensors.
 std::optional<ir::Op> primitive_of(Operator op) {
   switch (op) {
     case Operator::Add:
@@ -83,7 +83,7 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
   if (op == Operator::Div) {
     std::array<std::optional<Value>, 1> divisor{operands[1]};
-    if (operands[0].is_number()) autocast(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ calls it
+    if (operands[0].is_number()) autocast(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ does
     return divide_operator(evaluation, operands[0], *divisor[0]);
   }
   const std::string_view function = function_of(op);

@@ -118,7 +118,7 @@ Value call_abs(Evaluation& evaluation, const PythonFunction&, Values arguments) 
   return number(host_operation(evaluation, HostOp::Abs, {require_number(evaluation, arguments[0], "abs()")}));
 }
 
-/// The double nearest to `value` with that many decimals, as Python rounds: of its exact value, ties to even.
+/// Rounds as Python does: the double nearest to the exact value of `value` rounded to `digits` decimals, ties to even.
 double rounded(double value, int64_t digits) {
   if (!std::isfinite(value) || digits > 400) return value;
   std::array<char, 1024> text;

@@ -40,7 +40,7 @@ HostId as_float(Evaluation& evaluation, const Value& value, std::string_view wha
   return evaluation.host(HostOp::Float, {require_number(evaluation, value, what)});
 }
 
-/// The functions that are one host operation.
+/// Calls a function that is one host operation.
 Value call_operation(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   auto row = std::find_if(kMathOps.begin(), kMathOps.end(), [&](const MathOp& r) { return r.name == self.name; });
   if (row == kMathOps.end()) throw_internal("a function of math without its operation");
@@ -60,7 +60,7 @@ Value call_log(Evaluation& evaluation, const PythonFunction&, Values arguments) 
   return number(host_operation(evaluation, HostOp::TrueDiv, {value, base}));
 }
 
-/// Scaled as CPython does: x * (pi / 180) and x * (180 / pi).
+/// Converts angles with CPython's factors: x * (pi / 180) and x * (180 / pi).
 Value call_angle(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   double factor = self.name == "radians" ? std::numbers::pi / 180 : 180 / std::numbers::pi;
   return number(evaluation.host(HostOp::Mul,
@@ -71,7 +71,7 @@ Value call_test(Evaluation& evaluation, const PythonFunction& self, Values argum
   HostId x = as_float(evaluation, arguments[0], fmt::format("math.{}", self.name));
   if (self.name == "isnan") return number(evaluation.host(HostOp::Ne, {x, x}));
   HostId infinity = evaluation.graph.host.real(std::numeric_limits<double>::infinity());
-  HostOp op = self.name == "isinf" ? HostOp::Eq : HostOp::Lt;  // isfinite: |x| < inf, which a NaN is not
+  HostOp op = self.name == "isinf" ? HostOp::Eq : HostOp::Lt;  // isfinite is |x| < inf, which is false for NaN
   return number(evaluation.host(op, {evaluation.host(HostOp::Abs, {x}), infinity}));
 }
 

@@ -20,7 +20,7 @@ using ir::HostKind;
 using ir::HostOp;
 using ir::HostValue;
 
-constexpr int kMaxDepth = 100;  // of sequences in sequences that are compared
+constexpr int kMaxDepth = 100;  // nesting depth of compared sequences
 
 std::optional<HostOp> host_op(Operator op) {
   switch (op) {
@@ -57,7 +57,7 @@ std::optional<HostOp> host_op(Operator op) {
   }
 }
 
-/// Python's name of a value's type, for its own sentences.
+/// Python's name of a value's type, for messages that repeat Python's.
 std::string type_name(Evaluation& evaluation, const Value& value) {
   if (!value.is_number()) {
     if (value.is<Tuple>()) return "tuple";
@@ -140,7 +140,7 @@ Value number_operator(Evaluation& evaluation, Operator op, std::span<const Value
   unsupported(evaluation, op, operands);
 }
 
-/// Joins two sequences, or repeats one.
+/// Concatenates two sequences of the same kind.
 Value joined(Evaluation& evaluation, const Value& a, const Value& b) {
   evaluation.budget.items(a.items()->size() + b.items()->size());
   std::vector<Value> items = *a.items();
@@ -160,7 +160,7 @@ Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
 }
 
-/// `a and b` of two host booleans, without asking for their values.
+/// `a and b` of two host booleans, without specialising on their values.
 HostId both(Evaluation& evaluation, HostId a, HostId b) {
   return evaluation.host(HostOp::Select, {a, b, evaluation.graph.host.boolean(false)});
 }
@@ -223,7 +223,7 @@ bool contains(Evaluation& evaluation, const Value& container, const Value& item)
   return false;
 }
 
-/// Python's order of tuples and lists: that of the first items that differ.
+/// Compares tuples or lists in Python's order: by the first items that differ, else by length.
 bool ordered(Evaluation& evaluation, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (evaluation.static_number(equal(evaluation, a[i], b[i])).truthy()) continue;
@@ -266,7 +266,8 @@ Value boolean(Evaluation& evaluation, bool value) { return Number{evaluation.gra
 
 namespace {
 
-/// Pow by a negative constant is a float's.
+/// Whether Python can raise an error for this operation. An integer power with a possibly negative exponent is checked
+/// as a power of floats.
 bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> operands) {
   std::vector<HostKind> kinds;
   for (const HostId operand : operands) kinds.push_back(host.kind(operand));
@@ -274,7 +275,8 @@ bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> oper
   return ir::python_raises(op, kinds);
 }
 
-/// States that a division is by something, which folding may forget; as `assert divisor != 0` does.
+/// Adds the condition that a divisor is not zero, as `assert divisor != 0` does. Folding may remove the division
+/// itself.
 void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> operands) {
   ir::HostPool& host = evaluation.graph.host;
   const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });
@@ -289,7 +291,7 @@ HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> ope
   ir::HostPool& host = evaluation.graph.host;
   if (host.kind_depends_on_value(op, operands))
     for (HostId& operand : operands) operand = host.constant(evaluation.static_number(operand));
-  // PyTorch's own functions, which the library's stand for, have other errors.
+  // PyTorch's functions have their own errors, so library functions skip Python's checks.
   if (evaluation.diagnostics.in_library()) return evaluation.host(op, std::move(operands));
   const bool raises = may_raise(host, op, operands);
   const bool divides = op == HostOp::TrueDiv || op == HostOp::FloorDiv || op == HostOp::Mod;
@@ -313,12 +315,13 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b) { return eq
 
 namespace {
 
-/// Whether they are one of eager's tensors.
+/// Whether two handles refer to the same eager tensor.
 bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
   return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 
-/// `is`, which cannot tell of two tensors that the op is called with: a kernel is made for any.
+/// Python's `is`. It is an error for two tensor arguments of the op: one kernel serves calls with the same tensor and
+/// calls with different tensors.
 bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
   const auto parameter = [](const Value& value) {
     const Tensor* tensor = value.tensor();
@@ -349,7 +352,7 @@ bool identical(const Value& a, const Value& b) {
         } else if constexpr (std::is_same_v<T, Dict>) {
           return x.keys == y.keys;
         } else if constexpr (std::is_same_v<T, DictView>) {
-          return false;  // each call of d.keys() makes a new one
+          return false;  // each call of d.keys() makes a new view
         } else if constexpr (std::is_same_v<T, Slice>) {
           return x.bounds == y.bounds;
         } else if constexpr (std::is_same_v<T, Range>) {

@@ -17,7 +17,7 @@ namespace ingot::frontend {
 
 namespace {
 
-/// The positions that a slice takes of a sequence, as Python's slice.indices gives them.
+/// The positions that a slice selects, as Python's slice.indices computes them.
 struct Positions {
   int64_t start, step, count;
 };
@@ -27,7 +27,7 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
   int64_t step = stride.is_none() ? 1 : evaluation.static_int(stride, "the step of a slice");
   if (step == 0) evaluation.fail("the step of a slice cannot be zero");
   if (step == std::numeric_limits<int64_t>::min()) step = -std::numeric_limits<int64_t>::max();
-  // Where the bounds are cut off: past either end, from the side that the slice comes from.
+  // Bounds are clamped to this range; it depends on the direction of the slice.
   int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
   auto bound = [&](const Value& value, int64_t missing) {
     if (value.is_none()) return missing;
@@ -49,7 +49,7 @@ size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index
   return static_cast<size_t>(at < 0 ? at + size : at);
 }
 
-/// What a container holds: the items of a tuple or a list, the values of a dict; null for anything else.
+/// The values in a container: the items of a tuple or list, the values of a dict; null for anything else.
 const std::vector<Value>* held(const Value& value) {
   if (value.is<Dict>()) return value.as<Dict>().values.get();
   if (value.is<DictView>()) return value.as<DictView>().of.values.get();
@@ -58,7 +58,7 @@ const std::vector<Value>* held(const Value& value) {
 
 constexpr std::array<std::string_view, 6> kListMethods = {"append", "extend", "insert", "pop", "index", "count"};
 
-/// Fewest and most arguments of a list's method.
+/// The minimum and maximum number of arguments of a list method.
 std::pair<size_t, size_t> arity(std::string_view method) {
   if (method == "insert") return {2, 2};
   if (method == "pop") return {0, 1};
@@ -90,7 +90,7 @@ void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<cons
 }
 
 int64_t length(const Range& range) {
-  // In unsigned arithmetic: the distance of two int64 may need 64 bits.
+  // Use unsigned arithmetic: the distance between two int64 may need 64 bits.
   auto steps = [](uint64_t distance, uint64_t step) { return static_cast<int64_t>((distance - 1) / step + 1); };
   auto start = static_cast<uint64_t>(range.start), stop = static_cast<uint64_t>(range.stop);
   if (range.step > 0 && range.start < range.stop) return steps(stop - start, static_cast<uint64_t>(range.step));
@@ -130,7 +130,7 @@ size_t Sequence::size() const {
 
 Value Sequence::operator[](size_t i) const {
   if (const auto* range = std::get_if<Range>(&of_)) {
-    evaluation_.step();  // a number is made
+    evaluation_.step();  // each access makes a new number
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
   }
   if (const auto* view = std::get_if<DictView>(&of_)) {

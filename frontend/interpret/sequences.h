@@ -10,18 +10,17 @@
 
 namespace ingot::frontend {
 
-/// What a loop can go over, item by item: a tuple, a list (as it is when each item is asked for, as Python does), a
-/// range (never written out), a dict or a view of one (which must not grow meanwhile), the parts of a tensor along dim
-/// 0.
+/// An iterable value: a tuple, a list, a range, a dict, a view of a dict, or a tensor, iterated along dim 0. As in
+/// Python, a list is read at each access, and a dict must not change its size meanwhile. A range is never expanded.
 class Sequence {
  public:
   static bool is_one(const Value& value);
-  /// Errors (Author) when the value cannot be iterated; `what` is who asks: "a `for`".
+  /// Errors (Author) when the value cannot be iterated; `what` names the consumer: "a `for`".
   Sequence(Evaluation& evaluation, const Value& value, std::string_view what);
 
   size_t size() const;
   Value operator[](size_t i) const;
-  /// All items, which count against the budget.
+  /// All items; they count against the budget.
   std::vector<Value> items() const;
 
  private:
@@ -33,14 +32,14 @@ class Sequence {
 int64_t length(const Range& range);
 /// tuple[index], list[index] and range[index] for a number or a slice.
 Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& index);
-/// list[index] = value and dict[key] = value; tuples and tensors refuse.
+/// target[index] = value for a list, a dict or a tensor; anything else is an error (Author).
 void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value);
 
-/// Fails where `added` holds `container`, or is made of what does: it would never be freed, nor end when it is
-/// compared.
+/// Fails if `added` contains `container`, directly or nested: a cycle would never be freed, and comparing it would not
+/// terminate.
 void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> added);
 
-/// A method of lists: append, extend, insert, pop, index, count; null if there is none of that name.
+/// Whether a name is a method of lists: append, extend, insert, pop, index, count.
 bool is_list_method(std::string_view name);
 Value call_list_method(Evaluation& evaluation, std::string_view name, const List& self,
                        std::span<const Value> arguments);

@@ -23,7 +23,7 @@ def relu6(input, inplace=False):
 
 @native
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """input held between min_val and max_val
+    """input clamped to [min_val, max_val]
 
     Source: aten/src/ATen/native/Activation.cpp, hardtanh
     """
@@ -43,8 +43,8 @@ def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
 
 
 def _grad_where(passes, blocks, grad):
-    """grad where it passes, 0 where it is blocked; of NaN, for which neither holds, 0 on the CPU, as eager's vectors have it,
-    and grad on CUDA, as its kernels do"""
+    """grad where `passes`, 0 where `blocks`. For NaN neither holds: the result is 0 on the CPU, as in eager's vector
+    code, and grad on CUDA, as in its kernels."""
     return where(blocks, 0, grad) if _on_cuda() else where(passes, grad, 0)
 
 
@@ -64,7 +64,7 @@ def _sigmoid_backward(grad, result, input):
 
 
 def logsigmoid(input):
-    """log(sigmoid(input)), exact for large and small inputs
+    """log(sigmoid(input)), accurate for large and small inputs
 
     Source: aten/src/ATen/native/cuda/ActivationLogSigmoidKernel.cu
     """
@@ -79,7 +79,7 @@ def _logsigmoid(input):
 
 def _logsigmoid_backward(grad, result, input):
     small = exp(-abs(input))
-    share = small / (1 + small)  # whose own slope is lost where the exponential is 0
+    share = small / (1 + small)  # its own derivative is lost where the exponential underflows to 0
     slope = where(input < 0, 1 - share, share)
     return grad * _with_slope_of(slope.detach(), sigmoid(-input))
 
@@ -106,7 +106,7 @@ def mish(input, inplace=False):
     Source: aten/src/ATen/native/cuda/ActivationMishKernel.cu
     """
     _check(input, "float")
-    # From 20 on it is the input itself.
+    # For inputs above 20 the tanh is 1, so the result is the input.
     return input * tanh(_log1p_finite(exp(fmin(input, 20))))
 
 
@@ -118,7 +118,7 @@ def _mish_backward(grad, result, input, inplace):
 
 @native
 def gelu(input, *, approximate="none"):
-    """input times the normal distribution's cumulative probability of it, or its tanh approximation
+    """input * the normal distribution's cumulative probability at input, or its tanh approximation
 
     Source: aten/src/ATen/native/cuda/ActivationGeluKernel.cu
     """
@@ -139,7 +139,8 @@ def _gelu_slope(x):
 
 
 def _gelu_slope_to_few_bits(x):
-    """the same, off by 4e-7: one exponential for both, and a third of the instructions
+    """_gelu_slope with an error of at most 4e-7, for 16-bit results: one shared exponential, and a third of the
+    instructions
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """
@@ -163,7 +164,7 @@ def _gelu_backward(grad, result, input, approximate):
 
 @native
 def softplus(input, beta=1.0, threshold=20.0):
-    """log(1 + exp(beta * input)) / beta, the input itself where beta * input exceeds the threshold
+    """log(1 + exp(beta * input)) / beta; input where beta * input exceeds threshold
 
     Source: aten/src/ATen/native/cuda/ActivationSoftplusKernel.cu
     """
@@ -178,7 +179,8 @@ def _softplus_backward(grad, result, input, beta, threshold):
     scaled = input * beta
     power = exp(scaled)
     product = grad * power / (power + 1)
-    # The slope is softplus_double_backward's: the sigmoid's below the threshold, none at it.
+    # The second derivative follows softplus_double_backward: the sigmoid's derivative below the threshold, 0 at the
+    # threshold.
     curved = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
     return where(scaled > threshold, grad, _with_slope_of(product.detach(), curved))
 
@@ -191,9 +193,9 @@ def _elu(input, alpha, scale, input_scale):
 
 def _elu_backward(grad, result, input, alpha, scale, input_scale):
     slope = full_like(input, _computed(alpha, input)) * scale
-    power = _flat_where(input == 0, exp(input * input_scale))  # as elu_double_backward has it
+    power = _flat_where(input == 0, exp(input * input_scale))  # as in elu_double_backward
     negative, positive = grad * input_scale * slope * power, grad * scale
-    # NaN, which is neither, is positive to CUDA's kernel and negative to the CPU's vectors.
+    # NaN satisfies neither comparison: CUDA's kernel treats it as positive, the CPU's vector code as negative.
     return where(input <= 0, negative, positive) if _on_cuda() else where(input > 0, positive, negative)
 
 
@@ -207,7 +209,7 @@ def elu(input, alpha=1.0, inplace=False):
 
 
 def selu(input, inplace=False):
-    """elu with the constants that keep the mean and the variance of activations
+    """elu, scaled with the constants that preserve the mean and variance of activations
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
@@ -251,7 +253,7 @@ def _prelu_backward(grad, result, input, weight):
 
 @method
 def prelu(input: Tensor, weight: Tensor):
-    """input where it is positive, else weight * input; a weight for all or one for each coordinate of dim 1
+    """input where it is positive, else weight * input; one weight for all, or one per coordinate of dim 1
 
     Source: aten/src/ATen/native/cuda/ActivationPreluKernel.cu
     """
@@ -269,7 +271,7 @@ def prelu(input: Tensor, weight: Tensor):
 
 
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False):
-    """leaky_relu with slopes between two, drawn where it is trained; else with their mean
+    """leaky_relu with random slopes between lower and upper in training, else with their mean
 
     Source: aten/src/ATen/native/Activation.cpp, rrelu_with_noise_cpu
     """
@@ -298,7 +300,7 @@ def hardswish(input, inplace=False):
 
 
 def _hardswish_backward(grad, result, input, inplace):
-    between = grad * (input / 3 + 0.5)  # and, to the CPU's vectors, of NaN
+    between = grad * (input / 3 + 0.5)  # also for NaN in the CPU's vector code
     upper = where(input < 3, between, grad) if _on_cuda() else where(input >= 3, grad, between)
     return where(input <= -3, 0, upper)
 
@@ -330,7 +332,7 @@ def tanhshrink(input):
 
 @native
 def softshrink(input, lambd=0.5):
-    """input moved towards 0 by lambd, 0 where it is nearer than that
+    """input moved towards 0 by lambd; 0 where abs(input) is at most lambd
 
     Source: aten/src/ATen/native/cuda/ActivationSoftshrinkKernel.cu
     """
@@ -353,7 +355,7 @@ def _grad_beyond(input, lambd, grad):
 
 @native
 def hardshrink(input, lambd=0.5):
-    """0 where input is within lambd of it, else input
+    """0 where abs(input) is at most lambd, else input
 
     Source: aten/src/ATen/native/cuda/ActivationHardshrinkKernel.cu
     """
@@ -394,7 +396,7 @@ def _glu_backward(grad, result, a, b):
 
 
 def glu(input, dim=-1):
-    """the first half of a dim times the sigmoid of the second
+    """the first half of a dim times the sigmoid of the second half
 
     Source: aten/src/ATen/native/cuda/ActivationGluKernel.cu
     """

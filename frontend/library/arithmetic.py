@@ -1,9 +1,9 @@
-"""Arithmetic beyond the operators: products and quotients in one step, powers, neighbours."""
+"""Arithmetic beyond the operators: fused products and quotients, powers, neighbouring numbers."""
 
 
 @method
 def div(input, other, *, rounding_mode=None):
-    """input / other, rounded towards zero or minus infinity where rounding_mode says so"""
+    """input / other; rounding_mode 'trunc' rounds towards zero, 'floor' towards minus infinity"""
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
@@ -35,7 +35,7 @@ def floor_divide(input, other):
 
 @native
 def _floor_divide_result(quotient):
-    # PyTorch has the derivative 0 of div(rounding_mode="floor"), and none of floor_divide.
+    # PyTorch's derivative of div(rounding_mode="floor") is 0; floor_divide has none.
     return quotient
 
 
@@ -53,7 +53,7 @@ def _floor_quotient(input, other):
 
 @native
 def _trunc_divide_number(input, other):
-    # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
+    # CUDA's kernel for a number multiplies by its reciprocal, which is computed once, in float32 for 16-bit floats.
     input, _ = _floating(input, other)
     return trunc(input * _reciprocal_of(_number(other), input))
 
@@ -74,14 +74,14 @@ def _floor_divide_number(input, other):
 
 @native
 def _trunc_divide16(input, other):
-    # The kernel's quotient has 16 bits before it is cut.
+    # The kernel rounds the quotient to 16 bits before it truncates.
     input, other = _promoted(input, other)
     return trunc((input / other).to(input.dtype))
 
 
 @native
 def _floor_divide16(input, other):
-    # On the CPU every step of the kernel rounds to 16 bits, on CUDA the last ones do.
+    # On the CPU every step of the kernel rounds to 16 bits, on CUDA only the last steps do.
     input, other = _promoted(input, other)
     dtype = torch.float32 if _on_cuda() else input.dtype
     rest = fmod(input, other)
@@ -94,7 +94,7 @@ def _floor_divide16(input, other):
 
 
 def _floored_to(quotient, dtype):
-    # The kernels hold the floor in the tensors' dtype: it may have rounded to less than the quotient's floor.
+    # The kernels store the floor in the tensors' dtype, where it may round to less than the quotient's floor.
     floored = floor(quotient).to(dtype)
     return where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
 
@@ -108,7 +108,7 @@ def square(input):
 @native
 @method
 def frac(input):
-    """what input has behind its point, with its sign
+    """the fractional part of input, with its sign
 
     Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
     """
@@ -141,7 +141,7 @@ def _lerp_backward(grad, result, input, end, weight):
 
 
 def _whole(number):
-    # A tensor is cut where it is cast.
+    # A tensor is truncated where it is cast.
     return number if isinstance(number, torch.Tensor) else int(number)
 
 
@@ -191,11 +191,11 @@ def float_power(input, exponent):
 
 @method
 def ldexp(input: Tensor, other: Tensor):
-    """input * 2 ** other, rounded once where other is of integers"""
+    """input * 2 ** other; rounded once if other is an integer tensor"""
     _check(input, "bool int float unsigned")
     if not input.dtype.is_floating_point or other.dtype.is_floating_point:
         _check(other, "bool int float unsigned")
-        # A number's power is contiguous, a tensor's lies as the exponent does.
+        # The power of a number is contiguous; the power of a tensor has the exponent's strides.
         by_tensor = input.dtype.is_floating_point and input.dtype != torch.float32
         return input * pow(torch.tensor(2.0, dtype=input.dtype) if by_tensor else 2.0, other)
     _check(other, "int")
@@ -204,7 +204,8 @@ def ldexp(input: Tensor, other: Tensor):
 
 @native
 def _scaled(x, n):
-    """x * 2 ** n: in float64 nothing narrower rounds; float64 itself goes by steps, of which one alone rounds
+    """x * 2 ** n. Narrower dtypes compute in float64, where the product is exact. float64 scales in steps, of which
+    only one rounds.
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, ldexp_kernel_cuda (C's ldexp)
     """
@@ -217,7 +218,7 @@ def _scaled(x, n):
 
 
 def _power_of_two(n):
-    """2 ** n of int64 from -1022 to 1023, made of its bits"""
+    """2 ** n as float64 for int64 n from -1022 to 1023, assembled from its bits"""
     return ((n + 1023) << 52).view(torch.float64)
 
 
@@ -232,7 +233,7 @@ def lcm(input: Tensor, other: Tensor):
     _check(other, "int")
     input, other = _promoted(input, other)
     divisor = gcd(input, other)
-    # C's arithmetic: narrow integers multiply as int32, and are cut at the end.
+    # As in C, narrower integers multiply as int32; the result is truncated at the end.
     wide = input.dtype if input.dtype == torch.int64 else torch.int32
     multiple = input.to(wide) // where(divisor == 0, 1, divisor).to(wide) * other.to(wide)
     return where(divisor == 0, 0, abs(multiple).to(input.dtype))
@@ -244,19 +245,19 @@ def _round_decimals(input, decimals):
     power = full_like(input, 10.0 ** abs(decimals))
     scaled = input * power if decimals > 0 else input / power
     if _on_cuda():
-        scaled = scaled.to(input.dtype)  # before it is rounded to a whole number
+        scaled = scaled.to(input.dtype)  # before rounding to a whole number
     return _round(scaled) / power if decimals > 0 else _round(scaled) * power
 
 
 @method
 def round(input, *, decimals=0):
-    """rounded to a number of decimals, halves to the even one"""
+    """input rounded to a number of decimals, halves to even"""
     return _round(input) if decimals == 0 else _round_decimals(input, decimals)
 
 
 @method
 def frexp(input):
-    """the mantissa, of at least a half and less than 1, and the exponent as int32: mantissa * 2 ** exponent is input
+    """mantissa, of magnitude in [0.5, 1), and exponent as int32: input is mantissa * 2 ** exponent
 
     Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
     """
@@ -279,7 +280,7 @@ def frexp(input):
 
 @method
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """the differences of neighbours along a dim, n times over"""
+    """the n-th differences of neighbouring elements along a dim"""
     assert n >= 0, "order must be non-negative"
     if n > 0 and (prepend is not None or append is not None):
         input = cat([x for x in (prepend, input, append) if x is not None], dim)
@@ -304,7 +305,7 @@ def nextafter(input: Tensor, other: Tensor):
 
 @native
 def _nextafter16(input, other):
-    """the next 16-bit float is one more or one less of its bits read as an integer"""
+    """steps to a neighbour by adding 1 to, or subtracting 1 from, the bits read as an integer"""
     input, other = _promoted(input, other)
     sign = -32768
     bits, target = input.view(torch.int16), other.view(torch.int16)
@@ -318,7 +319,7 @@ def _nextafter16(input, other):
 
 @native
 def _determinant(a, b, c, d):
-    """a * d - b * c as the kernel of cross rounds it: of 16-bit floats every step"""
+    """a * d - b * c, rounded as in the kernel of cross: after every step for 16-bit floats"""
     dtype = a.dtype
     if dtype in (torch.float16, torch.bfloat16):
         return (a * d).to(dtype) - (b * c).to(dtype)
@@ -327,7 +328,7 @@ def _determinant(a, b, c, d):
 
 @method
 def cross(input: Tensor, other: Tensor, dim=None):
-    """the cross products of vectors of three along a dim, without one the first of size 3
+    """cross products of vectors of three along a dim; without dim, along the first dim of size 3
 
     Source: aten/src/ATen/native/cuda/CrossKernel.cu
     """

@@ -1,11 +1,11 @@
 """Bessel functions: of the first and second kind, modified, exponentially scaled, spherical.
 
-Series and coefficients are those of the Cephes Mathematical Library (Stephen L. Moshier), as PyTorch has them.
+The series and coefficients are those of the Cephes Mathematical Library (Stephen L. Moshier), which PyTorch also uses.
 """
 
 
 def _chebyshev_series(x, coefficients):
-    """Clenshaw's sum of a Chebyshev series, the constant term last and doubled."""
+    """Clenshaw's algorithm for a Chebyshev series; the constant term comes last and is doubled."""
     b0, b1, b2 = coefficients[0], 0.0, 0.0
     for coefficient in coefficients[1:]:
         b0, b1, b2 = _fma(x, b0, -b1) + coefficient, b0, b1
@@ -13,18 +13,19 @@ def _chebyshev_series(x, coefficients):
 
 
 def _polynomial(x, coefficients):
-    """Horner's, the highest power first."""
+    """Horner's method; the highest power comes first."""
     result = full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         result = _fma(result, x, coefficient)
     return result
 
 
-# Modified Bessel functions of the first kind: exp(-x) I(x) on [0, 8], and exp(-x) sqrt(x) I(x) in 1 / x beyond.
+# Modified Bessel functions of the first kind: exp(-x) I(x) on [0, 8]; beyond, exp(-x) sqrt(x) I(x) as a series in 1 /
+# x.
 
 
 def _i0_scaled(x):
-    """exp(-x) I0(x) on [0, 8], and that times sqrt(x) beyond"""
+    """exp(-x) I0(x) on [0, 8], exp(-x) sqrt(x) I0(x) beyond"""
     near = [
         -4.4153416464793395e-18, 3.3307945188222384e-17, -2.431279846547955e-16, 1.715391285555133e-15,
         -1.1685332877993451e-14, 7.676185498604936e-14, -4.856446783111929e-13, 2.95505266312964e-12,
@@ -48,7 +49,7 @@ def _i0_scaled(x):
 
 
 def _i1_scaled(x, short):
-    """exp(-x) I1(x) / x on [0, 8], and exp(-x) sqrt(x) I1(x) beyond; short: as many terms as float32 needs"""
+    """exp(-x) I1(x) / x on [0, 8], exp(-x) sqrt(x) I1(x) beyond; `short`: only the terms that float32 needs"""
     near = [
         2.7779141127610464e-18, -2.111421214358166e-17, 1.5536319577362005e-16, -1.1055969477353862e-15,
         7.600684294735408e-15, -5.042185504727912e-14, 3.223793365945575e-13, -1.9839743977649436e-12,
@@ -161,7 +162,8 @@ def modified_bessel_i1(input):
     return where(input < 0, -size, size)
 
 
-# Modified Bessel functions of the second kind: a logarithm and a series up to 2, exp(x) sqrt(x) K(x) in 1 / x beyond.
+# Modified Bessel functions of the second kind: a logarithm and a series up to 2; beyond, exp(x) sqrt(x) K(x) as a
+# series in 1 / x.
 
 
 def _positive_only(x, result):
@@ -169,7 +171,7 @@ def _positive_only(x, result):
 
 
 def _k0(x):
-    """K0 on (0, 2], and exp(x) sqrt(x) K0(x) beyond"""
+    """K0(x) on (0, 2], exp(x) sqrt(x) K0(x) beyond"""
     near = [
         1.374465435613523e-16, 4.25981614279661e-14, 1.0349695257633842e-11, 1.904516377220209e-09,
         2.5347910790261494e-07, 2.286212103119452e-05, 0.001264615411446926, 0.0359799365153615, 0.3442898999246285,
@@ -191,7 +193,7 @@ def _k0(x):
 
 
 def _k1(x):
-    """K1 on (0, 2], and exp(x) sqrt(x) K1(x) beyond"""
+    """K1(x) on (0, 2], exp(x) sqrt(x) K1(x) beyond"""
     near = [
         -7.023863479386288e-18, -2.427449850519366e-15, -6.666901694199329e-13, -1.4114883926335278e-10,
         -2.213387630734726e-08, -2.4334061415659684e-06, -0.0001730288957513052, -0.006975723859639864,
@@ -257,12 +259,13 @@ def scaled_modified_bessel_k1(input):
 
 
 def _square_minus(x, number):
-    """x * x - number, which the CUDA kernels round once"""
+    """x * x - number; the CUDA kernels round it once"""
     return _fma(x, x, -number) if _on_cuda() else x * x - number
 
 
 def _order0_amplitudes(x):
-    """what the cosine and the sine (or the sine and the cosine) of x - pi / 4 are weighted with"""
+    """the amplitudes p and q for x > 5: J0 is proportional to p * cos(y) - q * sin(y), Y0 to p * sin(y) + q * cos(y),
+    with y = x - pi / 4"""
     p_numerator = [
         0.0007969367292973471, 0.08283523921074408, 1.239533716464143, 5.447250030587687, 8.74716500199817,
         5.303240382353949, 1.0,
@@ -286,7 +289,8 @@ def _order0_amplitudes(x):
 
 
 def _order1_amplitudes(x):
-    """what the cosine and the sine (or the sine and the cosine) of x - 3 pi / 4 are weighted with"""
+    """the amplitudes p and q for x > 5: J1 is proportional to p * cos(y) - q * sin(y), Y1 to p * sin(y) + q * cos(y),
+    with y = x - 3 pi / 4"""
     p_numerator = [
         0.0007621256162081731, 0.07313970569409176, 1.1271960812968493, 5.112079511468076, 8.424045901417724,
         5.214515986823615, 1.0,

@@ -7,7 +7,7 @@
 
 #include "frontend/library/builtins.h"
 
-// The tables that builtins() joins, one file a theme, and what they share.
+// The tables that builtins() joins, one file per theme, and their shared helpers.
 
 namespace ingot::frontend {
 
@@ -27,11 +27,11 @@ std::vector<Builtin> refused_builtins();
 
 inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNoMethod = false;
 
-/// An argument that must be a tensor; `what` names it.
+/// Requires a tensor; `what` names the argument in the error.
 const Tensor& require_tensor(const Builder& builder, const Value& value, std::string_view what);
-/// A tuple or list of tensors.
+/// Requires a tuple or list of tensors.
 std::vector<Tensor> require_tensors(const Builder& builder, const Value& value, std::string_view what);
-/// A size, a count, a position: an integer; `what` names it.
+/// Requires an integer (a size, a count, an index); `what` names the argument in the error.
 ir::HostId integer_argument(Builder& builder, const Value& value, std::string_view what);
 ir::DType require_dtype(const Builder& builder, const Value& value);
 

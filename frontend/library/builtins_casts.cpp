@@ -12,7 +12,7 @@
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
-// Casts, copies and tensors like another, and what the library is made of beside primitives.
+// Casts, copies, tensors like another, and internal functions that the library uses beside primitives.
 
 namespace ingot::frontend {
 namespace {
@@ -37,7 +37,7 @@ MemoryFormat require_format(const Builder& builder, const Value& value, MemoryFo
   builder.fail(fmt::format("a memory format is expected, not {}", describe(value)), "such as torch.channels_last");
 }
 
-/// A tensor in another dtype and memory format; itself where it has both.
+/// Converts a tensor to a dtype and a memory format. Returns the tensor itself if it has both and `copy` is false.
 Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format, bool copy = false) {
   const MemoryFormat format = require_format(builder, memory_format, MemoryFormat::Preserve);
   Tensor result = cast(builder, x, type);
@@ -61,14 +61,14 @@ Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
   throw_internal("a cast method without a dtype");
 }
 
-/// x itself, or a copy where it moves.
+/// Returns x itself if it is on the device, else a copy.
 Tensor on_device(Builder& builder, const Tensor& x, const Value& device) {
   Tensor result = moved_to(builder, x, device);
   return result.on_host == x.on_host ? result : copied(builder, result);
 }
 
-/// What x.to(…) asks for: x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype), each with `non_blocking` and
-/// `copy` behind it by position.
+/// The target of x.to(…): x.to(dtype), x.to(other), x.to(device) or x.to(device, dtype), each optionally followed by
+/// `non_blocking` and `copy` as positional arguments.
 struct Target {
   Value device, dtype, copy;
 };
@@ -127,7 +127,7 @@ Value call_element_size(Builder& builder, const Builtin& self, Args args) {
 
 Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
 
-/// A copy: in the memory format asked for, whatever the input's strides.
+/// Copies a tensor into the requested memory format, whatever its strides.
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
   const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Preserve);
@@ -146,8 +146,8 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
-/// A tensor of one value, of the shape and by default the dtype, the device and the layout of another; `options` are
-/// dtype, device and memory_format.
+/// A tensor filled with one value, with the shape of another tensor and by default its dtype, device and layout.
+/// `options` are dtype, device and memory_format.
 Tensor filled_like(Builder& builder, const Tensor& x, const Value& number, Args options) {
   const ir::DType type = options[0].is_none() ? x.dtype : require_dtype(builder, options[0]);
   const MemoryFormat format = require_format(builder, options[2], MemoryFormat::Preserve);
@@ -184,9 +184,10 @@ Value call_full_like(Builder& builder, const Builtin& self, Args args) {
   return filled_like(builder, x, args[1], args.subspan(2));
 }
 
-// For the library alone.
+// Functions that only the library calls.
 
-/// Tensors and numbers as tensors of a dtype. Eager rounds them to it before the kernel of a native function.
+/// Converts tensors and numbers to tensors of one dtype. Rounds them even inside a native function: eager casts its
+/// operands before the kernel runs.
 Value promoted_to(const Builder& builder, Args values, ir::DType type) {
   Builder boundary = builder;
   boundary.native = false;
@@ -199,7 +200,7 @@ Value promoted_to(const Builder& builder, Args values, ir::DType type) {
   return Value::tuple(std::move(result));
 }
 
-/// A tuple whose items have names, too, as that of torch.return_types.
+/// Makes a named tuple, as in torch.return_types.
 Value call_named(Builder&, const Builtin&, Args args) {
   const Dict& items = args[1].as<Dict>();
   TupleType type{.name = args[0].as<std::string>(), .items = {}};
@@ -214,35 +215,35 @@ Value call_promoted(Builder& builder, const Builtin&, Args args) {
   return promoted_to(builder, values, result_type(builder, values));
 }
 
-/// A value whose strides are those of an op of `like` alone.
+/// Gives a value the strides of a unary op's result on `like`.
 Value call_with_strides_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
   result.layout = record_preserve(builder, args[1].tensor()->layout, shape_of(builder, result));
   return result;
 }
 
-/// A new tensor in the memory format that PyTorch suggests for `like`.
+/// Gives a value the memory format that PyTorch suggests for `like`.
 Value call_in_format_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
   result.layout = record_cat(builder, {args[1].tensor()->layout}, shape_of(builder, result));
   return result;
 }
 
-/// What F.pad makes of a tensor of which it keeps `kept`.
+/// Gives a value the layout of F.pad's result; `kept` is the part of the input that padding does not crop.
 Value call_padded_like(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
   result.layout = record_pad(builder, args[1].tensor()->layout, args[2].tensor()->layout, shape_of(builder, result));
   return result;
 }
 
-/// Whether a number is known when the op is compiled, so that to compare it recompiles nothing.
+/// Whether a number is known when the op is compiled, so that comparing it needs no specialisation.
 Value call_known(Builder& builder, const Builtin&, Args args) {
   const ir::HostPool& host = builder.graph.host;
   return Number{builder.graph.host.boolean(args[0].is_number() && host.is_constant(host.resolve(args[0].number())))};
 }
 
-/// Whether a number is 0, where the op is another one then. Of a parameter no more is asked than that: all others share
-/// a kernel.
+/// Whether a number is 0, for functions that become another op then. A parameter is specialised only if it is 0; all
+/// other values share a kernel.
 bool is_zero(Builder& builder, ir::HostId number) {
   const ir::HostPool& host = builder.graph.host;
   number = host.resolve(number);
@@ -257,7 +258,7 @@ Value call_is_zero(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(is_zero(builder, args[0].number()))};
 }
 
-/// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
+/// As _promoted, but converts integers and bools to the default dtype, as PyTorch's floating-point functions do.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
   if (std::ranges::none_of(values, &Value::is_tensor)) {
@@ -282,7 +283,7 @@ Value call_check_same_dtype(Builder& builder, const Builtin&, Args args) {
 
 Value call_default_dtype(Builder& builder, const Builtin&, Args) { return builder.signature.default_dtype; }
 
-/// Refuses a dtype that is not among those named: "float", "int float", …; "unsigned" are uint16 to uint64.
+/// Refuses a tensor whose dtype is not accepted: "float", "int float", …; "unsigned" means uint16 to uint64.
 Value call_check(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
@@ -303,18 +304,18 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
 
-/// Whether what is made of a tensor shows 8 or 11 bits, on CUDA, where a function's last ones cost more time than
-/// memory does.
+/// Whether a result has low precision (8 or 11 significant bits) on CUDA, where computing a function's last bits takes
+/// more time than memory access.
 Value call_low_precision_output(Builder& builder, const Builtin& self, Args args) {
   const bool is_narrow = builder.low_precision_output || ir::is_narrow_float(input(builder, self, args).dtype);
   return Number{builder.graph.host.boolean(builder.on_cuda() && is_narrow)};
 }
 
-/// A number as an element of x's dtype, which eager's kernel of the function works with.
+/// Rounds a number to x's dtype, for functions whose eager kernel uses it in that dtype.
 Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
   if (x && args[0].is_tensor() && is_scalar(args[0])) {
-    const bool native = std::exchange(builder.native, false);  // so that it is rounded
+    const bool native = std::exchange(builder.native, false);  // forces the rounding
     const Value rounded = scalar_tensor(builder, args[0], x->dtype, NumberCast::Rounded);
     builder.native = native;
     return rounded;
@@ -325,7 +326,7 @@ Value call_rounded(Builder& builder, const Builtin&, Args args) {
   return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
-/// A number which eager's kernel of the function takes in the type in which x's dtype is computed.
+/// Leaves a number in the type in which x's dtype is computed, for functions whose eager kernel takes it in that type.
 Value call_computed(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = input(builder, self, args.subspan(1)).dtype;
   if (args[0].is_tensor()) {
@@ -336,13 +337,14 @@ Value call_computed(Builder& builder, const Builtin& self, Args args) {
   return args[0];
 }
 
-/// Whether numerics = eager asks for the roundings of steps within eager's kernels of x's dtype.
+/// Whether numerics = eager requires the roundings inside eager's kernels for x's dtype.
 Value call_rounds_steps(Builder& builder, const Builtin& self, Args args) {
   const bool rounds = builder.signature.numerics == Numerics::Eager;
   return Number{builder.graph.host.boolean(rounds && ir::is_narrow_float(input(builder, self, args).dtype))};
 }
 
-/// A step within a native function that eager's kernel rounds to the dtype, on this device and of this dtype: `rounds`.
+/// Rounds an intermediate result of a native function to its dtype. `rounds`: eager's kernel does so on this device and
+/// for this dtype.
 Value call_stepped(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
   if (!builder.static_bool(args[1], "_stepped: `rounds`")) return result;
@@ -352,7 +354,7 @@ Value call_stepped(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
-/// The value of what CUDA's kernels take as a number.
+/// The host number of a number or a CPU scalar, which CUDA's kernels take as a number.
 Value call_number(Builder& builder, const Builtin&, Args args) { return Number{host_number(builder, args[0])}; }
 
 /// 1 / number, both in the type in which x's dtype is computed.

@@ -11,12 +11,12 @@
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
-// Constants: tensors of numbers that the author wrote, and the limits of dtypes.
+// Constants: tensors of numbers in the op's source, and the limits of dtypes.
 
 namespace ingot::frontend {
 namespace {
 
-/// Numbers in nested lists, as torch.tensor takes them.
+/// The numbers of nested lists, as torch.tensor takes them.
 struct NumberTable {
   std::vector<int64_t> sizes;
   std::vector<ir::HostId> numbers;  ///< in row-major order
@@ -54,7 +54,7 @@ NumberTable read_table(Builder& builder, const Value& data) {
   return table;
 }
 
-/// The number of a table that `position` counts out, halving the choice at each step.
+/// Selects numbers[position - first] with a binary tree of Where nodes.
 ir::NodeId choose(Builder& builder, std::span<const ir::NodeId> numbers, ir::NodeId position, int64_t first) {
   if (numbers.size() == 1) return numbers[0];
   const size_t half = numbers.size() / 2;
@@ -91,7 +91,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
   return result;
 }
 
-/// torch.finfo(dtype) and torch.iinfo(dtype).
+/// Implements torch.finfo(dtype) and torch.iinfo(dtype).
 Value call_limits(Builder& builder, const Builtin& self, Args args) {
   const bool floating = self.name == "finfo";
   if (floating && args[0].is_none()) return NumberLimits{builder.signature.default_dtype};

@@ -11,7 +11,7 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
-// Tensors made from nothing, of a shape.
+// Factories: tensors made from a shape.
 
 namespace ingot::frontend {
 namespace {
@@ -25,7 +25,7 @@ Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
   return shape;
 }
 
-/// A new tensor of one number; `options` are dtype and device.
+/// A new tensor filled with one number; `options` are dtype and device.
 Value full_of(Builder& builder, Shape shape, const Value& number, ir::DType otherwise, Args options) {
   const ir::DType type = options[0].is_none() ? otherwise : require_dtype(builder, options[0]);
   Tensor result = filled(builder, std::move(shape), number, type);
@@ -40,7 +40,7 @@ const Value& fill_value(const Builder& builder, const Builtin& self, const Value
                value.is_tensor() ? "write value.expand(size)" : "");
 }
 
-/// zeros and ones.
+/// Implements zeros and ones.
 Value call_constant(Builder& builder, const Builtin& self, Args args) {
   const Value number = Number{builder.integer(self.name == "ones" ? 1 : 0)};
   return full_of(builder, require_shape(builder, self, args[0]), number, builder.signature.default_dtype,
@@ -54,7 +54,7 @@ Value call_full(Builder& builder, const Builtin& self, Args args) {
                  args.subspan(2));
 }
 
-/// x.new_…: of the dtype and on the device of x.
+/// Implements x.new_…: the dtype and device default to those of x.
 Value new_of(Builder& builder, const Builtin& self, const Value& input, const Value& sizes, const Value& number,
              Args options) {
   const Tensor& x = require_tensor(builder, input, fmt::format("{}: `input`", self.name));
@@ -62,7 +62,7 @@ Value new_of(Builder& builder, const Builtin& self, const Value& input, const Va
   return full_of(builder, require_shape(builder, self, sizes), number, x.dtype, std::array{options[0], device});
 }
 
-/// new_zeros and new_ones.
+/// Implements new_zeros and new_ones.
 Value call_new_constant(Builder& builder, const Builtin& self, Args args) {
   const Value number = Number{builder.integer(self.name == "new_ones" ? 1 : 0)};
   return new_of(builder, self, args[0], args[1], number, args.subspan(2));
@@ -72,7 +72,7 @@ Value call_new_full(Builder& builder, const Builtin& self, Args args) {
   return new_of(builder, self, args[0], args[1], fill_value(builder, self, args[2]), args.subspan(3));
 }
 
-/// A bound of arange as an integer, which a constant float may be too.
+/// A bound of arange as an integer. Accepts a constant float that is a whole number.
 ir::HostId integer_bound(Builder& builder, const Value& bound) {
   const ir::HostPool& host = builder.graph.host;
   if (!bound.is_number()) builder.fail(fmt::format("the bounds of arange must be integers, not {}", describe(bound)));
@@ -130,7 +130,8 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
-/// A draw: so many words for each element of a tensor, neighbours of one another, int64 from 0 to 2**32 - 1.
+/// One sample of random numbers: `count` words for each element of a tensor, adjacent in the random stream. A word is
+/// an int64 from 0 to 2**32 - 1.
 Value call_random_words(Builder& builder, const Builtin& self, Args args) {
   const Tensor& like = require_tensor(builder, args[0], self.name);
   const int64_t count = builder.static_int(args[1], "the number of words");

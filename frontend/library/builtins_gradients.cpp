@@ -8,7 +8,7 @@
 #include "frontend/tensor/storage.h"
 #include "frontend/tensor/tensors.h"
 
-// Where gradients flow and where they do not, and whether any are asked for.
+// Functions that control the flow of gradients, or query whether gradients are requested.
 
 namespace ingot::frontend {
 namespace {
@@ -25,12 +25,12 @@ Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
     return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
-  // A tensor of its own, which may be written: `value` is detached from what else lies in its memory.
+  // The result has its own storage and may be written: `value` no longer shares storage with other tensors.
   result.layout = value.layout.memory ? new_memory(builder, value.layout.step) : value.layout;
   return result;
 }
 
-/// PyTorch has no derivative of the function with respect to this argument.
+/// Refuses the call if the argument needs a gradient: PyTorch has no derivative with respect to it.
 Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
   if (const Tensor* tensor = args[0].tensor())
     refuse_gradient(builder, *tensor,

@@ -6,18 +6,18 @@
 #include "frontend/library/builtin_tables.h"
 #include "frontend/tensor/in_place.h"
 
-// Functions in place: those that write back what another one gives, and those that do not.
+// In-place functions: those that write back another function's result, and those with their own implementation.
 
 namespace ingot::frontend {
 namespace {
 
 struct InPlaceNames {
-  std::string_view names;  ///< divided by spaces
+  std::string_view names;  ///< separated by spaces
   InPlaceForms forms;
 };
 
-/// Those that this language has are taken from here, so that the lists may be ahead of it. Not float_power_, which
-/// takes float64 alone.
+/// PyTorch's in-place functions. The lists may name functions that are not supported yet. float_power_ is left out: it
+/// takes float64 only.
 constexpr InPlaceNames kInPlace[] = {
     {"abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max "
      "clamp_min clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 "

@@ -3,7 +3,7 @@
 #include "frontend/tensor/gather.h"
 #include "frontend/tensor/shapes.h"
 
-// Functions that put tensors together and that index by tensors.
+// Functions that concatenate tensors or index by tensors.
 
 namespace ingot::frontend {
 namespace {

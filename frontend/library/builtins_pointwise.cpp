@@ -6,7 +6,7 @@
 #include "frontend/library/builtin_tables.h"
 #include "frontend/tensor/pointwise.h"
 
-// Pointwise functions: a row for each primitive of ops.def, and rows of their own for those whose formula depends on
+// Pointwise functions: one row for each primitive of ops.def, and separate rows for functions whose formula depends on
 // more than their operands' types.
 
 namespace ingot::frontend {
@@ -36,7 +36,8 @@ Value call_primitive(Builder& builder, const Builtin& self, Args args) {
   return pointwise(builder, op, args);
 }
 
-/// `number * x` is x.mul(number), but of torch.mul(number, x) the CPU's kernel has the number as a tensor of x's dtype.
+/// `number * x` is x.mul(number). For torch.mul(number, x), the CPU's kernel converts the number to a tensor of x's
+/// dtype.
 Value call_mul(Builder& builder, const Builtin& self, Args args) {
   const bool rounds = builder.signature.numerics == Numerics::Eager && !builder.native && !builder.on_cuda();
   if (!rounds || !args[0].is_number() || !args[1].is_tensor()) return call_primitive(builder, self, args);
@@ -64,7 +65,7 @@ Value call_divides_in_16_bits(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(divides_in_16_bits(builder, args[0], args[1]))};
 }
 Value call_pow(Builder& builder, const Builtin&, Args args) { return power(builder, args[0], args[1]); }
-/// Of bool it is the identity, which only PyTorch's CUDA kernel knows.
+/// For bool this is the identity, which only PyTorch's CUDA kernel supports.
 Value call_abs(Builder& builder, const Builtin& self, Args args) {
   const Tensor* input = args[0].tensor();
   const bool of_bool = input && input->dtype == ir::DType::Bool && builder.signature.device == Device::Cuda;
@@ -109,7 +110,7 @@ constexpr std::array kAliases = {
     Alias{"less", "lt"}, Alias{"less_equal", "le"}, Alias{"not_equal", "ne"}, Alias{"arcsin", "asin"},
     Alias{"arccos", "acos"}, Alias{"arctan", "atan"}, Alias{"arctan2", "atan2"}, Alias{"arcsinh", "asinh"},
     Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"},
-    // torch.special's
+    // names of torch.special
     Alias{"gammaln", "lgamma", kNoMethod}, Alias{"gammainc", "igamma", kNoMethod},
     Alias{"gammaincc", "igammac", kNoMethod}};
 

@@ -8,16 +8,16 @@
 #include "frontend/tensor/reduce.h"
 #include "frontend/tensor/shapes.h"
 
-// The reductions that are primitives (ir/reductions.def); library/reductions.py makes PyTorch's own of them.
+// The reductions that are primitives (ir/reductions.def). library/reductions.py builds PyTorch's reductions from them.
 
 namespace ingot::frontend {
 namespace {
 
-/// Dims as reductions take them: a number, several, or all of them where it is None or empty.
+/// Resolves the dims of a reduction: a number, several numbers, or all dims for None or an empty tuple.
 std::vector<size_t> reduced_dims(Builder& builder, const Value& dims, size_t rank) {
   const bool all = dims.is_none() || (dims.items() && dims.items()->empty());
   if (!all && rank > 0) return resolve_dims(builder, dims, rank);
-  if (!all)  // a tensor without dims takes 0 and -1
+  if (!all)  // a 0-dim tensor accepts dims 0 and -1
     for (const Value& dim : dims.items() ? *dims.items() : std::vector<Value>{dims}) resolve_dim(builder, dim, 1);
   std::vector<size_t> result(rank);
   std::iota(result.begin(), result.end(), size_t{0});
@@ -38,7 +38,7 @@ Value call_reduce(Builder& builder, const Builtin&, Args args) {
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
 }
 
-/// The dims that a reduction over `dim` has, as a tuple, ascending.
+/// The dims that a reduction over `dim` reduces, as an ascending tuple.
 Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "`input`");
   std::vector<size_t> dims = reduced_dims(builder, args[1], x.rank());
@@ -48,7 +48,7 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
   return Value::tuple(std::move(values));
 }
 
-/// The size of a dim, known where it is up to 16, as if a constant index had touched it.
+/// The size of a dim. Specialises sizes up to 16, as indexing with a constant does.
 Value call_touched_size(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "`input`");
   const ir::HostId size = shape_of(builder, x)[resolve_dim(builder, args[1], x.rank())];
@@ -56,8 +56,8 @@ Value call_touched_size(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.resolve(size)};
 }
 
-/// The dims of a term of einsum's equation, each by its letter; those that `...` stands for count from the last, behind
-/// the letters.
+/// The label of the last dim that `...` covers in an einsum term; earlier dims have the next larger labels. Other dims
+/// are labelled with their letter's character code, which is smaller.
 constexpr int64_t kFirstOfEllipsis = 256;
 
 struct EinsumTerm {
@@ -126,7 +126,7 @@ std::string equation_of(Builder& builder, const Value& equation) {
   return pair[1].is_none() ? inputs : inputs + "->" + subscripts_of(builder, pair[1]);
 }
 
-/// What einsum's equation calls the dims of its tensors, a tuple each, and of its result.
+/// Labels the dims of einsum's operands, one tuple per operand, and of its result.
 Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
   std::string equation = equation_of(builder, args[0]);
   std::erase(equation, ' ');
@@ -155,7 +155,7 @@ Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
     begin = end + 1;
   }
   std::vector<int64_t> output;
-  if (arrow == std::string::npos) {  // the dims of `...`, then the letters that occur once, in their order
+  if (arrow == std::string::npos) {  // the dims of `...`, then the letters that occur once, sorted
     output = EinsumTerm{{}, {}, true}.labels(of_ellipsis);
     std::ranges::sort(all);
     for (const int64_t label : all)

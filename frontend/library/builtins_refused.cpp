@@ -4,7 +4,7 @@
 
 #include "frontend/library/builtin_tables.h"
 
-// What PyTorch has and the language has not: calling it says why, and what to do instead.
+// PyTorch functions outside the language. A call fails with the reason and a replacement.
 
 namespace ingot::frontend {
 namespace {
@@ -17,7 +17,7 @@ Value call_refused(Builder& builder, const Builtin& self, Args) {
 }
 
 struct Refused {
-  std::string_view names;  ///< divided by spaces
+  std::string_view names;  ///< separated by spaces
   std::string_view refusal;
 };
 
@@ -61,7 +61,7 @@ std::vector<Builtin> refused_builtins() {
       const std::string_view name = refused.names.substr(begin, end - begin);
       Builtin row{name,
                   "(*args, dim=None, keepdim=False, dtype=None, correction=1, unbiased=True, axis=None)",
-                  !name.ends_with('_'),  // of those in place PyTorch has methods alone
+                  !name.ends_with('_'),  // PyTorch has these in-place functions as methods only
                   kMethod,
                   {},
                   call_refused};

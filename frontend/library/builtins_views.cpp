@@ -9,7 +9,7 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/views.h"
 
-// Views as functions and methods, and what a tensor says of its shape.
+// Views as functions and methods, and queries of a tensor's shape.
 
 namespace ingot::frontend {
 namespace {
@@ -24,7 +24,7 @@ Value shape_value(Builder& builder, const Tensor& x) {
   return Value::tuple(std::move(sizes));
 }
 
-/// What stands for *dims or *sizes, of which `()` alone says that there are none.
+/// Requires that *dims or *sizes are given; `()` explicitly means none.
 const Value& given(Builder& builder, const Builtin& self, const Value& items) {
   if (items.items()->empty()) {
     builder.fail(fmt::format("{}() is given nothing", self.name), fmt::format("of no dims: {}(())", self.name));
@@ -32,7 +32,7 @@ const Value& given(Builder& builder, const Builtin& self, const Value& items) {
   return items;
 }
 
-/// *dims as they come: (0, 1) or ((0, 1),).
+/// Normalises *dims: (0, 1) or ((0, 1),).
 Value flat(const Value& dims) {
   const std::vector<Value>& items = *dims.items();
   return items.size() == 1 && items.front().items() ? items.front() : dims;
@@ -104,7 +104,7 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   return narrow(builder, x, dim, start, length);
 }
 
-/// Of no elements nothing is read.
+/// Takes the first coordinate of a dim without a bounds check: a tensor without elements is never read.
 Value call_first(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
   const ir::HostId start = builder.graph.host.integer(0), length = builder.graph.host.integer(1);
@@ -181,7 +181,7 @@ Value call_reshape_as(Builder& builder, const Builtin& self, Args args) {
 }
 
 Value call_ravel(Builder& builder, const Builtin& self, Args args) {
-  const Tensor x = contiguous(builder, input(builder, self, args));  // unlike flatten, which views what strides allow
+  const Tensor x = contiguous(builder, input(builder, self, args));  // unlike flatten, which may return a view
   if (x.rank() == 1) return x;
   return flatten(builder, x, 0, std::max<size_t>(x.rank(), 1) - 1);
 }

@@ -2,7 +2,7 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/windows.h"
 
-// Views that overlap or run across two dims, and shapes as such.
+// Views with overlapping windows or along two dims at once, and broadcast_shapes.
 
 namespace ingot::frontend {
 namespace {
@@ -20,7 +20,7 @@ Value call_diagonal(Builder& builder, const Builtin&, Args args) {
   return diagonal(builder, x, integer_argument(builder, args[1], "diagonal: `offset`"), dim1, dim2);
 }
 
-/// A number is a shape of one dim.
+/// A number counts as a shape of one dim.
 Value call_broadcast_shapes(Builder& builder, const Builtin&, Args args) {
   std::vector<Shape> shapes;
   for (const Value& shape : *args[0].items()) {

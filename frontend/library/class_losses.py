@@ -1,8 +1,8 @@
-"""Losses of scores, one for each class, whose targets are classes or their probabilities."""
+"""Losses of class scores; targets are class indices or class probabilities."""
 
 
 def _class_indices(input, target, classes, function):
-    """A target that holds classes, as int64: what it chooses of input is checked by the gather."""
+    """Converts a target of class indices to int64. The gather that uses the indices checks their range."""
     if target.dtype != torch.int64 and target.dtype != torch.uint8:
         raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
     if input.ndim == 1 and target.ndim == 1:
@@ -17,7 +17,8 @@ def _class_indices(input, target, classes, function):
 
 
 def _nan_where(is_out_of_range, loss):
-    """A loss whose class is none, which CUDA kernels do not tell of but in debug mode; elsewhere the gather raises."""
+    """Makes the loss NaN where the class is out of range. CUDA kernels report that only in debug mode; on the CPU the
+    gather raises."""
     return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
 
 
@@ -45,7 +46,7 @@ def _multi_margin_loss(input, target, p, margin, weight, reduction):
 def multi_margin_loss(
     input: Tensor, target: Tensor, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
-    """by how much each other class's score is not below the target's by the margin, over the number of classes
+    """sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by the class count
 
     Source: aten/src/ATen/native/cuda/MultiMarginLoss.cu
     """
@@ -80,7 +81,7 @@ def _multilabel_margin_loss(input, target, reduction):
     lacking = 1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2)
     counts = listed & ~is_target & (lacking > 0)
     loss = _reduce("sum", where(counts, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
-    if _on_cuda():  # whose kernel takes any negative number for the end, and reads no further
+    if _on_cuda():  # CUDA's kernel ends the list at any negative number and reads no further
         loss = _nan_where(any(listed.squeeze(-1) & (target >= input.size(-1)), -1), loss)
     else:
         is_out_of_range = any((target < -1) | (target >= input.size(-1)), -1)
@@ -89,8 +90,9 @@ def _multilabel_margin_loss(input, target, reduction):
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"):
-    """by how much each class that is not a target is not 1 below each that is, over the number of classes; the targets of
-    a row are those before its first -1
+    """sum over targets and other classes of max(0, 1 - input[target] + input[class]), divided by the class count
+
+    The targets of a row are the entries before its first -1.
 
     Source: aten/src/ATen/native/cuda/MultiLabelMarginCriterion.cu
     """
@@ -112,7 +114,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, red
 def _nll_loss(input, target, weight, ignore_index, reduction):
     classes = 0 if input.ndim == 1 else 1
     counted = target != ignore_index
-    chosen = where(counted, target, 0)  # what is ignored is no class, and not looked at
+    chosen = where(counted, target, 0)  # an ignored target is not a class and must not be read
     loss = -gather(input, classes, chosen.unsqueeze(classes)).squeeze(classes)
     loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
     total = counted.to(torch.int64)
@@ -130,7 +132,7 @@ def _nll_loss(input, target, weight, ignore_index, reduction):
 def nll_loss(
     input: Tensor, target: Tensor, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):
-    """the negative of what the logarithms of probabilities hold at each target, which is a class; the mean is weighted
+    """negative log-probability of each target class, from log-probabilities; the mean is weighted
 
     Source: aten/src/ATen/native/cuda/Loss.cu, nll_loss_forward_out_cuda_template
     """
@@ -150,7 +152,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
         raise RuntimeError("cross_entropy: expected floating point type for target with class probabilities")
     for d in range(input.ndim):
         assert input.size(d) == target.size(d), "a target with class probabilities has the input's size"
-    count = max(input.size(classes), 1)  # of no classes the mean is 0 / 0, not an error
+    count = max(input.size(classes), 1)  # without classes the mean is 0 / 0, not an error
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / count
     loss = log_softmax(input, classes) * target
@@ -179,7 +181,7 @@ def cross_entropy(
     reduction="mean",
     label_smoothing=0.0,
 ):
-    """nll_loss(log_softmax(input), target), where target holds classes, or in the input's shape their probabilities
+    """nll_loss(log_softmax(input), target); target holds class indices, or class probabilities in the input's shape
 
     Source: aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss
     """
@@ -196,7 +198,7 @@ def cross_entropy(
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
     _class_weight(weight, input, classes, "cross_entropy")
     target = _class_indices(input, target, classes, "cross_entropy")
-    _without_derivative(weight, "nll_loss", "weight")  # of which eager's error speaks
+    _without_derivative(weight, "nll_loss", "weight")  # eager's error names nll_loss
     logarithms = log_softmax(input, classes)
     loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
     if not label_smoothing > 0:

@@ -1,16 +1,16 @@
-"""Tests of values, and values put in the place of others."""
+"""Tests of values, and functions that replace selected values."""
 
 
 @method
 def isposinf(input):
-    """whether it is +inf"""
+    """whether input is +inf"""
     _check(input, "bool int float unsigned")
     return input == math.inf
 
 
 @method
 def isneginf(input):
-    """whether it is -inf"""
+    """whether input is -inf"""
     _check(input, "bool int float unsigned")
     return input == -math.inf
 
@@ -39,7 +39,7 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
 @native
 @method
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    """NaN and the infinities replaced by numbers, by default 0 and the largest of the dtype
+    """NaN and infinities replaced by numbers, by default by 0 and the largest and smallest of the dtype
 
     Source: aten/src/ATen/native/cuda/UnaryOpsKernel.cu
     """
@@ -75,12 +75,12 @@ def _method_where(input, condition, other):
 
 @method
 def isreal(input):
-    """true: every tensor of the language is real"""
+    """True for every element: all tensors are real"""
     return ones_like(input, dtype=torch.bool)
 
 
 def fill(input, value):
-    """a number, or the value of a tensor without dims, in the shape and the dtype of input"""
+    """a number, or the value of a 0-dim tensor, in the shape and dtype of input"""
     if not isinstance(value, torch.Tensor):
         return full_like(input, value)
     if value.ndim != 0:
@@ -90,7 +90,7 @@ def fill(input, value):
 
 @method
 def masked_fill(input, mask, value):
-    """value where the mask holds, elsewhere input"""
+    """value where mask is true, else input"""
     if isinstance(value, torch.Tensor):
         if value.ndim != 0:
             raise ValueError("masked_fill takes a number, or a tensor without dims")

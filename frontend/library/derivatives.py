@@ -1,7 +1,8 @@
-"""Derivatives of the primitives: what each operand adds to the gradient, None where that is nothing.
+"""Derivatives of the primitives: the gradient of each operand, None if there is none.
 
-They are those of tools/autograd/derivatives.yaml, as eager PyTorch computes them. `_where_backward` and casts stand in
-frontend/gradient/differentiate.cpp; a native function's own stands beside it. A primitive without one has no derivative.
+They are the formulas of tools/autograd/derivatives.yaml, as eager PyTorch computes them. `_where_backward` and casts
+are in frontend/gradient/differentiate.cpp. The derivative of a native function is next to the function. A primitive
+without an entry has no derivative.
 """
 
 
@@ -75,7 +76,7 @@ def _sqrt_backward(grad, result, input):
 
 
 def _rsqrt_backward(grad, result, input):
-    return -0.5 * result * result * (grad * result)  # of wide rows the cube alone is past the range
+    return -0.5 * result * result * (grad * result)  # for wide rows, result ** 3 alone leaves the dtype's range
 
 
 def _floor_backward(grad, result, input):
@@ -94,7 +95,8 @@ def _round_backward(grad, result, input):
     return None
 
 
-# Equals share the gradient of an extreme that lets NaN through; a NaN has it whole, and so has the other operand.
+# maximum and minimum propagate NaN. Equal operands share the gradient; if an operand is NaN, both get the whole
+# gradient.
 
 
 def _maximum_backward(grad, result, a, b):
@@ -120,7 +122,7 @@ def _fmin_backward(grad, result, a, b):
 
 
 def _clamp_backward(grad, result, input, min, max):
-    """A limit that is a tensor has the gradient of what it holds back."""
+    """A tensor limit gets the gradient of the elements that it clamps."""
     above = True if min is None else input >= min
     below = True if max is None else input <= max
     of_input = where(above if max is None else below if min is None else above & below, grad, 0)
@@ -245,7 +247,7 @@ def _copysign_backward(grad, result, a, b):
     return where(a == 0, 0, grad * (result / a))
 
 
-# Of the gamma and zeta functions PyTorch has no derivative with respect to the first operand either: a string names it.
+# PyTorch has no derivative of these functions with respect to the first operand: a string names it in the error.
 
 
 def _zeta_backward(grad, result, a, b):
@@ -260,7 +262,7 @@ def _igammac_backward(grad, result, a, b):
     return "igammac: input", -grad * exp((a - 1) * log(b) - b - lgamma(a))
 
 
-# What an author's own gradient gives.
+# Reduces the gradient of a custom backward to the argument's shape, and converts it to the argument's dtype.
 
 
 def _gradient_by_hand(gradient, argument):

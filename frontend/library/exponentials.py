@@ -73,7 +73,7 @@ def _sinc_backward(grad, result, input):
 @native
 @method
 def logit(input, eps=None):
-    """log(input / (1 - input)), input first held between eps and 1 - eps
+    """log(input / (1 - input)), with input clamped to [eps, 1 - eps] if eps is given
 
     Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
     """
@@ -97,20 +97,20 @@ def _logit_backward(grad, result, input, eps):
 
 @method
 def deg2rad(input):
-    """degrees as radians"""
+    """degrees converted to radians"""
     return input * 0.017453292519943295
 
 
 @method
 def rad2deg(input):
-    """radians as degrees"""
+    """radians converted to degrees"""
     return input * 57.29577951308232
 
 
 @native
 @method
 def angle(input):
-    """of real numbers: pi where input is negative, else 0
+    """the angle of real numbers: pi where input is negative, else 0
 
     Source: aten/src/ATen/native/cuda/UnaryComplexKernels.cu
     """

@@ -1,15 +1,15 @@
-"""Tensors of numbers alone."""
+"""Tensors made from numbers."""
 
 
 def scalar_tensor(s, *, dtype=None, device=None):
-    """a number as a tensor without dims"""
+    """a number as a 0-dim tensor"""
     if isinstance(s, torch.Tensor):
         raise TypeError("it takes a number, not a tensor: x[0, 0] is a tensor without dims already")
     return tensor(s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None):
-    """numbers at equal distances from start to end
+    """evenly spaced numbers from start to end
 
     Source: aten/src/ATen/native/cuda/RangeFactories.cu
     """
@@ -26,7 +26,7 @@ def _linspace(start, end, steps, place, dtype):
     first, last = full_like(zero, _rounded(start, zero)), full_like(zero, _rounded(end, zero))
     early = place < max(steps // 2, 1)
     if dtype in (torch.float16, torch.bfloat16):
-        # Every step of the kernel rounds to 16 bits.
+        # The kernel rounds every step to 16 bits.
         step = ((last - first).to(dtype) / max(steps - 1, 1)).to(dtype)
         rising = first + (step * place.to(dtype)).to(dtype)
         falling = last - (step * (steps - place - 1).to(dtype)).to(dtype)

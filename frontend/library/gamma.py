@@ -1,4 +1,4 @@
-"""The gamma function's relatives. Lgamma, igamma, igammac and zeta are primitives (ir/ops.def)."""
+"""Relatives of the gamma function. lgamma, igamma, igammac and zeta are primitives (ir/ops.def)."""
 
 
 @method
@@ -34,7 +34,7 @@ def digamma(input):
     dtype = input.dtype
     if dtype != torch.float64:
         input = input.float()
-    # pi / tan(pi x), of the fraction alone and in double: that of x itself loses it.
+    # pi / tan(pi x) from the fraction of x alone, in double: a narrower product would lose the fraction.
     wide = input.double()
     reflected = -(math.pi / tan(math.pi * (wide - trunc(wide)))).to(input.dtype)
     x = where(negative, 1 - input, input)
@@ -100,7 +100,7 @@ def _polygamma_backward(grad, result, n, input):
 
 
 def polygamma(n, input):
-    """the derivative of order n of digamma
+    """the n-th derivative of digamma
 
     Source: aten/src/ATen/native/cuda/Math.cuh, trigamma_string and polygamma_string
     """

@@ -17,7 +17,7 @@
 
 namespace ingot::frontend {
 
-/// The library's files, embedded by the build.
+/// The library's files, which the build embeds.
 extern const std::span<const EmbeddedFile> library_files;
 
 namespace {
@@ -59,7 +59,7 @@ const Library& library() {
   return parsed;
 }
 
-/// A def's docstring.
+/// The docstring of a def; empty if there is none.
 std::string_view docstring(const LibraryFunction& function) {
   const ast::Module& module = *function.module;
   const ast::Block& body = function.definition().body;
@@ -76,14 +76,14 @@ bool is_decorated(const LibraryFunction& function, std::string_view decorator) {
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
-/// What follows "Source: " on its line; nothing where there is none.
+/// The text after "Source: " on its line; empty if there is none.
 std::string_view source_of(std::string_view doc) {
   constexpr std::string_view kMark = "Source: ";
   const size_t at = doc.find(kMark);
   return at == std::string_view::npos ? std::string_view() : first_line(doc.substr(at + kMark.size()));
 }
 
-/// Whose formula a primitive of codegen/prelude repeats.
+/// The PyTorch file whose formula a primitive's device code repeats; empty if there is none.
 std::string_view primitive_source(std::string_view name) {
   if (name == "gcd") return "aten/src/ATen/native/cuda/GcdLcmKernel.cu";
   if (name == "zeta") return "aten/src/ATen/native/cuda/Math.cuh, zeta_string";

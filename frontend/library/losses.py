@@ -1,8 +1,8 @@
-"""Losses: of each element or row, and their mean or sum."""
+"""Losses per element or row, and their mean or sum."""
 
 
 def _reduction_of(reduction, size_average=None, reduce=None):
-    """reduction, or what the two parameters before it mean"""
+    """reduction, or its equivalent for the deprecated parameters size_average and reduce"""
     if size_average is not None or reduce is not None:
         if reduce is not None and not reduce:
             return "none"
@@ -24,7 +24,7 @@ def _same_shape(input, other, what):
 
 
 def _weighted_mean(loss, weight, reduction):
-    """of losses that are weighted already"""
+    """reduces losses that are already weighted"""
     return sum(loss) / sum(weight) if reduction == "mean" else _reduced(loss, reduction)
 
 
@@ -63,9 +63,9 @@ def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, redu
 def _huber_loss(input, target, delta):
     _check(input, "float")
     dtype = input.dtype
-    # Eager's CUDA kernel computes in the dtype of its result, its CPU kernel in the common one.
+    # Eager's CUDA kernel computes in the dtype of its result, its CPU kernel in the common dtype.
     input, target = (input, target.to(dtype)) if _on_cuda() else _promoted(input, target)
-    # On CUDA the difference and delta are rounded to 16 bits; on the CPU every step of bfloat16 is, and none of float16.
+    # Rounding to 16 bits: on CUDA, the difference and delta; on the CPU, every step for bfloat16 and none for float16.
     every = not _on_cuda() and input.dtype == torch.bfloat16
     error = abs(_stepped(input - target, every or _on_cuda()))
     delta = _stepped(full_like(input, delta), every or _on_cuda())
@@ -82,7 +82,7 @@ def _huber_loss_backward(grad, result, input, target, delta):
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weight=None):
-    """half the squared error where it is less than delta, beyond that linear
+    """half the squared error where the error is less than delta, linear beyond
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -100,7 +100,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weigh
 def _smooth_l1_loss(input, target, beta):
     input, target = _promoted(input, target)
     _check(input, "float")
-    # On CUDA the difference and beta are rounded to 16 bits; on the CPU every step of float16 is, and none of bfloat16.
+    # Rounding to 16 bits: on CUDA, the difference and beta; on the CPU, every step for float16 and none for bfloat16.
     every = not _on_cuda() and input.dtype == torch.float16
     error = abs(_stepped(input - target, every or _on_cuda()))
     beta = _stepped(full_like(input, beta), every or _on_cuda())
@@ -116,7 +116,7 @@ def _smooth_l1_loss_backward(grad, result, input, target, beta):
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """half the squared error over beta where the error is less than beta, beyond that its distance
+    """half the squared error divided by beta where the error is less than beta, linear beyond
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -154,7 +154,7 @@ def _entropy_slope_backward(grad, result, incoming, input, target):
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor = None, size_average=None, reduce=None, reduction="mean"
 ):
-    """the cross entropy between target and the probabilities input, whose logarithms are at least -100
+    """cross entropy between target and the probabilities input; logarithms are clamped to at least -100
 
     Source: aten/src/ATen/native/cuda/Loss.cu, binary_cross_entropy_out_kernel
     """
@@ -175,7 +175,7 @@ def _bce_with_logits(input, target, pos_weight):
 
 
 def _bce_with_logits_backward(grad, result, input, target, pos_weight):
-    """in one piece: the gradients of the loss's terms cancel at confident logits
+    """one formula for the whole loss: the gradients of its separate terms cancel for confident logits
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, binary_cross_entropy_with_logits_backward and _target_backward
     """
@@ -196,7 +196,7 @@ def binary_cross_entropy_with_logits(
     reduction="mean",
     pos_weight: Tensor = None,
 ):
-    """the cross entropy between target and sigmoid(input), positive targets weighted by pos_weight; of target's dtype
+    """cross entropy between target and sigmoid(input), positive targets weighted by pos_weight; in target's dtype
 
     Source: aten/src/ATen/native/Loss.cpp, binary_cross_entropy_with_logits
     """
@@ -212,7 +212,7 @@ def binary_cross_entropy_with_logits(
         logarithm = logsigmoid(input)
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
-    if _is_differentiated():  # the loss above has eager's rounding, step by step
+    if _is_differentiated():  # the loss above has eager's rounding of each step
         loss = _with_slope_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
@@ -220,7 +220,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target * (log(target) - input), where input holds logarithms, and with log_target the target does too
+    """target * (log(target) - input), where input holds logarithms, and target too with log_target
 
     Source: aten/src/ATen/native/Loss.cpp, kl_div
     """
@@ -244,7 +244,7 @@ def poisson_nll_loss(
     reduce=None,
     reduction="mean",
 ):
-    """the negative log likelihood of a Poisson distribution; full: with Stirling's term for targets above 1
+    """negative log-likelihood of a Poisson distribution; full adds Stirling's term for targets above 1
 
     Source: aten/src/ATen/native/Loss.cpp, poisson_nll_loss
     """
@@ -257,7 +257,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reduction="mean"):
-    """the negative log likelihood of a normal distribution of variance var; full: with its constant term
+    """negative log-likelihood of a normal distribution with variance var; full adds the constant term
 
     Source: torch/nn/functional.py, gaussian_nll_loss
     """
@@ -295,7 +295,7 @@ def _log_of_one_more_backward(grad, result, exponent):
 
 @native
 def _share_beside_one(exponent):
-    """exp(exponent) / (1 + exp(exponent)), which is NaN where eager's is, and sigmoid(exponent) is not
+    """exp(exponent) / (1 + exp(exponent)); NaN where eager's formula is, unlike sigmoid(exponent)
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, soft_margin_loss_double_backward
     """
@@ -322,7 +322,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """input where target is 1, what it lacks to the margin where target is -1
+    """input where target is 1, max(0, margin - input) where target is -1
 
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
     """
@@ -334,7 +334,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin=0.0, size_average=None, reduce=None, reduction="mean"
 ):
-    """what target * (input1 - input2) lacks to the margin
+    """max(0, margin - target * (input1 - input2))
 
     Source: aten/src/ATen/native/Loss.cpp, margin_ranking_loss
     """
@@ -347,7 +347,7 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
-    """1 - the cosine of two vectors where target is 1, what it exceeds the margin by where target is -1
+    """1 - the cosine of two vectors where target is 1, max(0, cosine - margin) where target is -1
 
     Source: aten/src/ATen/native/Loss.cpp, cosine_embedding_loss
     """
@@ -380,7 +380,7 @@ def triplet_margin_loss(
     reduce=None,
     reduction="mean",
 ):
-    """by how much the negative is not farther from the anchor than the positive, by the margin at least
+    """max(0, margin + distance(anchor, positive) - distance(anchor, negative))
 
     Source: aten/src/ATen/native/Loss.cpp, triplet_margin_loss
     """
@@ -404,7 +404,7 @@ def triplet_margin_with_distance_loss(
     swap=False,
     reduction="mean",
 ):
-    """triplet_margin_loss with a distance of the caller's
+    """triplet_margin_loss with a given distance function
 
     Source: torch/nn/functional.py, triplet_margin_with_distance_loss
     """
@@ -422,7 +422,7 @@ def triplet_margin_with_distance_loss(
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
-    """the mean over the classes of the cross entropy between each of a row's targets and sigmoid(input)
+    """mean over the classes of the binary cross entropy between target and sigmoid(input)
 
     Source: torch/nn/functional.py, multilabel_soft_margin_loss
     """
@@ -430,5 +430,5 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    classes = input.ndim - 1  # of the loss too, which may have more dims
+    classes = input.ndim - 1  # the same dim of the loss is reduced, even if the loss has more dims
     return _reduced(sum(loss, classes) / input.size(classes), reduction)

@@ -1,9 +1,9 @@
-"""Elements in other places: each result is made of views, joined by `cat` where one does not do, so that every kernel
-reads along straight lines. Masks are functions of the index."""
+"""Functions that move elements. Each result is built from views, joined by `cat` where one view is not enough, so that
+every kernel reads with constant strides. Masks are computed from the index."""
 
 
 def _fresh(input):
-    """A new tensor in row-major order."""
+    """Copies a tensor into row-major order."""
     return input.clone(memory_format=torch.contiguous_format)
 
 
@@ -15,7 +15,7 @@ def _rolled(input, shift, dim):
 
 @method
 def roll(input, shifts, dims=None):
-    """the elements moved along dims, those that leave at an end coming in at the other
+    """elements shifted along dims; those that leave at one end enter at the other
 
     Source: aten/src/ATen/native/TensorTransformations.cpp
     """
@@ -34,7 +34,7 @@ def roll(input, shifts, dims=None):
 
 @method
 def rot90(input, k=1, dims=(0, 1)):
-    """turned by k right angles in the plane of two dims, from the first towards the second"""
+    """input rotated by k right angles in the plane of two dims, from the first towards the second"""
     if len(dims) != 2:
         raise ValueError("expected total rotation dims == 2")
     if input.ndim < 2:
@@ -51,7 +51,7 @@ def rot90(input, k=1, dims=(0, 1)):
 
 
 def _repeated(input, times, dim, inner):
-    """A dim whose elements, or which as a whole, stands there `times` times."""
+    """Repeats a dim `times` times: each element in place if `inner`, else the dim as a whole."""
     assert times >= 0, "the number of repeats must not be negative"
     if _known(times) and times == 1:
         return input
@@ -62,7 +62,7 @@ def _repeated(input, times, dim, inner):
 
 @only_method
 def repeat(input, *repeats):
-    """copies side by side, as many along each dim as the numbers say"""
+    """the tensor repeated along each dim by the given counts"""
     assert len(repeats) > 0, "it is given no repeats"
     repeats = _items(repeats)
     if len(repeats) < input.ndim:
@@ -78,7 +78,7 @@ def repeat(input, *repeats):
 
 @method
 def tile(input, *dims):
-    """copies side by side; dims that are not given stand there once"""
+    """the tensor repeated along the last dims by the given counts"""
     assert len(dims) > 0, "it is given no dims"
     dims = list(_items(dims))
     return input.repeat([1] * (input.ndim - len(dims)) + dims)
@@ -86,7 +86,7 @@ def tile(input, *dims):
 
 @method
 def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """each element along a dim, without one of all of them in row-major order, that many times in a row
+    """each element repeated along a dim; without dim, each element of the flattened tensor
 
     Source: aten/src/ATen/native/Repeat.cpp
     """
@@ -100,12 +100,12 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
 
 
 def _rows_and_columns(input):
-    """Where each element of a matrix stands."""
+    """The row and column indices of a matrix's elements, as tensors that broadcast to the matrix."""
     return arange(input.size(-2)).unsqueeze(1), arange(input.size(-1))
 
 
 def _diagonal(diagonal):
-    # Farther out makes no difference, and a row is added to it.
+    # Clamp the offset: a larger one makes no difference, and adding a row index to it must not overflow.
     if not isinstance(diagonal, int):
         raise TypeError("diagonal must be an int")
     return max(-(2**62), min(diagonal, 2**62))
@@ -113,7 +113,7 @@ def _diagonal(diagonal):
 
 @method
 def tril(input, diagonal=0):
-    """the lower triangle of matrices, 0 above that diagonal"""
+    """the lower triangle of matrices, 0 above the given diagonal"""
     if input.ndim < 2:
         raise ValueError("tril: input tensor must have at least 2 dimensions")
     row, column = _rows_and_columns(input)
@@ -122,7 +122,7 @@ def tril(input, diagonal=0):
 
 @method
 def triu(input, diagonal=0):
-    """the upper triangle of matrices, 0 below that diagonal"""
+    """the upper triangle of matrices, 0 below the given diagonal"""
     if input.ndim < 2:
         raise ValueError("triu: input tensor must have at least 2 dimensions")
     row, column = _rows_and_columns(input)
@@ -131,7 +131,7 @@ def triu(input, diagonal=0):
 
 @method
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """matrices of 0 whose diagonal, so far above the main one, is the last dim of input"""
+    """matrices of 0 with the last dim of input on the diagonal at the given offset"""
     rank = input.ndim + 1
     first, second = dim1 % rank, dim2 % rank
     assert -rank <= dim1 < rank and -rank <= dim2 < rank, "diag_embed: Dimension out of range"
@@ -139,7 +139,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         raise ValueError("diagonal dimensions cannot be identical")
     size, rest = input.size(-1), abs(offset)
     width, lead = size + rest, [input.size(d) for d in range(input.ndim - 1)]
-    # Above the main diagonal the elements stand in the first rows, below it in the first columns; past them all is 0.
+    # For offset >= 0 the elements are in the first rows, else in the first columns; the rest is 0.
     if offset >= 0:
         band, border, dim = input.unsqueeze(-1).expand(lead + [size, width]), [rest, width], -2
     else:
@@ -152,7 +152,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @method
 def diag(input, diagonal=0):
-    """the diagonal of a matrix, or the matrix of a diagonal"""
+    """the diagonal of a matrix, or the matrix with a vector on its diagonal"""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
@@ -162,13 +162,13 @@ def diag(input, diagonal=0):
 
 @method
 def diagflat(input, offset=0):
-    """the matrix whose diagonal holds all elements in row-major order"""
+    """the matrix with all elements on its diagonal, in row-major order"""
     return diag_embed(input.reshape(-1), offset)
 
 
 @method
 def outer(input: Tensor, vec2: Tensor):
-    """all products of the elements of two vectors"""
+    """the outer product of two vectors"""
     if input.ndim != 1 or vec2.ndim != 1:
         raise ValueError("outer: Expected 1-D arguments")
     return input.unsqueeze(1) * vec2
@@ -179,7 +179,7 @@ ger = outer
 
 @method
 def kron(input: Tensor, other: Tensor):
-    """all products of two tensors' elements, blocks of the size of other
+    """the Kronecker product: input with each element replaced by its product with other
 
     Source: aten/src/ATen/native/LinearAlgebra.cpp, KronImpl
     """
@@ -195,7 +195,7 @@ def kron(input: Tensor, other: Tensor):
 
 
 def pixel_shuffle(input, upscale_factor):
-    """blocks of channels as blocks of pixels
+    """groups of channels rearranged into square blocks of pixels
 
     Source: aten/src/ATen/native/PixelShuffle.cpp
     """
@@ -214,7 +214,7 @@ def pixel_shuffle(input, upscale_factor):
 
 
 def pixel_unshuffle(input, downscale_factor):
-    """blocks of pixels as blocks of channels
+    """square blocks of pixels rearranged into channels
 
     Source: aten/src/ATen/native/PixelShuffle.cpp
     """
@@ -233,7 +233,7 @@ def pixel_unshuffle(input, downscale_factor):
 
 
 def channel_shuffle(input, groups):
-    """the channels of several groups in turn
+    """the channels of several groups interleaved
 
     Source: aten/src/ATen/native/ChanelShuffle.cpp
     """
@@ -247,7 +247,7 @@ def channel_shuffle(input, groups):
 
 @method
 def take_along_dim(input: Tensor, indices: Tensor, dim=None):
-    """along a dim the coordinate that the index has at each place, the other dims broadcast
+    """elements selected along a dim by indices; the other dims are broadcast
 
     Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, take_along_dim
     """
@@ -262,12 +262,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim=None):
     shape = broadcast_shapes([n for d, n in enumerate(input.shape) if d != at],
                              [n for d, n in enumerate(indices.shape) if d != at])
     before, after = list(shape[:at]), list(shape[at:])
-    indices = indices % size  # past an end eager begins anew at the other
+    indices = indices % size  # eager wraps indices that are out of range
     return gather(input.expand(before + [size] + after), at, indices.expand(before + [indices.size(at)] + after))
 
 
 def one_hot(tensor, num_classes=-1):
-    """1 at the class that each element names, else 0: classes that there are not have no 1"""
+    """1 at the class that each element names, else 0; all 0 for a class that is out of range"""
     if tensor.dtype != torch.int64:
         raise TypeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes < 1:
@@ -278,7 +278,7 @@ def one_hot(tensor, num_classes=-1):
 def embedding(
     input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
 ):
-    """the rows of weight that input names
+    """the rows of weight that input selects
 
     Source: aten/src/ATen/native/Embedding.cpp
     """
@@ -295,4 +295,4 @@ def embedding(
     if padding_idx is None or not _is_differentiated():
         return found
     padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)
-    return where(padding.unsqueeze(-1), found.detach(), found)  # that row learns nothing
+    return where(padding.unsqueeze(-1), found.detach(), found)  # that row gets no gradient

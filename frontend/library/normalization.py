@@ -1,15 +1,15 @@
-"""softmax and its kin, and the normalizations of torch.nn.functional."""
+"""softmax and related functions, and the normalizations of torch.nn.functional."""
 
 
 def _softmax_dim(dim, ndim):
-    """PyTorch's own choice, where none is given"""
+    """PyTorch's default dim if none is given"""
     if dim is None:
         return 0 if ndim == 0 or ndim == 1 or ndim == 3 else 1
     return dim
 
 
 def _softmax_input(input, dim, stacklevel, dtype, function):
-    """input in its dtype: torch.softmax(x, dim, dtype) has it where F.softmax has a level of the stack"""
+    """input in its dtype; torch.softmax(x, dim, dtype) passes the dtype in the position of F.softmax's _stacklevel"""
     _one_dim(dim, function)
     if dtype is None and not isinstance(stacklevel, int):
         dtype = stacklevel
@@ -35,7 +35,7 @@ def _log_softmax(input, dim):
 
 
 def _in_one_pass(input):
-    """whether sums of exponentials had better not wait for the maximum"""
+    """whether sums of exponentials do not wait for the maximum (docs/performance.md: one-pass-softmax)"""
     return _low_precision_output(input) and input.ndim > 0
 
 
@@ -44,10 +44,11 @@ def _log2_e():
 
 
 def _sum_of_exponentials(input, largest, less, dim, function):
-    """sum(exp(input - less)), taken about the first element, so that the sum need not wait for the maximum
+    """sum(exp(input - less)), computed relative to the first element so that the sum need not wait for the maximum
 
-    less is the largest, or what stands for it where it is not finite. Where the first element is far from it, or so large
-    that its product is rounded by much, the sum is taken as it is written. An exponent is off by 64 * 2**-24 at most.
+    `less` is the maximum, or its replacement if the maximum is not finite. If the first element is far from the
+    maximum, or so large that rounding its product loses too much, the plain formula applies. An exponent is off by at
+    most 64 * 2**-24.
     """
     first = _first(input, dim)
     about = first * -_log2_e()
@@ -55,7 +56,7 @@ def _sum_of_exponentials(input, largest, less, dim, function):
     terms = where(is_near, exp2(_fma(input, _log2_e(), about)), exp(input - less))
     total = _reduce("sum", terms, dim, True, function)
     near = total * exp2(_fma(less, -_log2_e(), -about))
-    total = where(is_near, where(near < 1 + 2**-21, 1, near), total)  # of a row that one element dominates, 1
+    total = where(is_near, where(near < 1 + 2**-21, 1, near), total)  # exactly 1 for a row that one element dominates
     if not _is_differentiated():
         return total
     return _with_slope_of(total.detach(), _reduce("sum", exp(input - less.detach()), dim, True, None))
@@ -78,20 +79,20 @@ def _log_softmax_in_one_pass(input, dim):
 
 @method
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """exp(input) over its sum along dim
+    """exp(input) divided by its sum along dim
 
     Source: aten/src/ATen/native/cuda/SoftMax.cu
     """
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
     if not x.is_floating_point():
-        return _fresh(x)  # integers are without elements here
+        return _fresh(x)  # an integer tensor has no elements here
     return _softmax_in_one_pass(x, dim) if _in_one_pass(x) else _softmax(x, dim)
 
 
 @method
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """log(softmax(input)), exact where softmax is nearly 0
+    """log(softmax(input)), accurate where softmax is nearly 0
 
     Source: aten/src/ATen/native/cuda/SoftMax.cu
     """
@@ -116,14 +117,14 @@ def _only_a_number(value, name, function):
 
 
 def _fits(parameter, input, function):
-    """A weight or a bias has input's dtype, or is float32 beside 16-bit floats."""
+    """Checks that a weight or bias has input's dtype, or float32 beside 16-bit floats."""
     if parameter is not None and parameter.dtype != input.dtype:
         if parameter.dtype != torch.float32 or input.dtype not in (torch.float16, torch.bfloat16):
             raise RuntimeError(function + ": weight and bias have the dtype of the input, or float32 where it has 16 bits")
 
 
 def _normalized_dims(input, normalized_shape, parameters, function):
-    """the last dims, of the sizes that normalized_shape and the parameters have"""
+    """checks the last dims against normalized_shape and the parameters, and returns them"""
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(function + "(): argument 'normalized_shape' must be a tuple of ints: write (n,)")
     count = len(normalized_shape)
@@ -145,12 +146,13 @@ def _normalized_dims(input, normalized_shape, parameters, function):
 
 
 def _fused(a, b, c):
-    """a * b + c, rounded once on CUDA, as its kernels are compiled"""
+    """a * b + c, rounded once on CUDA, because its kernels are compiled to fused multiply-adds"""
     return _fma(a, b, c) if _on_cuda() else a * b + c
 
 
 def _standardized(input, dims, eps, weight=None, bias=None):
-    """input less its mean over its standard deviation, along dims, times weight plus bias, which many elements share"""
+    """(input - mean) / standard deviation along dims, times weight, plus bias; weight and bias are folded into scale
+    and shift"""
     rest, beside, squares = _moments(input, dims, True, "mean")
     scale = rsqrt(_over_count(squares, input, dims) + eps)
     if weight is not None:
@@ -169,7 +171,7 @@ def _affine(x, weight, bias):
 
 @reduction
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
-    """input less its mean over its standard deviation, both along the last dims, times weight plus bias
+    """(input - mean) / standard deviation along the last dims, times weight, plus bias
 
     Source: aten/src/ATen/native/cuda/layer_norm_kernel.cu
     """
@@ -184,13 +186,13 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 @reduction
 def _rms_norm(input, dims, weight, eps):
     mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
-    if _on_cuda():  # whose kernel finds it step by step, and loses it at infinity
+    if _on_cuda():  # CUDA's kernel updates the mean step by step, and infinity becomes NaN
         mean = where(mean == math.inf, math.nan, mean)
     return _affine(input * rsqrt(mean + eps), weight, None).to(input.dtype)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """input over the square root of the mean of its squares along the last dims, times weight
+    """input divided by its root mean square along the last dims, times weight
 
     Source: aten/src/ATen/native/layer_norm.cpp, rms_norm_composite
     """
@@ -203,7 +205,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def _channel_parameter(parameter, input, name):
-    """One value a channel, as a tensor that broadcasts to the input."""
+    """Reshapes a parameter with one value per channel so that it broadcasts to the input."""
     if parameter is None:
         return None
     expected = name + " should contain as many elements as the input has channels"
@@ -237,7 +239,7 @@ def _group_norm(input, num_groups, weight, bias, eps):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
-    """layer_norm of the channels in groups
+    """layer_norm over groups of channels
 
     Source: aten/src/ATen/native/cuda/group_norm_kernel.cu
     """
@@ -267,7 +269,7 @@ def _normalized_by(input, mean, variance, weight, bias, eps):
 
 @reduction
 def _batch_statistics(input, dims, correction):
-    """mean and variance in the type in which the input is computed"""
+    """mean and variance, in the type in which the input is computed"""
     x = input if input.dtype == torch.float64 else input.float()
     count = _count(x, dims)
     _, _, squares = _moments(x, dims, False, "mean")
@@ -276,18 +278,19 @@ def _batch_statistics(input, dims, correction):
 
 @native
 def _moved_towards(running, value, momentum, count):
-    """running, a step towards a value of count elements: none of no elements"""
+    """a running statistic after one step towards the value of `count` elements; no step without elements"""
     has_any = full_like(running, count) > 0
     return where(has_any, momentum * value + (1 - momentum) * running, running).to(running.dtype)
 
 
 def _laid_out(result, input, affine):
-    """As PyTorch's kernels lay a result out: cuDNN's and the CPU's in the input's memory format, CUDA's own as the input."""
+    """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format, CUDA's own
+    kernels the input's strides."""
     return _with_strides_of(result, input) if _on_cuda() and not affine else _in_format_of(result, input)
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    """input less mean over standard deviation of each channel, its own in training, which move the running ones
+    """(input - mean) / standard deviation per channel; training uses batch statistics and updates the running ones
 
     Source: aten/src/ATen/native/cuda/Normalization.cuh
     """
@@ -327,7 +330,7 @@ def _torch_batch_norm(input, weight, bias, running_mean, running_var, training, 
 def instance_norm(
     input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
 ):
-    """batch_norm of each channel of each sample
+    """batch_norm applied to each sample separately
 
     Source: aten/src/ATen/native/Normalization.cpp, instance_norm
     """

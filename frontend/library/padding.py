@@ -1,13 +1,13 @@
-"""Tensors continued past their ends. A border is a piece of its own: a constant, or a view of the tensor's edge."""
+"""Padding. Each border is a block of its own: a constant, or a view of the tensor's edge."""
 
 
 def _padding(input, pad):
-    """(dim, before, after) of every dim that is padded, the last dim first"""
+    """(dim, before, after) for each padded dim, the last dim first"""
     return [(input.ndim - 1 - k, pad[2 * k], pad[2 * k + 1]) for k in range(len(pad) // 2)]
 
 
 def _cropped(input, dim, before, after):
-    """without what negative padding takes away"""
+    """input without the elements that negative padding removes"""
     start = max(-before, 0)
     return input.narrow(dim, start, input.size(dim) - start - max(-after, 0))
 
@@ -29,13 +29,13 @@ def _constant_pad(input, pad, value):
 
 
 def _check_not_empty(input, dims):
-    """of all dims but that of the batch"""
+    """checks that no dim except the batch is empty"""
     for d in range(input.ndim - dims - 1, input.ndim):
         assert input.size(d) > 0, "expected a tensor with possibly 0 batch size and other non-zero dimensions"
 
 
 def _check_not_emptied(input, pad):
-    """refuses negative sizes, and padding that leaves no element along any padded dim; eager's kernels ask for no more"""
+    """refuses negative sizes, and padding that leaves every padded dim empty; eager's kernels check no more"""
     widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
     for width in widths:
         assert width >= 0, "the input is too small for its negative padding: a dim would have less than no elements"
@@ -56,7 +56,7 @@ def _reflection_pad(input, pad):
 
 
 def _reflection_pad3d(input, pad):
-    """which autocast leaves alone"""
+    """a separate function, because autocast does not cast its input"""
     return _reflection_pad(input, pad)
 
 
@@ -65,7 +65,8 @@ def _edge(input, dim, position, width):
 
 
 def _border(width, other, total):
-    """how many elements of a dim's new size, total, a border fills: negative padding on the other side may cut into it"""
+    """the number of elements of the new size `total` that a border fills; negative padding on the other side may cut
+    into it"""
     width = max(width, 0)
     return width if _known(other) and other >= 0 else min(width, total)
 
@@ -84,8 +85,8 @@ def _circular_pad(input, pad):
     for dim, before, after in _padding(input, pad):
         left = input.size(dim) - max(-before, 0) - max(-after, 0)
         assert left >= 0, "Negative padding value is resulting in an empty dimension"
-        # Where negative padding leaves less than the other side takes, eager reads elements of its result that it has not
-        # written yet.
+        # If negative padding leaves fewer elements than the other side copies, eager reads elements of its result
+        # before it writes them.
         assert before <= left and after <= left, "Padding value causes wrapping around more than once."
         kept = _cropped(input, dim, before, after)
         before_width = max(before, 0)
@@ -95,7 +96,7 @@ def _circular_pad(input, pad):
 
 
 def pad(input, pad, mode="constant", value=None):
-    """input continued past its ends, from the last dim backwards, by a number or by its own elements; cut where negative
+    """input extended along the last dims by a number or by its own elements; negative padding crops
 
     Source: aten/src/ATen/native/PadNd.cpp
     """

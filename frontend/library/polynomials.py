@@ -2,9 +2,9 @@
 
 
 def _degree(x, n):
-    """both in their common floating dtype, n without its fraction, and -1 where it is not a number
+    """x and n in their common floating dtype; n is truncated, and -1 where int64 cannot hold it
 
-    Eager makes an int64 of n. Of what int64 does not hold, NaN is the least one; so is infinity on the CPU.
+    Eager converts n to int64. NaN becomes the smallest int64, and so does infinity on the CPU.
     """
     x, n = _floating(x, n)
     holds = n == n if _on_cuda() else n < 2.0**63
@@ -16,12 +16,12 @@ def _is_even(n):
 
 
 def _one(positive, n):
-    """1, or -1 where it is not positive"""
+    """1 where `positive` holds, else -1"""
     return where(positive, ones_like(n), -1.0)
 
 
 def _recurrence(twice_x, first, n, closed):
-    """Chebyshev's, where no closed form is taken"""
+    """Chebyshev's recurrence, where no closed form applies"""
     return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(closed, 0.0, n)))
 
 
@@ -31,7 +31,7 @@ def _chosen(n, closed, closed_value, steps):
 
 @native
 def chebyshev_polynomial_t(input, n):
-    """Chebyshev's polynomial of the first kind, of degree n
+    """the Chebyshev polynomial of the first kind, of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_t_string
     """
@@ -58,7 +58,7 @@ def _chebyshev_t(x, n, at_end, is_one):
 
 @native
 def chebyshev_polynomial_u(input, n):
-    """Chebyshev's polynomial of the second kind, of degree n
+    """the Chebyshev polynomial of the second kind, of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_u_string
     """
@@ -88,7 +88,7 @@ def _chebyshev_u(x, n, at_end, is_positive, largest):
 
 @native
 def chebyshev_polynomial_v(input, n):
-    """Chebyshev's polynomial of the third kind, of degree n
+    """the Chebyshev polynomial of the third kind, of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_v_string
     """
@@ -120,7 +120,7 @@ def _chebyshev_v(x, n, at_end, is_one, largest):
 
 @native
 def chebyshev_polynomial_w(input, n):
-    """Chebyshev's polynomial of the fourth kind, of degree n
+    """the Chebyshev polynomial of the fourth kind, of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_w_string
     """
@@ -179,7 +179,7 @@ def hermite_polynomial_he(input, n):
 
 @native
 def laguerre_polynomial_l(input, n):
-    """Laguerre's polynomial of degree n
+    """the Laguerre polynomial of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, laguerre_polynomial_l_string
     """
@@ -189,7 +189,7 @@ def laguerre_polynomial_l(input, n):
 
 @native
 def legendre_polynomial_p(input, n):
-    """Legendre's polynomial of degree n
+    """the Legendre polynomial of degree n
 
     Source: aten/src/ATen/native/cuda/Math.cuh, legendre_polynomial_p_string
     """

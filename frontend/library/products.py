@@ -1,5 +1,5 @@
-"""Products of vectors and matrices. A product with a vector is a reduction; of two matrices each element is computed by
-itself, so that the first has 16 columns at most."""
+"""Products of vectors and matrices. A product with a vector is a reduction. A product of two matrices computes each
+element separately, so the first matrix may have at most 16 columns."""
 
 
 def _two_of_a_dtype(x, y, function):
@@ -20,7 +20,7 @@ def _small(size):
 
 
 def _times_vector(x, vector):
-    """the products of the rows of x with a vector, or with as many vectors"""
+    """matrix-vector product; `vector` broadcasts against the rows of x"""
     assert x.size(-1) == vector.size(-1), "mat1 and mat2 shapes cannot be multiplied: as many columns as rows are expected"
     columns = _touched_size(x, -1)
     if not _small(columns) or columns == 0:
@@ -57,7 +57,7 @@ def _product(x, y):
 
 @method
 def matmul(input: Tensor, other: Tensor):
-    """the product of vectors and matrices, of which the last two dims are: `@`; two matrices over 16 columns at most"""
+    """the product `@` of vectors or of matrices (the last two dims); of two matrices over at most 16 columns"""
     _two_of_a_dtype(input, other, "matmul")
     if input.ndim == 0 or other.ndim == 0:
         raise RuntimeError("both arguments to matmul need to be at least 1D: write x * y")
@@ -66,14 +66,14 @@ def matmul(input: Tensor, other: Tensor):
 
 @method
 def mm(input: Tensor, mat2: Tensor):
-    """the product of two matrices, over 16 columns at most"""
+    """the product of two matrices, over at most 16 columns"""
     _two_of_dims(input, 2, mat2, 2, "mm", "two matrices are expected")
     return _product(input, mat2)
 
 
 @method
 def bmm(input: Tensor, mat2: Tensor):
-    """the products of matrices, each with that of the same place, over 16 columns at most"""
+    """batched matrix product, over at most 16 columns"""
     _two_of_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
     assert input.size(0) == mat2.size(0), "bmm: as many matrices of both are expected: matmul broadcasts"
     return _product(input, mat2)
@@ -81,14 +81,14 @@ def bmm(input: Tensor, mat2: Tensor):
 
 @method
 def mv(input: Tensor, vec: Tensor):
-    """the product of a matrix and a vector"""
+    """matrix-vector product"""
     _two_of_dims(input, 2, vec, 1, "mv", "a matrix and a vector are expected")
     return _product(input, vec)
 
 
 @method
 def dot(input: Tensor, tensor: Tensor):
-    """the sum of the products of two vectors' elements"""
+    """the dot product of two vectors"""
     _two_of_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
     assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of one size"
     return _product(input, tensor)
@@ -106,14 +106,14 @@ def _added_product(input, x, y, beta, alpha, function):
 
 @method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat1 @ mat2), over 16 columns at most"""
+    """beta * input + alpha * (mat1 @ mat2), over at most 16 columns"""
     _two_of_dims(mat1, 2, mat2, 2, "addmm", "two matrices are expected")
     return _added_product(input, mat1, mat2, beta, alpha, "addmm")
 
 
 @method
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
-    """addmm of matrices, each with that of the same place"""
+    """batched addmm: beta * input + alpha * (batch1 @ batch2), over at most 16 columns"""
     _two_of_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
     assert batch1.size(0) == batch2.size(0), "baddbmm: as many matrices of both are expected: matmul broadcasts"
     return _added_product(input, batch1, batch2, beta, alpha, "baddbmm")
@@ -128,13 +128,13 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
 
 @method
 def vdot(input: Tensor, other: Tensor):
-    """dot: every tensor of the language is real"""
+    """dot: all tensors are real"""
     return dot(input, other)
 
 
 @reduction
 def vecdot(x, y, *, dim=-1):
-    """the sum along a dim of x * y"""
+    """the sum of x * y along a dim"""
     if not x.is_floating_point():
         raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input: write x.float()")
     _two_of_a_dtype(x, y, "linalg.vecdot")
@@ -144,14 +144,14 @@ def vecdot(x, y, *, dim=-1):
 
 @method
 def inner(input: Tensor, other: Tensor):
-    """the products of the rows of two tensors, each with each, over 16 columns at most; of vectors dot"""
+    """dot products of all rows of input with all rows of other, over at most 16 columns; dot for vectors"""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     return dot(input, other) if input.ndim == 1 and other.ndim == 1 else _inner(input, other)
 
 
 def _inner(input, other):
-    """which eager has a product of matrices for"""
+    """the part that eager computes as a matrix product"""
     _two_of_a_dtype(input, other, "inner")
     if input.ndim == 1 or other.ndim == 1:
         return _product(input, other) if other.ndim == 1 else _product(other, input)
@@ -166,7 +166,7 @@ def _linear(input, weight, bias):
 
 
 def linear(input: Tensor, weight: Tensor, bias=None):
-    """input @ weight.T + bias, over 16 columns at most"""
+    """input @ weight.T + bias, over at most 16 columns"""
     _two_of_a_dtype(input, weight, "linear")
     if weight.ndim != 1 and weight.ndim != 2 or input.ndim == 0:
         raise RuntimeError("linear: expected a weight that is a matrix or a vector, and an input of at least one dim")
@@ -183,7 +183,7 @@ def _place(label, labels):
 
 
 def _diagonals(x, labels):
-    """a dim for each label: those that occur twice are a diagonal"""
+    """one dim per label: two dims with the same label become their diagonal"""
     labels = list(labels)
     d = 0
     while d < len(labels):
@@ -199,7 +199,7 @@ def _diagonals(x, labels):
 
 
 def _arranged(x, labels, wanted):
-    """x with its dims in the order of those wanted, of size 1 where it has none"""
+    """x with its dims in the order of `wanted`, with size 1 for missing ones"""
     missing = [label for label in wanted if _place(label, labels) is None]
     labels = labels + missing
     return x[(...,) + (None,) * len(missing)].permute([_place(label, labels) for label in wanted])
@@ -207,9 +207,11 @@ def _arranged(x, labels, wanted):
 
 @reduction
 def _contracted(x, y, both, left, inner):
-    """The sums of x * y over `inner` dims, a product of matrices in eager. First stand the dims of both, `both` of them, then
-    the `left` dims of x alone, the inner ones, and the dims of y alone. Where one has a dim alone the other has the size 1;
-    so has the result in the inner ones."""
+    """The sums of x * y over the `inner` dims, a matrix product in eager.
+
+    The dims of x and y come in this order: `both` dims of x and y, `left` dims of x alone, `inner` dims, dims of y
+    alone. A dim of one tensor alone has size 1 in the other. The result has size 1 in the inner dims.
+    """
     _two_of_a_dtype(x, y, "einsum")
     first, end = both + left, both + left + inner
     for d in range(first, end):
@@ -226,7 +228,7 @@ def _contracted(x, y, both, left, inner):
 
 
 def _sum_of_products(x, y, gone):
-    """the sum of x * y over the dims `gone`, which stay, of size 1
+    """the sum of x * y over the dims `gone`, which are kept with size 1
 
     Source: aten/src/ATen/native/Linear.cpp, sumproduct_pair
     """
@@ -235,7 +237,7 @@ def _sum_of_products(x, y, gone):
     kept = [d for d in range(x.ndim) if d not in gone]
     both = [d for d in kept if x.size(d) != 1 and y.size(d) != 1]
     left = [d for d in kept if x.size(d) != 1 and y.size(d) == 1]
-    right = [d for d in kept if x.size(d) == 1]  # and those of neither
+    right = [d for d in kept if x.size(d) == 1]  # includes the dims of size 1 in both
     if len(left) > 0 and len(right) > 0 and right[-1] < left[0]:
         x, left, y, right = y, right, x, left
     order = both + left + gone + right
@@ -244,13 +246,13 @@ def _sum_of_products(x, y, gone):
 
 
 def einsum(equation, *operands):
-    """the sums of products that the equation says; of two tensors of which each has dims of its own over 16 terms at most
+    """the sums of products that the equation describes; of two tensors with dims of their own, over at most 16 terms
 
     Source: aten/src/ATen/native/Linear.cpp, einsum
     """
     if isinstance(equation, torch.Tensor):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         operands, output = [equation, *operands], None
-        if len(operands) % 2 == 1:  # the result's list comes last
+        if len(operands) % 2 == 1:  # the result's subscripts come last
             operands, output = operands[:-1], operands[-1]
         equation, operands = (operands[1::2], output), operands[::2]
     elif not isinstance(equation, str):
@@ -272,7 +274,7 @@ def einsum(equation, *operands):
         return sum(x, gone) if len(gone) > 0 else x
     for k in range(1, len(tensors)):
         y, later = tensors[k], tensors[k + 1 :]
-        # What no later tensor has is summed now; a size of 1 is none.
+        # Sum now over the dims that no later tensor has; size 1 counts as absent.
         last = [d for d in gone if all(tensor.size(d) == 1 for tensor in later)]
         x_alone = [d for d in last if x.size(d) != 1 and y.size(d) == 1]
         y_alone = [d for d in last if x.size(d) == 1 and y.size(d) != 1]
@@ -280,7 +282,7 @@ def einsum(equation, *operands):
         x = sum(x, x_alone, True) if len(x_alone) > 0 else x
         y = sum(y, y_alone, True) if len(y_alone) > 0 else y
         x = _sum_of_products(x, y, shared)
-    # As eager does: squeezed, dims of size 1 would have other strides.
+    # As eager does: squeezing would give dims of size 1 other strides.
     return x.view(x.shape[: len(output)]) if len(gone) > 0 else x
 
 
@@ -291,7 +293,7 @@ def _places(dims, ndim):
 
 
 def _summed_beside_one(x, d, y, other):
-    """of two dims one of which has the size 1 the other's sum, which is what their products come to"""
+    """if one of two contracted dims has size 1, sums the other, which equals the sum of their products"""
     if x.size(d) == 1 and y.size(other) != 1:
         return x, sum(y, other, True, dtype=y.dtype)
     if x.size(d) != 1 and y.size(other) == 1:
@@ -300,8 +302,9 @@ def _summed_beside_one(x, d, y, other):
 
 
 def tensordot(a, b, dims=2, out=None):
-    """the products of the elements of two tensors, summed along dims of both: the last and first so many, or those of two
-    lists; over 16 terms at most where each tensor has other dims
+    """products of the elements of two tensors, summed along dims of both; over at most 16 terms if each has other dims
+
+    `dims` is a number of dims, the last ones of a and the first ones of b, or two lists of dims.
 
     Source: aten/src/ATen/native/Linear.cpp, tensordot
     """

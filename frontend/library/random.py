@@ -1,35 +1,35 @@
-"""Random numbers, drawn in the kernel from a seed that PyTorch's generator gives each call.
+"""Random numbers, computed in the kernel from a seed that PyTorch's generator gives each call.
 
-`_random_words(like, count)` is a draw: so many tensors of words, int64 from 0 to 2 ** 32 - 1. Whatever is drawn is drawn
-whether or not its values matter (a dropout of p = 0), so that draws are numbered alike in an op, in its gradient, and in
-python/ingot/random.py, which has these formulas once more.
+`_random_words(like, count)` takes one sample: `count` tensors of words, int64 from 0 to 2 ** 32 - 1. A function takes
+its sample even if the values do not matter (a dropout with p = 0). An op, its gradient and python/ingot/random.py,
+which repeats these formulas, therefore number their samples alike.
 """
 
 
 def rand(*size, generator=None, dtype=None, device=None):
-    """random numbers from 0 up to but without 1, all as likely, in a shape"""
+    """uniform random numbers from 0 up to but without 1, in a shape"""
     _refuse_generator(generator)
     return _uniform(zeros(*size, dtype=dtype, device=device))
 
 
 def rand_like(input, *, dtype=None, device=None, memory_format=None):
-    """random numbers from 0 up to but without 1, all as likely, in the shape of another tensor"""
+    """uniform random numbers from 0 up to but without 1, in the shape of another tensor"""
     return _uniform(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
 
 
 def randn(*size, generator=None, dtype=None, device=None):
-    """random numbers of the standard normal distribution, in a shape"""
+    """standard normal random numbers, in a shape"""
     _refuse_generator(generator)
     return _normal(zeros(*size, dtype=dtype, device=device))
 
 
 def randn_like(input, *, dtype=None, device=None, memory_format=None):
-    """random numbers of the standard normal distribution, in the shape of another tensor"""
+    """standard normal random numbers, in the shape of another tensor"""
     return _normal(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
 
 
 def randint(low=None, high=None, size=None, *, generator=None, dtype=None, device=None):
-    """random integers from low, which is 0 where it is left out, up to but without high"""
+    """random integers from low, by default 0, up to but without high"""
     _refuse_generator(generator)
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
@@ -41,7 +41,7 @@ def randint(low=None, high=None, size=None, *, generator=None, dtype=None, devic
 
 
 def randint_like(input, low=None, high=None, *, dtype=None, device=None, memory_format=None):
-    """random integers from low, which is 0 where it is left out, up to but without high, in the shape of another tensor"""
+    """random integers from low, by default 0, up to but without high, in the shape of another tensor"""
     if high is None:
         low, high = 0, low
     elif low is None:
@@ -51,7 +51,7 @@ def randint_like(input, low=None, high=None, *, dtype=None, device=None, memory_
 
 @method
 def bernoulli(input, p=None, *, generator=None):
-    """1 with the probability that each element of input is, or p, else 0"""
+    """1 with the probability in each element of input, or with probability p, else 0"""
     _refuse_generator(generator)
     if p is None:
         return _bernoulli(input.contiguous())
@@ -60,7 +60,7 @@ def bernoulli(input, p=None, *, generator=None):
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
-    """input with each element set to 0 with probability p, and what stays made 1 / (1 - p) as large
+    """input with each element set to 0 with probability p, and the others multiplied by 1 / (1 - p)
 
     Source: aten/src/ATen/native/cuda/Dropout.cu, fused_dropout_kernel
     """
@@ -69,7 +69,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    """dropout of whole channels: of the rows of a matrix, or of each of a batch
+    """dropout of whole channels: the rows of a matrix, or of each matrix of a batch
 
     Source: torch/nn/functional.py, dropout1d
     """
@@ -81,7 +81,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """dropout of whole channels: of what the first two dims tell apart
+    """dropout of whole channels, one for each index of the first two dims
 
     Source: torch/nn/functional.py, dropout2d
     """
@@ -90,7 +90,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """dropout of whole channels: the first dim of a tensor of four, else what the first two tell apart
+    """dropout of whole channels: the first dim of a 4-D tensor, else one for each index of the first two dims
 
     Source: torch/nn/functional.py, dropout3d
     """
@@ -101,7 +101,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 
 def feature_dropout(input, p, train):
-    """dropout of what the first two dims tell apart
+    """dropout of whole channels, one for each index of the first two dims
 
     Source: aten/src/ATen/native/Dropout.cpp, _feature_dropout
     """
@@ -110,7 +110,7 @@ def feature_dropout(input, p, train):
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """dropout that keeps the mean and the variance that selu gives
+    """dropout that preserves the mean and variance of selu's outputs
 
     Source: aten/src/ATen/native/Dropout.cpp, _alpha_dropout
     """
@@ -119,7 +119,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """alpha_dropout of what the first two dims tell apart
+    """alpha_dropout of whole channels, one for each index of the first two dims
 
     Source: aten/src/ATen/native/Dropout.cpp, _feature_alpha_dropout
     """
@@ -128,14 +128,14 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def _dropping(function, input, p):
-    """what a dropout makes of input: where p is 0 that is input itself"""
+    """the result of a dropout function; input itself if p is 0"""
     if not _is_zero(p):
         return function(input, p)
     _random_words(input, 1)
     return input
 
 
-# torch's own take no default and no inplace.
+# The versions in torch have no defaults and no `inplace`.
 
 
 def _torch_dropout(input, p, train):
@@ -215,12 +215,12 @@ def _alpha_dropped(input, drawn, p):
 
 
 def _kept(like, p):
-    """Whether an element stays: as PyTorch's own kernels do, it is decided in float32."""
+    """Whether each element is kept. Decided in float32, as in PyTorch's kernels."""
     return _unit_numbers(like, torch.float32) < 1 - p
 
 
 def _scale(p):
-    """Of what stays, of which there is nothing where p is 1."""
+    """The factor for the kept elements; 1 if p is 1, because then no element is kept."""
     return 1 / (1 - p + (p == 1))
 
 
@@ -234,7 +234,8 @@ def _compute_dtype(input):
 
 
 def _unit_numbers(like, dtype):
-    """From 0 up to but without 1, of as many bits as the dtype tells apart: rounded, the largest would be 1."""
+    """Uniform numbers from 0 up to but without 1, with as many bits as the dtype has: rounding more bits could give
+    1."""
     if dtype == torch.float64:
         return _of_53_bits(*_random_words(like, 2))
     digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
@@ -251,7 +252,7 @@ def _of_53_bits(first, second):
 
 
 def _normal_numbers(like, dtype):
-    """One of the two that Box and Muller's formula makes of two uniform numbers, the first of which is not 0."""
+    """One of the two numbers of the Box-Muller transform of two uniform numbers, the first of which is not 0."""
     if dtype == torch.float64:
         first, second, third, fourth = _random_words(like, 4)
         uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)

@@ -1,4 +1,4 @@
-"""Reductions: PyTorch's own, of the primitives of ir/reductions.def. `dim` is one dim, several, or all."""
+"""PyTorch's reductions, built from the primitives of ir/reductions.def. `dim` is one dim, several, or all."""
 
 
 def _count(input, dim):
@@ -9,7 +9,7 @@ def _count(input, dim):
 
 
 def _over_count(total, input, dim):
-    """a total over the number of elements, as eager's kernels divide by it"""
+    """a total divided by the number of elements, as eager's kernels divide"""
     count = _count(input, dim)
     return total * _reciprocal_of(count, total) if _on_cuda() else total / count
 
@@ -30,7 +30,7 @@ def _one_dim(dim, function):
 
 
 def _dim_with(keepdim, dim, function):
-    """dim, which PyTorch's own sum and mean do not do without beside keepdim; None is all dims"""
+    """dim, where None means all dims; PyTorch's sum and mean require dim if keepdim is given"""
     if dim is not ...:
         return dim
     if keepdim:
@@ -41,7 +41,7 @@ def _dim_with(keepdim, dim, function):
 @method
 @reduction
 def sum(input, dim=..., keepdim=False, *, dtype=None):
-    """the sum, in float32 of 16-bit floats, of integers and bools as int64"""
+    """the sum; 16-bit floats accumulate in float32, integers and bools give int64"""
     dim = _dim_with(keepdim, dim, "sum")
     if dtype == torch.bool:
         return _reduce("any", input.to(dtype), dim, keepdim, "sum")
@@ -51,7 +51,7 @@ def sum(input, dim=..., keepdim=False, *, dtype=None):
 @method
 @reduction
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
-    """the sum of what is not NaN"""
+    """the sum of the elements that are not NaN"""
     if not input.is_floating_point():
         return sum(input, dim, keepdim, dtype=dtype)
     if dtype is not None and not dtype.is_floating_point:
@@ -63,7 +63,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 @method
 @reduction
 def prod(input, dim=None, keepdim=False, *, dtype=None):
-    """the product, in float32 of 16-bit floats, of integers and bools as int64"""
+    """the product; 16-bit floats accumulate in float32, integers and bools give int64"""
     _one_dim(dim, "prod")
     if dim is None and keepdim:
         raise TypeError("prod() takes keepdim together with dim: write prod(x).reshape([1] * x.ndim)")
@@ -77,7 +77,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 @method
 @reduction
 def mean(input, dim=..., keepdim=False, *, dtype=None):
-    """the sum over the number of elements"""
+    """the sum divided by the number of elements"""
     dim = _dim_with(keepdim, dim, "mean")
     if dtype is None and not input.is_floating_point():
         raise RuntimeError(
@@ -88,14 +88,14 @@ def mean(input, dim=..., keepdim=False, *, dtype=None):
         raise RuntimeError("mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype")
     x = _summed_as(input, dtype)
     if dtype is not None and dtype.itemsize == 2 and not _on_cuda():
-        x = input.float()  # and what comes of it is rounded once
+        x = input.float()  # so that the result is rounded once
     mean = _over_count(_reduce("sum", x, dim, keepdim, "mean"), x, dim)
     return mean if dtype is None else mean.to(dtype)
 
 
 @method
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
-    """the mean of what is not NaN
+    """the mean of the elements that are not NaN
 
     Source: aten/src/ATen/native/ReduceOps.cpp, nanmean
     """
@@ -106,14 +106,14 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 @method
 @reduction
 def amax(input, dim=(), keepdim=False):
-    """the largest element; NaN if there is one"""
+    """the largest element; NaN if any element is NaN"""
     return _extreme("max", input, dim, keepdim, "amax")
 
 
 @method
 @reduction
 def amin(input, dim=(), keepdim=False):
-    """the smallest element; NaN if there is one"""
+    """the smallest element; NaN if any element is NaN"""
     return _extreme("min", input, dim, keepdim, "amin")
 
 
@@ -121,7 +121,7 @@ def amin(input, dim=(), keepdim=False):
 def aminmax(input, *, dim=None, keepdim=False):
     """the smallest and the largest element, as a named tuple"""
     _one_dim(dim, "aminmax")
-    keepdim = keepdim and not (dim is None and _on_cuda())  # whose kernel of all elements knows no keepdim
+    keepdim = keepdim and not (dim is None and _on_cuda())  # CUDA's kernel for all elements ignores keepdim
     return _named("aminmax", min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
 
 
@@ -159,13 +159,13 @@ def _max_or_min(input, other, dim, keepdim, name):
 
 @method
 def max(input, other=None, keepdim=False, *, dim=None):
-    """the larger of two tensors, as maximum; the largest element of one; or, along dim, with the index of the first"""
+    """the larger of two tensors, as maximum; the largest element of one tensor; along dim, also its first index"""
     return _max_or_min(input, other, dim, keepdim, "max")
 
 
 @method
 def min(input, other=None, keepdim=False, *, dim=None):
-    """the smaller of two tensors, as minimum; the smallest element of one; or, along dim, with the index of the first"""
+    """the smaller of two tensors, as minimum; the smallest element of one tensor; along dim, also its first index"""
     return _max_or_min(input, other, dim, keepdim, "min")
 
 
@@ -181,13 +181,13 @@ def _index_of(kind, input, dim, keepdim):
 
 @method
 def argmax(input, dim=None, keepdim=False):
-    """the index of the largest element, the first of several; without dim, into the flattened tensor"""
+    """the index of the first largest element; without dim, in the flattened tensor"""
     return _index_of("argmax", input, dim, keepdim)
 
 
 @method
 def argmin(input, dim=None, keepdim=False):
-    """the index of the smallest element, the first of several; without dim, into the flattened tensor"""
+    """the index of the first smallest element; without dim, in the flattened tensor"""
     return _index_of("argmin", input, dim, keepdim)
 
 
@@ -202,7 +202,7 @@ def _like_bytes(result, input):
 @method
 @reduction
 def any(input, dim=None, keepdim=False):
-    """whether some element is not zero; of none False; of uint8 as uint8; dim=() is no dim"""
+    """whether any element is nonzero; False without elements; uint8 for uint8 input; dim=() reduces no dim"""
     if isinstance(dim, (tuple, list)) and len(dim) == 0:
         return _like_bytes(_holds(input), input)
     return _like_bytes(_reduce("any", _holds(input), dim, keepdim, "any"), input)
@@ -211,7 +211,7 @@ def any(input, dim=None, keepdim=False):
 @method
 @reduction
 def all(input, dim=None, keepdim=False):
-    """whether no element is zero; of none True; of uint8 as uint8; dim=() is no dim"""
+    """whether all elements are nonzero; True without elements; uint8 for uint8 input; dim=() reduces no dim"""
     if isinstance(dim, (tuple, list)) and len(dim) == 0:
         return _like_bytes(_holds(input), input)
     return _like_bytes(_reduce("all", _holds(input), dim, keepdim, "all"), input)
@@ -220,6 +220,6 @@ def all(input, dim=None, keepdim=False):
 @method
 @reduction
 def count_nonzero(input, dim=None):
-    """how many elements are not zero"""
+    """the number of nonzero elements"""
     _check(input, "bool int float")
     return _reduce("sum", _holds(input).to(torch.int64), dim, False, "count_nonzero")

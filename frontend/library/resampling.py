@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Resizing of images."""
 
 
 def _each_dim(value, dims, what):
@@ -9,16 +9,16 @@ def _each_dim(value, dims, what):
 
 
 def _source_positions(input, size, output, scale, exact):
-    """Eager's kernels find the position that each output is nearest to in floating point."""
+    """The input position for each output position, computed in floating point as in eager's kernels."""
     wide = input.dtype == torch.float64 and not _on_cuda()
     place = arange(output).to(torch.float64 if wide else torch.float32)
-    ratio = 1 / scale if scale is not None else full_like(place, size) / output  # in double, and rounded then
+    ratio = 1 / scale if scale is not None else full_like(place, size) / output  # in double, rounded afterwards
     position = (place + 0.5) * ratio if exact else place * ratio
     return clamp(floor(position.float()).long(), max=size - 1)
 
 
 def _steps_evenly(times, input):
-    """Whether eager, which multiplies by the reciprocal, reads each element this number of times."""
+    """Whether eager, which multiplies by the reciprocal, reads each element exactly `times` times."""
     wide = input.dtype == torch.float64 and not _on_cuda()
     like = zeros(1, dtype=torch.float64 if wide else torch.float32)
     return times == int(times) and _reciprocal_of(times, like) * times >= 1 - 2.0**-25
@@ -47,7 +47,7 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """another size, each element the nearest one's value
+    """input resized by nearest-neighbour sampling
 
     Source: aten/src/ATen/native/cpu/UpSampleKernel.cpp
     """

@@ -1,14 +1,14 @@
-"""Tensors of other shapes, side by side, and cut into pieces: views, and what joins them."""
+"""Functions that reshape, join and split tensors, built from views and `cat`."""
 
 
 def _items(values):
-    """*values as they come: (2, 3) or ((2, 3),)"""
+    """normalises *values: (2, 3) or ((2, 3),)"""
     return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
 
 
 @method
 def fliplr(input):
-    """the order along the second dim reversed"""
+    """elements in reverse order along the second dim"""
     if input.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return input.flip(1)
@@ -16,7 +16,7 @@ def fliplr(input):
 
 @method
 def flipud(input):
-    """the order along the first dim reversed"""
+    """elements in reverse order along the first dim"""
     if input.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return input.flip(0)
@@ -35,35 +35,35 @@ def _at_least_3d(input):
 
 
 def _each(function, tensors):
-    """of one tensor its own, of several or a list a tuple"""
+    """one result for one tensor, a tuple for several tensors or a list"""
     if len(tensors) == 1 and isinstance(tensors[0], torch.Tensor):
         return function(tensors[0])
     return tuple([function(x) for x in _items(tensors)])
 
 
 def atleast_1d(*tensors):
-    """with dims of size 1 more, so that there is one"""
+    """with dims of size 1 added, up to at least one dim"""
     return _each(_at_least_1d, tensors)
 
 
 def atleast_2d(*tensors):
-    """with dims of size 1 more, so that there are two"""
+    """with dims of size 1 added, up to at least two dims"""
     return _each(_at_least_2d, tensors)
 
 
 def atleast_3d(*tensors):
-    """with dims of size 1 more, so that there are three"""
+    """with dims of size 1 added, up to at least three dims"""
     return _each(_at_least_3d, tensors)
 
 
 def hstack(tensors):
-    """tensors side by side along the second dim, vectors along their only one"""
+    """tensors joined along the second dim; vectors along their only dim"""
     tensors = [_at_least_1d(x) for x in tensors]
     return cat(tensors, 0 if len(tensors) == 0 or tensors[0].ndim == 1 else 1)
 
 
 def vstack(tensors):
-    """tensors one below the other: along the first dim, vectors as rows"""
+    """tensors joined along the first dim; vectors become rows"""
     return cat([_at_least_2d(x) for x in tensors], 0)
 
 
@@ -71,17 +71,17 @@ row_stack = vstack
 
 
 def dstack(tensors):
-    """tensors one behind the other: along the third dim"""
+    """tensors joined along the third dim"""
     return cat([_at_least_3d(x) for x in tensors], 2)
 
 
 def column_stack(tensors):
-    """tensors side by side along the second dim, vectors as columns"""
+    """tensors joined along the second dim; vectors become columns"""
     return hstack([x if x.ndim > 1 else _at_least_1d(x).unsqueeze(1) for x in tensors])
 
 
 def meshgrid(*tensors, indexing=None):
-    """the coordinates of a grid: each vector along a dim of its own, expanded along the others"""
+    """the coordinates of a grid: each vector along its own dim, expanded along the others"""
     tensors = list(_items(tensors))
     if len(tensors) == 0:
         raise ValueError("meshgrid expects a non-empty TensorList")
@@ -111,7 +111,7 @@ def _slice(input, dim, start, stop):
 
 @method
 def tensor_split(input, indices_or_sections, dim=0):
-    """a dim in so many pieces, the first ones an element longer where it does not divide, or cut at the indices given"""
+    """a dim split into equal parts, the first ones one element longer if needed, or split at the given indices"""
     if isinstance(indices_or_sections, torch.Tensor):
         raise ValueError("where tensor_split cuts must be known when the op is compiled: pass numbers")
     if input.ndim == 0:
@@ -139,7 +139,7 @@ def _split_evenly(input, indices_or_sections, dim):
 
 @method
 def hsplit(input, indices_or_sections):
-    """tensor_split along the second dim, of a vector along its only one"""
+    """tensor_split along the second dim; of a vector along its only dim"""
     if input.ndim < 1:
         raise ValueError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
     return _split_evenly(input, indices_or_sections, 0 if input.ndim == 1 else 1)
@@ -163,7 +163,7 @@ def dsplit(input, indices_or_sections):
 
 @method
 def split_with_sizes(input, split_sizes, dim=0):
-    """a dim in pieces of given sizes"""
+    """a dim split into parts of given sizes"""
     return input.split(split_sizes, dim)
 
 
@@ -183,7 +183,7 @@ def block_diag(*tensors):
 
 
 def cartesian_prod(*tensors):
-    """all combinations of the elements of vectors, a row each"""
+    """all combinations of the elements of vectors, one per row"""
     for x in tensors:
         if x.ndim != 1:
             raise ValueError("Expect a 1D vector")

@@ -1,6 +1,6 @@
-"""Special functions: of the normal distribution, entropy, Airy's; the gamma and Bessel functions have files of their own.
+"""Special functions: of the normal distribution, entropy, Airy's. The gamma and Bessel functions have their own files.
 
-Coefficients are those of the Cephes Mathematical Library (Stephen L. Moshier), as PyTorch has them.
+The coefficients are those of the Cephes Mathematical Library (Stephen L. Moshier), which PyTorch also uses.
 """
 
 expit = sigmoid
@@ -44,7 +44,7 @@ def _erfcx_backward(grad, result, input):
 
 
 def ndtr(input):
-    """the normal distribution's cumulative probability
+    """the cumulative distribution function of the normal distribution
 
     Source: aten/src/ATen/native/UnaryOps.cpp, special_ndtr
     """
@@ -54,7 +54,7 @@ def ndtr(input):
 
 @native
 def log_ndtr(input):
-    """log(ndtr(input)), without underflow
+    """log(ndtr(input)) without underflow
 
     Source: aten/src/ATen/native/cuda/Math.cuh, log_ndtr_string
     """
@@ -144,7 +144,7 @@ def _xlog1py_backward(grad, result, input, other):
 
 @native
 def airy_ai(input):
-    """Airy's function Ai
+    """the Airy function Ai
 
     Source: aten/src/ATen/native/cuda/Math.cuh, airy_ai_string
     """

@@ -1,4 +1,4 @@
-"""Variances, norms and logarithms of sums: reductions of what was computed element by element."""
+"""Variances, norms and log-sum-exp: reductions of elementwise results."""
 
 
 @native
@@ -8,7 +8,7 @@ def _squared_distance(input, mean):
 
 
 def _squared_distance_backward(grad, result, input, mean):
-    """nothing for the mean: the distances from it add up to nothing
+    """no gradient for the mean: the distances from it sum to 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
     """
@@ -21,7 +21,7 @@ def _over_freedom(squares, freedom):
 
 
 def _over_freedom_backward(grad, result, squares, freedom):
-    """over the degrees of freedom, also where they are negative, which result counts as 0
+    """divides by the degrees of freedom even if they are negative, which the result counts as 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
     """
@@ -29,17 +29,17 @@ def _over_freedom_backward(grad, result, squares, freedom):
 
 
 def _widened_for_sums(input):
-    """input in the type in which eager's var and std add up: on the CPU in float64, whatever it is"""
+    """input in the type in which eager's var and std accumulate: float64 on the CPU"""
     return input if _on_cuda() else input.double()
 
 
 def _moments(input, dim, keepdim, function, widened=False):
-    """input less its mean, by how much that is beside the mean of what it leaves, and the sum of the squared distances
+    """input - mean, the error of the rounded mean, and the sum of the squared distances from the mean
 
-    The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
-    as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7). It has no
-    part in a gradient: where that alone is wanted, None stands for it, and so it does for what was widened to float64, where
-    the mean of narrower numbers is as good as exact.
+    The mean's rounding error is relative to the mean itself, so it may be large compared with small distances. The sum
+    of the distances corrects the squares for it, as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for
+    Computing the Sample Variance, 1983, (1.7). The error takes no part in a gradient. It is None if only the gradient
+    is needed, or if the input was widened to float64, where the mean of narrower numbers is practically exact.
     """
     mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
     rest = input - mean
@@ -52,7 +52,7 @@ def _moments(input, dim, keepdim, function, widened=False):
 
 
 def _correction(squares, product):
-    """what squares has too much for the rounded mean: squares at most, and 0 where it is infinite"""
+    """the excess of `squares` due to the rounded mean: at most squares, and 0 if squares is infinite"""
     return where(squares == math.inf, 0, minimum(product, squares)).detach()
 
 
@@ -74,14 +74,14 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     wide = _widened_for_sums(input)
     _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
     mean = _reduce("sum", wide, dim, keepdim, function) / count
-    # Eager updates its mean element by element: an infinity makes it NaN, but for the mean of that element alone. NaN is
-    # added, so that the mean keeps its slope; -0.0 changes no number.
+    # Eager updates its mean element by element: an infinity makes it NaN, unless it is the only element. Adding NaN
+    # keeps the mean's gradient; adding -0.0 changes no number.
     is_lost = isnan(squares.detach()) & (full_like(mean, count) > 1)
     return _over_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
 
 
 def _flat_where(condition, x):
-    """x, of no slope where the condition holds: as norm_backward and std_backward have it of what is of no length"""
+    """x, without a gradient where the condition holds, as in norm_backward and std_backward for a length of 0"""
     return where(condition, x.detach(), x) if _is_differentiated() else x
 
 
@@ -93,7 +93,7 @@ def _root_of(x):
 @method
 @reduction
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """the sum of the squared distances from the mean, over the number of elements less correction"""
+    """the sum of the squared distances from the mean, divided by the number of elements minus correction"""
     return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var")[0].to(input.dtype)
 
 
@@ -120,11 +120,12 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 
 @reduction
 def _largest_or_none(input, dim, keepdim):
-    return _reduce("max", input, dim, keepdim, None)  # of no elements -inf
+    return _reduce("max", input, dim, keepdim, None)  # -inf without elements
 
 
 def _finite(input):
-    """input, with infinities replaced by the largest number of the dtype, so that exp(number - it) is 0 beside them"""
+    """input with infinities replaced by the dtype's largest number, so that exp(x - it) is 0, not NaN, for other
+    elements"""
     return where(abs(input) == math.inf, torch.finfo(input.dtype).max, input)
 
 
@@ -137,7 +138,7 @@ def _logsumexp_in_one_pass(input, dim):
 
 @method
 def logsumexp(input, dim, keepdim=False):
-    """log(sum(exp(input))), which does not overflow
+    """log(sum(exp(input))) without overflow
 
     Source: aten/src/ATen/native/ReduceOps.cpp, logsumexp_out_impl
     """
@@ -154,7 +155,7 @@ def logsumexp(input, dim, keepdim=False):
 
 
 def _widened(input, dtype, function):
-    """input in dtype, where a norm takes both"""
+    """input converted to dtype, if a norm accepts the pair of dtypes"""
     if not input.is_floating_point():
         raise RuntimeError(function + ": Expected a floating point or complex tensor as input: write x.float()")
     _check(input, "float")
@@ -169,7 +170,7 @@ def _widened(input, dtype, function):
 
 
 def _length_of_one(x):
-    """abs(x); its slope is sign(x), 0 at 0, and NaN where x is NaN or infinite, as that of a longer row"""
+    """abs(x), with the gradient sign(x): 0 at 0, and NaN where x is NaN or infinite, as for a longer row"""
     length = abs(x)
     if not _is_differentiated():
         return length
@@ -178,9 +179,9 @@ def _length_of_one(x):
 
 @reduction
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """sum(abs(x) ** ord) ** (1 / ord), for ord=inf the largest, for -inf the smallest, for 0 how many are not zero
+    """sum(abs(x) ** ord) ** (1 / ord); the largest abs(x) for ord=inf, the smallest for -inf, the nonzero count for 0
 
-    Source: aten/src/ATen/native/SharedReduceOps.h, NormOps and its kin
+    Source: aten/src/ATen/native/SharedReduceOps.h, NormOps and related ops
     """
     if isinstance(ord, str) or ord is None:
         raise TypeError("linalg.vector_norm: `ord` must be a number")
@@ -195,20 +196,20 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         return _reduce("sum", (x != 0).to(x.dtype), dim, keepdim, "linalg.vector_norm")
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
-    if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):  # a power of x may be past the range
+    if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):  # a power of x may leave the dtype's range
         length = _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
     elif ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
         powers = pow(abs(x), ord)
-        if ord < 1 and _is_differentiated():  # of infinite slope at 0
+        if ord < 1 and _is_differentiated():  # the derivative at 0 is infinite
             powers = where(x == 0, powers.detach() + x * 0, powers)
         length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
     return _flat_where(length == 0, length)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """the norm of matrices: "fro"; 1 and inf, the largest sum of abs(A) along columns and rows, -1 and -inf the smallest
+    """the norm of matrices: "fro"; for 1 or inf the largest column or row sum of abs(A), for -1 or -inf the smallest
 
     Source: aten/src/ATen/native/LinearAlgebra.cpp, linalg_matrix_norm
     """
@@ -234,11 +235,11 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         others -= 1
     if ord < 0:
         return amin(sums, others, keepdim)
-    return clamp_min(_largest_or_none(sums, others, keepdim), 0)  # of an empty matrix 0
+    return clamp_min(_largest_or_none(sums, others, keepdim), 0)  # 0 for an empty matrix
 
 
 def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """vector_norm of a vector, matrix_norm of a matrix; without ord the vector norm of all elements
+    """vector_norm of a vector, matrix_norm of a matrix; without ord, the vector norm of all elements
 
     Source: aten/src/ATen/native/LinearAlgebra.cpp, linalg_norm
     """
@@ -257,7 +258,7 @@ def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 @method
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """the vector norm of order p, of all elements or along dims
+    """the vector norm of order p of all elements, or along dims
 
     Source: torch/functional.py, norm
     """
@@ -273,12 +274,12 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
 
 @method
 def dist(input: Tensor, other: Tensor, p=2):
-    """the norm of order p of input - other"""
+    """the vector norm of order p of input - other"""
     return vector_norm(input - other, p)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
-    """input over its norm of order p along dim, which counts as eps at least
+    """input divided by its norm of order p along dim; the norm is at least eps
 
     Source: torch/nn/functional.py, normalize
     """
@@ -289,28 +290,28 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 @method
 def cosine_similarity(x1: Tensor, x2: Tensor, dim=1, eps=1e-8):
-    """the sum along dim of the products of x1 and x2, each over its norm, which counts as eps at least
+    """the cosine of the angle between x1 and x2 along dim; their norms are at least eps
 
     Source: aten/src/ATen/native/Distance.cpp, cosine_similarity
     """
     common = _promoted(x1, x2)[0].dtype
     if not common.is_floating_point:
         raise RuntimeError("cosine_similarity expects a common dtype that is floating point: write x.float()")
-    # Floats are promoted once both have the same dims.
+    # Floats are promoted later, when both have the same dims.
     x1, x2 = [x if x.is_floating_point() else x.to(common) for x in (x1, x2)]
     x1, x2 = broadcast_tensors(x1, x2)
     return sum(x1 / _held_norm(x1, dim, eps) * (x2 / _held_norm(x2, dim, eps)), dim)
 
 
 def _held_norm(x, dim, eps):
-    """the norm, eps at least, with the slope that it has without that"""
+    """the norm, at least eps, with the gradient of the norm itself"""
     length = vector_norm(x, 2, dim, True)
     held = clamp_min(length, eps)
     return _with_slope_of(held.detach(), length) if _is_differentiated() else held
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p=2.0, eps=1e-6, keepdim=False):
-    """the norm of order p along the last dim of x1 - x2 + eps
+    """the norm of order p of x1 - x2 + eps along the last dim
 
     Source: aten/src/ATen/native/Distance.cpp, pairwise_distance
     """
@@ -318,7 +319,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p=2.0, eps=1e-6, keepdim=False):
 
 
 def _distance(differences, p):
-    """the norm of order p of tensors, element by element"""
+    """the norm of order p over several tensors, element by element"""
     total = None
     for d in differences:
         d = abs(d)
@@ -339,7 +340,7 @@ def _distance(differences, p):
 
 
 def _with_slope_of_all(largest, differences):
-    """the largest distance, of which each as large has all of the gradient"""
+    """the largest distance; each distance that equals it gets the whole gradient"""
     total = 0
     for d in differences:
         total = total + where(abs(d) == largest.detach(), abs(d), 0)
@@ -357,7 +358,7 @@ def _cdist(x1, x2, p):
 
 
 def cdist(x1: Tensor, x2: Tensor, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """the norm of order p of the difference of each row of x1 and each of x2, which have 16 columns at most"""
+    """the norm of order p of the difference between each row of x1 and each row of x2; at most 16 columns"""
     if x1.dtype != x2.dtype or not x1.is_floating_point():
         raise RuntimeError("cdist only supports floating-point dtypes, the same of both: write x.float()")
     if x1.ndim < 2 or x2.ndim < 2:

@@ -11,13 +11,13 @@
 #include "base/source.h"
 #include "frontend/syntax/operator.h"
 
-// An op's text as a tree. A module owns all expressions, statements and functions in flat tables and everyone else
-// holds ids, so that a tree of any depth is built, copied and destroyed without recursion. What Python has and the
-// language has not never gets here: the parser refuses it.
+// The syntax tree of an op's source. A module owns all expressions, statements and functions in flat tables; nodes
+// refer to each other by ids. A tree of any depth is thus built, copied and destroyed without recursion. Python syntax
+// outside the language never gets here: the parser refuses it.
 
 namespace ingot::frontend::ast {
 
-/// An index into one of a module's tables, or nothing.
+/// An index into one of a module's tables, or none.
 template <typename Tag>
 struct Id {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
@@ -42,13 +42,13 @@ struct Name {
 };
 struct Binary {
   Operator op;
-  ExprId left, right;  ///< left spines may be thousands deep: walk them in a loop
+  ExprId left, right;  ///< left-nested chains may be thousands deep: iterate, do not recurse
 };
 struct Unary {
   Operator op;
   ExprId operand;
 };
-/// left ops[0] rights[0] ops[1] rights[1] …: chained where there is more than one.
+/// left ops[0] rights[0] ops[1] rights[1] …: a chained comparison if there is more than one operator.
 struct Compare {
   ExprId left;
   std::vector<Operator> ops;
@@ -74,7 +74,8 @@ struct Dict {
   };
   std::vector<Item> items;
 };
-/// A list or dict comprehension or a generator expression; the element of a dict's is a Tuple of key and value.
+/// A list or dict comprehension or a generator expression. The element of a dict comprehension is a Tuple of key and
+/// value.
 struct Comprehension {
   enum class Kind : uint8_t { List, Dict, Generator };
   struct Clause {
@@ -83,10 +84,10 @@ struct Comprehension {
   };
   ExprId element;
   std::vector<Clause> clauses;
-  std::vector<std::string> locals;  ///< what the targets bind, sorted: they live in a scope of their own
+  std::vector<std::string> locals;  ///< the names that the targets bind, sorted; they have their own scope
   Kind kind;
 };
-/// (name := value): binds in the function around, not in a comprehension.
+/// (name := value): binds in the enclosing function, not in a comprehension.
 struct NamedExpr {
   std::string name;
   ExprId value;
@@ -113,7 +114,7 @@ struct Call {
     ExprId value;
   };
   ExprId function;
-  std::vector<ExprId> arguments;  ///< some may be Starred
+  std::vector<ExprId> arguments;  ///< may include Starred
   std::vector<Keyword> keywords;
 };
 /// *value, as an argument or an item of a tuple or list.
@@ -131,7 +132,7 @@ struct Expr {
 // Statements
 
 struct Return {
-  ExprId value;  ///< none: `return` alone
+  ExprId value;  ///< none: `return` without a value
 };
 /// targets[0] = targets[1] = … = value. A target is a Name, a Subscript, or a Tuple or List of targets.
 struct Assign {
@@ -162,7 +163,7 @@ struct While {
   ExprId test;
   Block body;
 };
-/// if, then each elif; `otherwise` is empty where there is no else.
+/// if, then each elif; `otherwise` is empty if there is no else.
 struct If {
   struct Branch {
     ExprId test;
@@ -171,8 +172,8 @@ struct If {
   std::vector<Branch> branches;
   Block otherwise;
 };
-/// `import a.b as c` has module "a.b", name "" and alias "c"; `from a import b as c` has "a", "b", "c"; alias is what
-/// becomes bound, also where the text has no `as`. `from a import *` binds nothing and has name "*".
+/// `import a.b as c` has module "a.b", name "" and alias "c"; `from a import b as c` has "a", "b", "c". `alias` is the
+/// bound name, even if the source has no `as`. `from a import *` binds nothing and has name "*".
 struct Import {
   struct Binding {
     std::string module, name, alias;
@@ -217,18 +218,18 @@ struct Function {
   Block body;    ///< of a def
   ExprId value;  ///< of a lambda
   std::vector<ExprId> decorators;
-  std::vector<std::string> locals;  ///< the names that it binds, parameters among them, sorted
-  bool returns = false;             ///< a `return` with a value stands somewhere in it; always of a lambda
+  std::vector<std::string> locals;  ///< the names that the function binds, including parameters, sorted
+  bool returns = false;             ///< the body contains a `return` with a value; always true for a lambda
 };
 
-/// A parsed text.
+/// A parsed source text.
 struct Module {
   std::shared_ptr<const Source> source;
   std::vector<Expr> exprs;
   std::vector<Stmt> stmts;
   std::vector<Function> functions;
   Block body;  ///< Def, Import, Assign, AnnAssign and ExprStmt (docstrings) only
-  /// The text was an expression alone: the one function is made around it.
+  /// The source was a single expression; the only function was made from it.
   bool is_expression = false;
 
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }

@@ -47,7 +47,7 @@ std::string constant(const ast::Constant& node) {
       node.value);
 }
 
-/// Prints expressions with a stack of its own: a sum of thousands of terms is that deep.
+/// Prints expressions with an explicit stack: a sum of thousands of terms is nested as deeply.
 class Printer {
  public:
   explicit Printer(const ast::Module& module) : module_(module) {}
@@ -58,7 +58,7 @@ class Printer {
   }
 
  private:
-  /// What is still to be printed: a word, or an expression.
+  /// A pending part of the output: a word, or an expression.
   using Piece = std::variant<std::string, ExprId>;
   using Pieces = std::vector<Piece>;
 

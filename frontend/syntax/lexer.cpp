@@ -19,8 +19,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
-/// Whether a character past ASCII may stand in a name. Blocks of punctuation, symbols and blanks are left out; within
-/// the blocks of letters this is more generous than Python's tables are.
+/// Whether a non-ASCII character is allowed in a name. Blocks of punctuation, symbols and blanks are excluded. Within
+/// the blocks of letters this accepts more than Python's tables do.
 bool is_name_character(char32_t code) {
   struct Range {
     char32_t first, last;
@@ -36,7 +36,7 @@ bool is_name_character(char32_t code) {
                       [&](Range range) { return range.first <= code && code <= range.last; });
 }
 
-/// What to type instead of a character that looks like one of Python's, as pasted text has them.
+/// The ASCII spelling of a character that looks like a Python one; pasted text often has such characters.
 std::string_view ascii_lookalike(char32_t code) {
   switch (code) {
     case 0x2212:
@@ -80,7 +80,7 @@ std::string_view ascii_lookalike(char32_t code) {
   }
 }
 
-// Longest first, so that the first match is the token.
+// Longest first, so that the first match is the longest token.
 constexpr std::array<std::string_view, 47> kOperators = {
     "**=", "//=", ">>=", "<<=", "...", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
     "==",  "!=",  "<=",  ">=",  "**",  "//", "<<", ">>", "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",
@@ -137,7 +137,7 @@ Token Lexer::next() {
     }
     return this->token(Token::Kind::End, at_);
   }
-  if (line_break_at(at_)) {  // outside brackets: skip_blanks passes the others
+  if (line_break_at(at_)) {  // outside brackets: skip_blanks skips line breaks inside them
     uint32_t begin = at_;
     skip_line_break();
     line_start_ = true;
@@ -154,7 +154,7 @@ Token Lexer::next() {
   return read_operator();
 }
 
-/// Skips blank lines and measures the indentation of the next one with tokens; true where that made a token.
+/// Skips blank lines and measures the indentation of the next line with tokens. Returns whether that produced a token.
 bool Lexer::read_indentation(Token& token) {
   uint32_t begin = at_;
   Indentation indent{0, 0};
@@ -175,7 +175,7 @@ bool Lexer::read_indentation(Token& token) {
       blank = false;
     }
   }
-  if (at_ == text_.size()) return false;  // `next` closes what is open
+  if (at_ == text_.size()) return false;  // `next` emits the remaining tokens
   line_start_ = false;
   if (indents_.empty()) {
     indents_.push_back(indent);
@@ -267,7 +267,7 @@ Token Lexer::read_name_or_string() {
 
 Token Lexer::read_number() {
   uint32_t begin = at_;
-  // A number ends where no letter, digit or dot follows; a sign belongs to it after a decimal exponent only.
+  // Read letters, digits and dots; a sign belongs to the number only after a decimal exponent's `e`.
   bool hexadecimal = peek() == '0' && (peek(1) | 0x20) == 'x';
   while (is_letter(peek()) || is_digit(peek()) || peek() == '.' ||
          ((peek() == '+' || peek() == '-') && !hexadecimal && at_ > begin && (text_[at_ - 1] | 0x20) == 'e' &&
@@ -385,7 +385,7 @@ void Lexer::read_escape(std::string& value) {
         --at_;
         return append(digits(8, 3));
       }
-      value += '\\';  // as in Python, an unknown escape is what it looks like
+      value += '\\';  // as in Python, an unknown escape keeps its backslash
       --at_;
   }
 }

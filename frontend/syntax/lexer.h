@@ -10,7 +10,7 @@
 
 namespace ingot::frontend {
 
-/// One word of the text, by Python's lexical rules.
+/// A token of the source, by Python's lexical rules.
 struct Token {
   enum class Kind : uint8_t {
     End,
@@ -22,14 +22,14 @@ struct Token {
     Integer,
     Float,
     String,
-    FormatString,  ///< f"…": `string` is what stands between the quotes, its fields as they are written
+    FormatString,  ///< f"…": `string` is the text between the quotes, with the fields as written
     Operator,      ///< operators and delimiters
   };
   Kind kind = Kind::End;
   Span span;
-  uint64_t integer = 0;  ///< of an Integer, at most 2**63: what is larger is an error already
+  uint64_t integer = 0;  ///< of an Integer, at most 2**63: a larger one is already an error
   double real = 0;       ///< of a Float
-  std::string string;    ///< of a String, its escapes resolved
+  std::string string;    ///< of a String, with escapes resolved
 
   std::string_view text() const { return span.text(); }
   bool is(Kind k) const { return kind == k; }
@@ -37,18 +37,18 @@ struct Token {
   bool is_keyword(std::string_view word) const { return kind == Kind::Keyword && text() == word; }
 };
 
-/// Reads the tokens of a text one after the other. The indentation of the first line is the base of all others, so
-/// a text may be indented as a whole. Throws Error(Author) at what Python's lexical rules refuse.
+/// Splits a source text into tokens. The indentation of the first line is the base of all others, so a text may be
+/// indented as a whole. Throws Error(Author) for input that Python's lexical rules refuse.
 class Lexer {
  public:
   explicit Lexer(const Source& source);
-  /// The next token; past the end, End again and again.
+  /// Returns the next token; at the end of the text, returns End on every call.
   Token next();
 
  private:
   struct Indentation {
-    uint32_t columns;      ///< tabs go to the next multiple of eight
-    uint32_t one_per_tab;  ///< tabs counted as one: both must agree on which line is the deeper
+    uint32_t columns;      ///< tabs advance to the next multiple of eight
+    uint32_t one_per_tab;  ///< each tab counts as one; both counts must agree on which line is deeper
   };
   struct Bracket {
     char open;

@@ -31,7 +31,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
   throw_author(span, "`" + std::string(text) + "` is not a number", std::move(hint));
 }
 
-/// `digits` without its underscores, each of which stands between two digits of the base.
+/// Removes underscores from `digits`. Each one must be between two digits of the base.
 std::string without_underscores(std::string_view digits, uint32_t base, Span span) {
   std::string plain;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -61,8 +61,8 @@ uint64_t read_integer(std::string_view digits, uint32_t base, Span span) {
   return value;
 }
 
-/// Whether a literal that no double holds is too large, rather than too near to zero: by the power of ten of its first
-/// digit that is not zero.
+/// Whether a literal that is out of range for a double is too large, not too close to zero. Decided by the decimal
+/// exponent of its first nonzero digit.
 bool is_huge(std::string_view plain) {
   size_t mark = std::min(plain.find_first_of("eE"), plain.size());
   std::string_view mantissa = plain.substr(0, mark);

@@ -9,8 +9,7 @@ bool has_another_normal_form(char32_t code) {
   struct Range {
     char32_t first, last;
   };
-  // From Python's unicodedata: what may stand in a name and is not its own NFKC, and the marks that combine with the
-  // letter before them.
+  // From Python's unicodedata: name characters that NFKC changes, and the marks that combine with the preceding letter.
   static constexpr Range kRanges[] = {
       {0xAA, 0xB5},       {0xBA, 0xBA},      {0x132, 0x133},   {0x13F, 0x140},     {0x149, 0x149},
       {0x17F, 0x17F},     {0x1C4, 0x1CC},    {0x1F1, 0x1F3},   {0x2B0, 0x2B8},     {0x2E0, 0x2E4},

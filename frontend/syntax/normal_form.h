@@ -2,8 +2,8 @@
 
 namespace ingot::frontend {
 
-/// Whether Python, which reads names in Unicode's normal form NFKC, takes a character of a name for another one: the
-/// full-width x for x, or a letter and a combining accent for one letter.
+/// Whether Python replaces this character of a name by another one. Python normalises names to Unicode's NFKC: a
+/// full-width x becomes x, and a letter with a combining accent becomes one letter.
 bool has_another_normal_form(char32_t code);
 
 }  // namespace ingot::frontend

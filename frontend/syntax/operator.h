@@ -5,7 +5,7 @@
 
 namespace ingot::frontend {
 
-/// Python's operators on values. `and` and `or` are not among them: they decide what is evaluated.
+/// Python's operators on values. `and` and `or` are not among them: they decide which operands are evaluated.
 enum class Operator : uint8_t {
   Add,
   Sub,
@@ -29,7 +29,7 @@ enum class Operator : uint8_t {
   Is,
   IsNot,
   In,
-  NotIn,  // never of tensor operands' elements
+  NotIn,  // a host operation only; refused for tensors
   Neg,
   Pos,
   Invert,

@@ -53,7 +53,7 @@ std::optional<Operator> comparison_operator(const Token& token) {
 
 }  // namespace
 
-/// lambda, or a disjunction with its `if … else …`.
+/// Parses a lambda, or a disjunction with an optional `if … else …`.
 ExprId Parser::expression() {
   Level level(*this);
   if (at_keyword("lambda")) return lambda();
@@ -69,7 +69,7 @@ ExprId Parser::expression() {
   return expr(start, ast::IfExp{test, then, otherwise});
 }
 
-/// One expression, or several with commas, which are a tuple.
+/// Parses one expression, or several separated by commas, which form a tuple.
 ExprId Parser::expression_list() {
   uint32_t start = begin();
   ExprId first = starred_or_expression();
@@ -84,7 +84,7 @@ ExprId Parser::expression_list() {
   return expr(start, ast::Tuple{std::move(items)});
 }
 
-/// What may follow the last comma of a list of expressions.
+/// Whether the next token can follow the trailing comma of an expression list.
 bool Parser::at_expression_end() {
   const Token& token = peek();
   if (token.is(Token::Kind::Newline) || token.is(Token::Kind::End)) return true;
@@ -100,7 +100,7 @@ ExprId Parser::starred_or_expression() {
   return expr(start, ast::Starred{value});
 }
 
-/// An expression, or `name := value` where Python takes one without parentheses of its own.
+/// Parses an expression, or `name := value` where Python allows it without its own parentheses.
 ExprId Parser::named_expression() {
   if (!peek().is(Token::Kind::Name) || !peek(1).is_operator(":=")) return expression();
   uint32_t start = begin();
@@ -164,7 +164,7 @@ ExprId Parser::comparison() {
   return expr(start, ast::Compare{left, std::move(ops), std::move(rights)});
 }
 
-/// The binary operators of at least this precedence: left to right in a loop, the tighter ones by recursion.
+/// Parses binary operators of at least this precedence: a loop for the same precedence, recursion for tighter ones.
 ExprId Parser::binary(int least_precedence) {
   uint32_t start = begin();
   ExprId left = unary();
@@ -272,7 +272,7 @@ ExprId Parser::subscript(uint32_t start, ExprId value) {
   return expr(start, ast::Subscript{value, index});
 }
 
-/// An index, or lower:upper:step with any of them missing.
+/// Parses an index, or lower:upper:step with optional parts.
 ExprId Parser::subscript_item() {
   uint32_t start = begin();
   if (at_operator("*")) throw_author(peek().span, "`*` in an index is outside the language", "write the indices out");
@@ -320,7 +320,7 @@ ExprId Parser::atom() {
   refuse_atom();
 }
 
-/// One string, or several side by side, which are one.
+/// Parses a string, or several adjacent strings, which are concatenated.
 ExprId Parser::string() {
   uint32_t start = begin();
   std::string value;
@@ -376,7 +376,7 @@ ExprId Parser::bracketed() {
   return expr(start, ast::List{std::move(items)});
 }
 
-/// A dict, or a comprehension of one.
+/// Parses a dict display or a dict comprehension.
 ExprId Parser::braced() {
   uint32_t start = begin();
   Token open = take();
@@ -406,7 +406,7 @@ ExprId Parser::braced() {
   return expr(start, std::move(node));
 }
 
-/// The clauses after the element: for … in … if …, once or more.
+/// Parses the clauses after the element: for … in … if …, once or more.
 ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension::Kind kind) {
   if (get<ast::Starred>(element))
     throw_author(module_[element].span, "a comprehension's element cannot be unpacked", "add a `for` over its items");
@@ -428,7 +428,7 @@ ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension:
   return expr(start, std::move(node));
 }
 
-/// What stands between `for` and `in`.
+/// Parses the targets between `for` and `in`.
 ExprId Parser::target_list() {
   uint32_t start = begin();
   auto target = [&] {

@@ -10,7 +10,7 @@ using ast::ExprId;
 
 std::vector<std::string> Parser::sorted(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
 
-/// The `@name(…)` lines before a def. They are kept as expressions and never evaluated.
+/// Parses the `@name(…)` lines before a def. They are kept as expressions and never evaluated.
 std::vector<ExprId> Parser::decorators() {
   std::vector<ExprId> result;
   while (at_operator("@")) {
@@ -73,12 +73,12 @@ ast::StmtId Parser::def_statement() {
   return id;
 }
 
-/// Parameters up to, but without, the token `close`.
+/// Parses parameters up to, but without, the token `close`.
 std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool annotations) {
   std::vector<ast::Parameter> result;
   std::unordered_map<std::string_view, Span> named;
   bool after_star = false;
-  Span bare_star;  // one that no parameter has followed yet
+  Span bare_star;  // a bare `*` that no parameter has followed yet
   while (!at_operator(close)) {
     if (at_operator("/"))
       throw_author(peek().span, "positional-only parameters are outside the language", "remove the `/`");

@@ -5,8 +5,7 @@
 #include "base/text.h"
 #include "frontend/syntax/parsing.h"
 
-// What Python has and the language has not, each with what to write instead, and words for what stands in a wrong
-// place.
+// Errors for Python syntax outside the language, each with a replacement, and for tokens in a wrong place.
 
 namespace ingot::frontend {
 
@@ -67,7 +66,7 @@ void Parser::refuse_statement() {
   throw_author(token.span, "expected a statement, found " + describe(token));
 }
 
-/// An expression was to begin here, and none does.
+/// Reports that an expression was expected here.
 void Parser::refuse_atom() {
   const Token token = peek();
   std::string_view text = token.text();
@@ -75,7 +74,7 @@ void Parser::refuse_atom() {
     if (row.keyword == text && (text == "yield" || text == "await" || text == "async"))
       throw_author(token.span, std::string(row.message), std::string(row.hint));
 
-  // What stands right before tells what was meant.
+  // The preceding characters tell what the author meant.
   std::string_view before = std::string_view(source_->text()).substr(0, last_end_);
   bool adjacent = last_end_ == token.span.begin;
   std::string hint;
@@ -101,7 +100,7 @@ void Parser::refuse_atom() {
   throw_author(token.span, "expected an expression, found " + describe(token), std::move(hint));
 }
 
-/// A statement was to end after this expression (or without one, when it is none), and does not.
+/// Reports that a statement should have ended here. `before` is the expression that the statement ended with, or none.
 void Parser::unexpected_end(ast::ExprId before) {
   const Token& token = peek();
   std::string hint;

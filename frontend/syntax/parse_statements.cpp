@@ -43,7 +43,7 @@ void Parser::statement(Block& block) {
   simple_statements(block);
 }
 
-/// One line of statements with `;` between them.
+/// Parses one line of statements, separated by `;`.
 void Parser::simple_statements(Block& block) {
   do {
     block.push_back(simple_statement());
@@ -103,20 +103,20 @@ StmtId Parser::assignment_or_expression() {
   return stmt(start, std::move(assign));
 }
 
-/// What `:=` binds belongs to the function around.
+/// Binds the name of a `:=` in the enclosing function.
 void Parser::bind_around_comprehensions(const std::string& name) {
   auto scope = scopes_.rbegin();
   while (scope->is_comprehension) ++scope;
   scope->names.insert(name);
 }
 
-/// Checks that something can be assigned to and binds the names in it.
+/// Checks that an expression can be assigned to, and binds its names.
 void Parser::bind_target(ExprId target) {
   Level level(*this);
   Span span = module_[target].span;
   if (const auto* name = get<ast::Name>(target)) return bind(name->name);
   if (get<ast::Subscript>(target)) return;
-  // Binding makes no expressions, so these stay where they are.
+  // Binding adds no expressions, so these pointers stay valid.
   const auto* tuple = get<ast::Tuple>(target);
   const auto* list = get<ast::List>(target);
   if (tuple || list) {
@@ -295,7 +295,7 @@ Block Parser::loop_body(std::string_view after) {
   return body;
 }
 
-/// `:` and the statements of a block: indented below, or on the same line.
+/// Parses `:` and the statements of a block: indented below, or on the same line.
 Block Parser::block(std::string_view after) {
   Level level(*this);
   expect_operator(":", "after " + std::string(after));

@@ -12,7 +12,7 @@ namespace {
 using ast::ExprId;
 using ast::StmtId;
 
-/// Of expressions and blocks inside one another; what a thread's stack bears, many times over.
+/// The limit for nested expressions and blocks, far below what a thread's stack allows.
 constexpr int kMaxLevels = 300;
 
 }  // namespace
@@ -25,7 +25,7 @@ Parser::Parser(std::shared_ptr<const Source> source) : source_(std::move(source)
 
 Parser::Level::Level(Parser& parser) : parser_(parser) {
   if (++parser_.level_ <= kMaxLevels) return;
-  --parser_.level_;  // the destructor of a level that was never made does not run
+  --parser_.level_;  // the destructor of a partly constructed level does not run
   throw_author(parser_.peek().span, "the expressions are nested too deeply",
                "give the inner ones names of their own, on lines before this one");
 }
@@ -159,15 +159,15 @@ void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
   module_.is_expression = true;
 }
 
-/// The names in `value` that nothing in the text binds, in order of first use, as parameters. Expressions are made in
-/// the order of their first words, so the table of them is walked and not the tree.
+/// Collects the names in `value` that nothing in the source binds, in order of first use, as parameters. Expressions
+/// are stored in source order of their first tokens, so this iterates over the table instead of the tree.
 std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownName& is_known) const {
   struct Binder {
     std::vector<std::string> names;
     Span inside, except;
   };
   std::vector<Binder> binders;
-  std::set<uint32_t> callees, owners;  // expressions that are called, or that an attribute is taken of
+  std::set<uint32_t> callees, owners;  // indices of expressions that are called, or whose attribute is taken
   for (const ast::Expr& expression : module_.exprs) {
     if (const auto* node = std::get_if<ast::Call>(&expression.node)) callees.insert(node->function.index);
     if (const auto* node = std::get_if<ast::Attribute>(&expression.node)) owners.insert(node->value.index);
@@ -178,7 +178,7 @@ std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownNam
       binders.push_back({function.locals, module_[function.value].span, {}});
     }
   }
-  // They lie inside one another or apart, so those around a name are on a stack.
+  // Binders are nested or disjoint, so a stack holds those around a name.
   std::ranges::sort(binders, [](const Binder& a, const Binder& b) {
     return a.inside.begin != b.inside.begin ? a.inside.begin < b.inside.begin : a.inside.end > b.inside.end;
   });

@@ -8,13 +8,14 @@
 
 namespace ingot::frontend {
 
-/// Which names an expression need not take as its inputs, because they mean something already; what is called is none
-/// of them in any case. `has_attribute`: an attribute is taken of it (torch.relu), which tells a module from an input.
+/// Decides which free names of an expression already have a meaning and are not parameters. Called names are never
+/// parameters. `has_attribute`: the expression takes an attribute of the name (torch.relu), which distinguishes a
+/// module from a parameter.
 using KnownName = std::function<bool(std::string_view name, bool has_attribute)>;
 
-/// Reads an op's text: a file of defs, imports and constants, or an expression alone (constants may stand before it),
-/// which becomes a def whose parameters are its free names in order of first use. Throws Error(Author) with the place
-/// for everything that Python refuses and for everything of Python that the language has not.
+/// Parses an op's source: a file of defs, imports and constants, or a single expression, which constants may precede.
+/// The expression becomes a def whose parameters are its free names in order of first use. Throws Error(Author) with
+/// the place for input that Python refuses and for Python syntax outside the language.
 ast::Module parse(std::shared_ptr<const Source> source, const KnownName& is_known = {});
 
 }  // namespace ingot::frontend

@@ -15,9 +15,8 @@
 
 namespace ingot::frontend {
 
-/// The recursive descent behind `parse`: modules in parser.cpp, statements in parse_statements.cpp, functions in
-/// parse_functions.cpp, expressions in parse_expressions.cpp, what Python has and the language has not in
-/// parse_refusals.cpp.
+/// The recursive-descent parser behind `parse`: modules in parser.cpp, statements in parse_statements.cpp, functions in
+/// parse_functions.cpp, expressions in parse_expressions.cpp, errors for unsupported syntax in parse_refusals.cpp.
 class Parser {
  public:
   explicit Parser(std::shared_ptr<const Source> source);
@@ -27,12 +26,12 @@ class Parser {
   /// The names that a module, def, lambda or comprehension binds.
   struct Scope {
     std::set<std::string> names;
-    int loops = 0;  ///< how many are open here, for break and continue
+    int loops = 0;  ///< number of open loops, for break and continue
     bool is_def = false;
     bool is_comprehension = false;
-    bool returns = false;  ///< a `return` with a value was seen
+    bool returns = false;  ///< it contains a `return` with a value
   };
-  /// Counts a level of nesting for as long as it lives; too many are an error.
+  /// Counts a level of nesting during its lifetime; too many levels are an error.
   class Level {
    public:
     explicit Level(Parser& parser);
@@ -142,9 +141,9 @@ class Parser {
   std::shared_ptr<const Source> source_;
   Lexer lexer_;
   std::deque<Token> ahead_;
-  uint32_t last_end_ = 0;  ///< where the last taken token ends
+  uint32_t last_end_ = 0;  ///< end of the last taken token
   int level_ = 0;
-  bool in_message_ = false;  ///< of a raise or assert, where f-strings are allowed and shown as written
+  bool in_message_ = false;  ///< inside a raise or assert, where f-strings are allowed and shown as written
   std::vector<Scope> scopes_;
   ast::Module module_;
 };

@@ -12,7 +12,7 @@
 
 namespace ingot::frontend {
 
-/// An evaluation of nothing yet.
+/// An evaluation of an empty graph.
 struct Scratch {
   Scratch(const Signature& signature, const SymbolValues& symbol_values)
       : evaluation(Builder(lowered, signature, symbol_values), call_stack) {}
@@ -22,7 +22,7 @@ struct Scratch {
   Evaluation evaluation;
 };
 
-/// A value as Python's repr has it; a number that is not constant as its host expression, "a*2 + 1".
+/// A value in the form of Python's repr; a number that is not constant as its host expression, "a*2 + 1".
 inline std::string shown(const Builder& builder, const std::vector<std::string>& names, const Value& value) {
   if (value.is_number()) {
     const ir::HostId id = builder.graph.host.resolve(value.number());
@@ -56,9 +56,9 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
   return describe(value);
 }
 
-/// What the last def of a text returns, its parameters being run-time numbers (ints where they are annotated so) but
-/// those with defaults. Where evaluation asks for a value it is 2 of the first parameter, 3 of the second, …, and
-/// "static: " precedes the result.
+/// Evaluates the last def of a source text and returns its result. Parameters without defaults are run-time numbers
+/// (ints if annotated so). If evaluation needs a value, the parameters become 2, 3, …, and the result begins with
+/// "static: ".
 inline std::string result_of(const std::string& text) {
   const auto definition = define(text);
   const Signature signature;
@@ -89,14 +89,14 @@ inline std::string result_of(const std::string& text) {
   return "asks again for what it knows";
 }
 
-/// A graph with the text that its spans are places of.
+/// A graph and its definition, whose text the graph's spans refer to.
 struct DefinedGraph {
   std::shared_ptr<const Definition> definition;
   ir::Graph graph;
 };
 
-/// The graph of the last def of a text on float32 tensors [?, 4], or numbers where it is annotated so; what has a
-/// default is left out. Sizes that must be known are 6 × 4, scalars 2, 3, ….
+/// Lowers the last def of a source text. Parameters are float32 tensors [?, 4], or numbers if annotated so; parameters
+/// with defaults are omitted. Specialised sizes are 6 x 4, specialised scalars 2, 3, ….
 inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;

@@ -7,16 +7,16 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Whatever a text asks for, lowering ends soon and in little memory, in a graph or in an author's error.
+// Lowering any text ends soon and in little memory, with a graph or with an author's error.
 
 namespace ingot::frontend {
 namespace {
 
-/// Half a second of it is what the longest takes on an idle machine; unbounded, these texts take minutes.
+/// The slowest text takes half a second on an idle machine; without limits, these texts take minutes.
 constexpr std::chrono::seconds kSoon{4};
 constexpr long kMostKilobytes = 1'000'000;
 
-/// Sanitizers, and builds without optimisation, are slower by a factor that says nothing of the text.
+/// Sanitizers and builds without optimisation are slower, whatever the text.
 #if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)
 constexpr int kSlower = 1;
 #else
@@ -29,7 +29,7 @@ long peak_kilobytes() {
   return usage.ru_maxrss;
 }
 
-/// The error of a text, "" where it has a graph.
+/// The error message of a text; "" if it lowers to a graph.
 std::string outcome(const std::string& text) {
   try {
     lowered(text);
@@ -40,15 +40,15 @@ std::string outcome(const std::string& text) {
   }
 }
 
-/// The processor time of this thread, which other programs of the machine do not lengthen.
+/// The processor time of this thread, which does not depend on the load of the machine.
 std::chrono::nanoseconds thread_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// `before`, then `repeated` as often as `count` says, with its number for each #, then `after`. Only the test that
-/// reads it writes it out: GoogleTest makes the parameters of all tests in the process of each.
+/// `before`, then `count` copies of `repeated`, with the copy's number in place of each #, then `after`. The text is
+/// expanded only by the test that uses it: GoogleTest makes the parameters of all tests in every test process.
 struct Text {
   std::string before;
   int count = 0;
@@ -66,7 +66,7 @@ struct Text {
 struct Case {
   const char* what;
   Text text;
-  const char* message;  ///< of its error; "" where it is a good op
+  const char* message;  ///< a part of its error; "" if the text is a valid op
 };
 
 Text lines(std::initializer_list<const char*> body) {

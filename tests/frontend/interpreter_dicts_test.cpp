@@ -6,7 +6,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Dicts and `:=`: each row that has a result was evaluated by CPython too.
+// Dicts and `:=`. CPython evaluated the expected results, except for errors.
 
 namespace ingot::frontend {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// What evaluation refuses: each text with the exact place, the sentence and what to do instead.
+// Errors of evaluation: each text with the exact place, the message and the hint.
 
 namespace ingot::frontend {
 namespace {

@@ -7,12 +7,12 @@
 #include "tests/frontend/evaluating.h"
 #include "tests/rounds.h"
 
-// Whatever a program computes, evaluation ends with a graph or with an author's error.
+// Evaluation of any program ends with a graph or with an author's error.
 
 namespace ingot::frontend {
 namespace {
 
-/// Random expressions over the parameters x and y (tensors), k (an int), h (a float), and what is static.
+/// Random expressions over the parameters x and y (tensors), k (an int), h (a float), and static values.
 class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// What is static is Python: each row was evaluated by CPython too.
+// Static values behave as in Python. CPython evaluated each expected result.
 
 namespace ingot::frontend {
 namespace {

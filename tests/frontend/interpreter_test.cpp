@@ -6,7 +6,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Where tensors, sizes and run-time scalars meet Python: what stays an expression, what becomes static, what is
+// Tensors, sizes and run-time scalars in Python code: which values stay expressions, which are specialised, which are
 // refused.
 
 namespace ingot::frontend {

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/parsing.h"
 
-// What the parser refuses: each text with the exact place, the sentence and what to do instead.
+// Errors of the parser: each text with the exact place, the message and the hint.
 
 namespace ingot::frontend {
 namespace {

@@ -7,7 +7,7 @@
 #include "frontend/syntax/ast_print.h"
 #include "tests/frontend/parsing.h"
 
-// Whatever the text is, parsing ends with a tree or with an author's error: nothing else, and never a crash.
+// Parsing any text ends with a tree or with an author's error, and never crashes.
 
 namespace ingot::frontend {
 namespace {

@@ -14,7 +14,7 @@ namespace {
 
 using Table = std::vector<std::pair<std::string, std::string>>;
 
-/// The tree of a text without the places, its lines joined by " | ".
+/// The tree of a text without places, its lines joined by " | ".
 std::string tree(const std::string& text) {
   std::string result;
   const std::string printed = print(parse_text(text));
@@ -77,7 +77,7 @@ TEST(Parser, Expressions) {
       {"a[:, ..., None, 1:, :2, ::3, a:b:c]",
        "([] a (tuple (slice _ _ _) ... None (slice 1 _ _) (slice _ 2 _) (slice _ _ 3) (slice a b c)))"},
       {"-x[0].t() ** 2", "(- (** (call (. ([] x 0) t)) 2))"},
-      // What a bracket holds goes on over lines.
+      // Brackets may span several lines.
       {"(a\n  + b # why\n\n  )", "(+ a b)"},
       {"a \\\n    + b", "(+ a b)"},
   };

@@ -11,13 +11,13 @@
 
 namespace ingot::frontend {
 
-/// What an author sees of an error.
+/// The parts of an error that an author sees.
 struct Refusal {
-  std::string place;  ///< "2:5", line and column in <text>; empty without one
+  std::string place;  ///< "2:5", line and column in <text>; empty if there is no place
   std::string message, help, rendered;
 };
 
-/// What `action` is refused with; a failure of the test when it is not.
+/// The error that `action` throws; fails the test if there is none.
 template <typename Action>
 Refusal refusal_of(Action&& action) {
   auto after = [](const std::string& text, const std::string& mark) {

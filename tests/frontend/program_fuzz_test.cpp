@@ -10,16 +10,16 @@
 #include "tests/frontend/tensor_testing.h"
 #include "tests/rounds.h"
 
-// Random programs: statements, loops, choices, helper functions, lists, dicts and views, written as text and run beside
-// it on arrays. The graph of the text must give what the run gave; and the text with some of its words changed must
-// lower or be refused at a place, within what lowering may spend.
+// Random programs of statements, loops, conditions, helper functions, lists, dicts and views. Each is written as text
+// and, in parallel, executed on arrays. The text's graph must give the same values. With some of its words changed, the
+// text must lower, or be refused at a place, within the budget of lowering.
 
 namespace ingot::frontend {
 namespace {
 
 constexpr int64_t kRows = 4, kColumns = 3, kModulus = 1009;
 
-/// The names of a program while it runs. All tensors have one shape, so that every expression suits every place.
+/// The variables of a running program. All tensors have the same shape, so that every expression is valid everywhere.
 struct Environment {
   std::map<std::string, Array> tensors;
   std::map<std::string, int64_t> numbers;
@@ -31,7 +31,7 @@ Array mapped(const std::function<int64_t(int64_t row, int64_t column)>& value) {
   return Array::of({kRows, kColumns}, [&](const std::vector<int64_t>& index) { return value(index[0], index[1]); });
 }
 
-// Integers of tensors wrap.
+// Integer tensors wrap on overflow.
 int64_t plus(int64_t x, int64_t y) { return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y)); }
 int64_t minus(int64_t x, int64_t y) {
   return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
@@ -41,7 +41,7 @@ int64_t times(int64_t x, int64_t y) {
 }
 int64_t reduced(int64_t value) { return ((value % kModulus) + kModulus) % kModulus; }
 
-/// Text, and what it does. Operands run from left to right, as Python's do.
+/// Source text and its effect. Operands are evaluated from left to right, as in Python.
 struct Expression {
   std::string text;
   std::function<Array(Environment&)> run;
@@ -59,7 +59,7 @@ class Writer {
  public:
   explicit Writer(unsigned seed) : random_(seed) {}
 
-  /// The statements of an op f(x, y, k: int), and its text.
+  /// Writes the statements of an op f(x, y, k: int), and returns its text.
   std::string write(std::vector<Statement>& program) {
     program.push_back({{"xs, d = [x, y], {'p': x, 'q': y}", "a, b = y, x"}, [](Environment& names) {
                          const Array x = names.tensors.at("x"), y = names.tensors.at("y");
@@ -364,7 +364,7 @@ class Writer {
   }
 
   std::mt19937 random_;
-  std::vector<std::string> loops_;  ///< the numbers of the loops around
+  std::vector<std::string> loops_;  ///< the numbers of the enclosing loops
 };
 
 struct Program {
@@ -412,7 +412,7 @@ TEST(ProgramFuzz, ProgramsAreWhatTheirStatementsSay) {
   }
 }
 
-/// The words of a text, with what stands between them.
+/// Splits a text into words and the characters between them.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   bool in_word = false;
@@ -459,7 +459,7 @@ TEST(ProgramFuzz, ChangedProgramsLowerOrAreRefusedAtAPlace) {
     }
     if (HasFailure()) break;
   }
-  EXPECT_GT(accepted, rounds(30));  // else the changes hit nothing but the syntax
+  EXPECT_GT(accepted, rounds(30));  // otherwise the changes only cause syntax errors
 }
 
 }  // namespace
