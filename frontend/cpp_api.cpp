@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "frontend/interpret/interpreter.h"
 
 namespace ingot {

@@ -55,7 +55,6 @@ class Lexer {
     uint32_t offset;
   };
 
-  bool at_line_start();
   bool read_indentation(Token& token);
   void skip_blanks();
   Token read_name_or_string();
@@ -77,7 +76,6 @@ class Lexer {
   std::string_view text_;
   uint32_t at_ = 0;
   bool line_start_ = true;
-  bool first_line_ = true;
   bool line_has_tokens_ = false;
   uint32_t pending_dedents_ = 0;
   std::vector<Indentation> indents_;
