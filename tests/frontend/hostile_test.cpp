@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cctype>
 #include <chrono>
-#include <random>
+#include <ostream>
 #include <string>
 
 #include "tests/frontend/evaluating.h"
@@ -68,6 +69,22 @@ struct Case {
   Text text;
   const char* message;  ///< a part of its error; "" if the text is a valid op
 };
+
+/// Prints the parameter of a test by its title, for GoogleTest.
+void PrintTo(const Case& one, std::ostream* out) { *out << one.what; }
+
+/// The name of a test: "many aliases" becomes "ManyAliases".
+std::string test_name(const testing::TestParamInfo<Case>& instance) {
+  std::string name;
+  bool begins_word = true;
+  for (const char* c = instance.param.what; *c; ++c) {
+    const auto letter = static_cast<unsigned char>(*c);
+    const bool is_letter = std::isalpha(letter) != 0;
+    if (is_letter) name += begins_word ? static_cast<char>(std::toupper(letter)) : *c;
+    begins_word = !is_letter;
+  }
+  return name;
+}
 
 Text lines(std::initializer_list<const char*> body) {
   Text text{"def f(x, y, k: int, h: float):\n"};
@@ -144,13 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
              lines({"g = lambda a: a", "for i in range(250000):", "    g = lambda a, g=g: g(a)", "return x"}), "steps"},
         Case{"loops in loops",
              lines({"for i in range(1000000):", "    for j in range(1000000):", "        pass", "return x"}), "steps"}),
-    [](const auto& instance) {
-      std::string name;
-      for (const char* c = instance.param.what; *c; ++c) {
-        if (std::isalpha(static_cast<unsigned char>(*c))) name += *c;
-      }
-      return name;
-    });
+    test_name);
 
 }  // namespace
 }  // namespace ingot::frontend
