@@ -20,8 +20,8 @@ std::vector<frontend::Value> bound_items(Evaluation& evaluation, const std::vect
 }
 
 [[noreturn]] void refuse_literals(std::string_view what) {
-  throw_author({}, fmt::format("{} of constants alone", what),
-               "compute it in C++: the values of an op are made of its parameters");
+  throw_author({}, fmt::format("{} has only constant operands", what),
+               "compute it in C++: an op's values are computed from its parameters");
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ DType Value::dtype() const {
 int64_t Value::known() const {
   if (const auto* integer = std::get_if<int64_t>(&held_)) return *integer;
   const auto& [evaluation, value] = bound();
-  return evaluation->static_int(value, "a number that steers a C++ function");
+  return evaluation->static_int(value, "a number that controls a C++ function");
 }
 
 std::vector<Value> Value::items() const {
@@ -203,7 +203,7 @@ class CppDefinition : public frontend::Definition {
                            std::span<const std::optional<frontend::Value>> arguments) const override {
     std::vector<frontend::Value> values;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i]) evaluation.fail(fmt::format("`{}` is not given", parameters_[i].name));
+      if (!arguments[i]) evaluation.fail(fmt::format("the argument `{}` is missing", parameters_[i].name));
       values.push_back(annotated(evaluation, parameters_[i], *arguments[i]));
     }
     return function_(evaluation, values);
@@ -216,11 +216,12 @@ class CppDefinition : public frontend::Definition {
     if (parameter.annotation == Annotation::None) return value;
     if (!value.is_number()) {
       evaluation.fail(fmt::format("`{}` must be a number, not {}", parameter.name, frontend::describe(value)),
-                      "take an ingot::Value to take tensors");
+                      "use an ingot::Value parameter to accept tensors");
     }
     const bool is_float = evaluation.graph.host.kind(value.number()) == ir::HostKind::Float;
     if (is_float && parameter.annotation != Annotation::Float) {
-      evaluation.fail(fmt::format("`{}` must be an integer, not a float", parameter.name), "take an ingot::Scalar");
+      evaluation.fail(fmt::format("`{}` must be an integer, not a float", parameter.name),
+                      "use an ingot::Scalar parameter");
     }
     const ir::HostOp conversion = parameter.annotation == Annotation::Float ? ir::HostOp::Float
                                   : parameter.annotation == Annotation::Int ? ir::HostOp::Int

@@ -30,7 +30,7 @@ class StructuredDefinition : public Definition {
 
   std::shared_ptr<const Definition> derivative() const override {
     if (op_->derivative())
-      throw_author(Span{}, fmt::format("{}: a gradient by hand takes tensors and numbers", name()),
+      throw_author(Span{}, fmt::format("{}: a custom backward takes tensors and numbers only", name()),
                    "give the op its tensors one by one");
     return nullptr;
   }
@@ -94,9 +94,8 @@ class StructuredDefinition : public Definition {
     if (std::ranges::equal(contents_of(container.value), container.contents, identical)) return;
     const std::string& name = op_->parameters()[container.argument].name;
     const std::string_view kind = container.value.is<Dict>() ? "dict" : "list";
-    evaluation.fail(
-        fmt::format("a {} of the argument `{}` is changed, of which the caller's would not hear", kind, name),
-        fmt::format("change a copy: {}(…)", kind));
+    evaluation.fail(fmt::format("the op changes a {} of the argument `{}`, which the caller would not see", kind, name),
+                    fmt::format("change a copy: {}(…)", kind));
   }
 
   std::shared_ptr<const Definition> op_;

@@ -207,7 +207,7 @@ bool autocast(Evaluation& evaluation, std::string_view function, std::span<const
       break;
     case Policy::Refused:
       evaluation.fail(fmt::format("PyTorch calls `{}` unsafe under torch.autocast, and refuses it", function),
-                      "write binary_cross_entropy_with_logits of what a sigmoid would be taken of");
+                      "call binary_cross_entropy_with_logits on the logits, without a sigmoid");
   }
   for (std::optional<Value>& argument : arguments)
     if (argument) argument = cast_to(evaluation, *argument, type);

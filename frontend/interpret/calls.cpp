@@ -94,7 +94,8 @@ bool any_tensor(const Arguments& arguments) {
 /// Calls name_(target, …): evaluates the function out of place, then writes the result into `target`.
 Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arguments) {
   if (arguments.positional.empty()) {
-    evaluation.fail("a function in place takes the tensor that it changes first", "such as torch.relu_(x)");
+    evaluation.fail("an in-place function takes the tensor that it changes as its first argument",
+                    "such as torch.relu_(x)");
   }
   const Value target = arguments.positional.front();
   std::vector<Value> operands(arguments.positional.begin() + 1, arguments.positional.end());
@@ -327,7 +328,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     return call(evaluation, *function, std::move(arguments));
   }
   evaluation.fail(fmt::format("{} cannot be called", describe(callee)),
-                  callee.is_tensor() || callee.items() ? "an index stands in `[…]`" : "");
+                  callee.is_tensor() || callee.items() ? "an index is written in `[…]`" : "");
 }
 
 Depth::Depth(Evaluation& evaluation) : evaluation_(evaluation) {

@@ -59,7 +59,7 @@ Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Pa
   }
   if (!value.is_number())
     evaluation.fail(fmt::format("`{}` must be {}, not {}", parameter.name, spelled(wanted), describe(value)),
-                    value.is_tensor() ? "leave the annotation away to take tensors" : "");
+                    value.is_tensor() ? "remove the annotation to accept tensors" : "");
   ir::HostKind kind = evaluation.graph.host.kind(value.number());
   bool is_float = kind == ir::HostKind::Float;
   if (is_float && wanted != Annotation::Float)
@@ -95,9 +95,11 @@ class TextDefinition : public Definition {
       : held_(std::move(module)), module_(*held_), function_(function), derivative_of_(derivative_of) {
     for (const ast::Parameter& parameter : module_[function_].parameters) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
-        throw_author(parameter.span, "an op has no `*` parameter", "name each input: helpers may have one");
+        throw_author(parameter.span, "an op cannot have a `*` parameter",
+                     "name each parameter; helper functions may have one");
       if (parameter.kind == ast::Parameter::Kind::VarKeywords)
-        throw_author(parameter.span, "an op has no `**` parameter", "name each input: helpers may have one");
+        throw_author(parameter.span, "an op cannot have a `**` parameter",
+                     "name each parameter; helper functions may have one");
       parameters_.push_back({annotation_of(module_, parameter.annotation), parameter.name,
                              static_cast<bool>(parameter.fallback), parameter.span,
                              parameter.kind == ast::Parameter::Kind::KeywordOnly});
@@ -154,7 +156,8 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
 
   const Function* const body = called(*globals, function);
   if (!body)
-    throw_author(function.name_span, fmt::format("`{}` is something else at the end of the text", function.name),
+    throw_author(function.name_span,
+                 fmt::format("`{}` is bound to something else at the end of the source", function.name),
                  "assign to another name below");
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
@@ -167,7 +170,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   for (size_t i = 0; i < values.size(); ++i) {
     const ast::Parameter& parameter = function.parameters[i];
     if (!values[i]) values[i] = body->defaults[i];
-    if (!values[i]) throw_author(parameter.span, fmt::format("`{}` is not given", parameter.name));
+    if (!values[i]) throw_author(parameter.span, fmt::format("the argument `{}` is missing", parameter.name));
     values[i] = annotated(evaluation, module, parameter, std::move(*values[i]));
   }
   Span returned_at = function.name_span;
@@ -177,7 +180,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   if (result.is_none() && !mutates) {
     At at(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
-                    function.returns ? "end every way through it with `return …`" : "end it with `return …`");
+                    function.returns ? "end every path through it with `return …`" : "end it with `return …`");
   }
   evaluation.diagnostics.here = returned_at;  // errors about the result are reported there
   return result;
@@ -196,7 +199,7 @@ std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, s
   }
   if (!chosen) {
     std::string hint = did_you_mean(name, names);
-    throw_author({source.get(), 0, 0}, fmt::format("the text has no `def {}`", name),
+    throw_author({source.get(), 0, 0}, fmt::format("the source has no `def {}`", name),
                  hint.empty() ? fmt::format("it defines {}", fmt::join(names, ", ")) : hint);
   }
   return std::make_shared<TextDefinition>(std::make_shared<const ast::Module>(std::move(module)), chosen);

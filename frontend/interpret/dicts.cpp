@@ -38,7 +38,7 @@ void require_hashable(Evaluation& evaluation, const Value& key) {
   if (key.is<Tuple>()) {
     for (const Value& item : *key.items()) require_hashable(evaluation, item);
   } else if (key.is_number() && is_nan(evaluation, key.number())) {
-    evaluation.fail("NaN is no key of a dict in the language: it is not equal to itself", "name it: a string");
+    evaluation.fail("NaN cannot be the key of a dict: it is not equal to itself", "use a string instead");
   } else if (key.is_tensor() || key.is<List>() || key.is<Dict>() || key.is<DictView>() || key.is<Slice>()) {
     evaluation.fail(fmt::format("{} cannot be the key of a dict", describe(key)),
                     "keys are strings, numbers, dtypes and tuples of them");

@@ -51,9 +51,8 @@ void Frame::refuse_foreign(std::string_view name) {
 }
 
 void Frame::unbound_name(const std::string& name) {
-  evaluation_.fail(
-      fmt::format("`{}` has no value yet", name),
-      "it is assigned in this function, so it is a name of its own here: assign it on every way to this line");
+  evaluation_.fail(fmt::format("`{}` has no value yet", name),
+                   "it is assigned in this function, so it is local here: assign it on every path to this line");
 }
 
 void Frame::unknown_name(const std::string& name) {
@@ -205,7 +204,7 @@ Value Frame::value_of(const ast::NamedExpr& node, const ast::Expr&) {
   Scope* scope = &scope_;
   for (; scope->is_comprehension; scope = scope->enclosing)
     if (std::binary_search(scope->locals->begin(), scope->locals->end(), node.name))
-      evaluation_.fail(fmt::format("`{} :=` would rebind what the comprehension goes over", node.name),
+      evaluation_.fail(fmt::format("`{} :=` would rebind the comprehension's loop variable", node.name),
                        "choose another name");
   Value value = evaluate(node.value);
   scope->values.insert_or_assign(node.name, value);

@@ -103,7 +103,7 @@ void Frame::change_elements(const Value& tensor, const Value& index, const ast::
   }
   const std::array<Value, 2> operands{tensor, evaluate(node.value)};
   if (operands[1].is_tensor() && operands[1].tensor()->rank() > 0) {
-    evaluation_.fail("the operand for what a mask takes must be one value: a number or a 0-dim tensor",
+    evaluation_.fail("an in-place operator on x[mask] takes one value: a number or a 0-dim tensor",
                      "choose element by element with where(mask, a, b)");
   }
   Evaluation plain = evaluation_.without_autocast();
@@ -217,7 +217,7 @@ void Frame::check(ExprId test, const std::string& message) {
     }
     if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
   }
-  if (!truth(evaluation_, value, "what an `assert` states")) evaluation_.fail(std::move(failed));
+  if (!truth(evaluation_, value, "the condition of an `assert`")) evaluation_.fail(std::move(failed));
 }
 
 Frame::Flow Frame::execute(const ast::Raise& node) {

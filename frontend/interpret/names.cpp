@@ -134,8 +134,8 @@ std::optional<Value> limits_attribute(Evaluation& evaluation, ir::DType type, st
   if (name == "dtype") return Value(std::string(ir::name_of(type)));
   if (!ir::is_floating(type)) {
     if (name == "max" && type == ir::DType::U64) {
-      evaluation.fail("torch.iinfo(torch.uint64).max is larger than 2**63 - 1, the largest integer of the language",
-                      "make it outside of the op: pass it as a 0-dim uint64 tensor");
+      evaluation.fail("torch.iinfo(torch.uint64).max is larger than 2**63 - 1, the largest supported integer",
+                      "pass it to the op as a 0-dim uint64 tensor");
     }
     if (name == "max") return number(evaluation.integer(ir::integer_limits(type).largest));
     if (name == "min") return number(evaluation.integer(ir::integer_limits(type).smallest));
@@ -246,8 +246,8 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
   if (value.is<NumberLimits>())
     if (auto found = limits_attribute(evaluation, value.as<NumberLimits>().type, name)) return *found;
   std::string hint;
-  if (value.is_number()) hint = "it is a Python number here: functions take it, such as `float(x)` or `math.exp(x)`";
-  if (value.items()) hint = "tensors have methods: take the item first";
+  if (value.is_number()) hint = "it is a Python number: use functions such as `float(x)` or `math.exp(x)`";
+  if (value.items()) hint = "only tensors have methods: index the item first";
   if (value.is<Dict>()) hint = fmt::format("an item is `d[\"{}\"]`", name);
   if (value.is_none()) hint = "test for it with `is None`";
   evaluation.fail(fmt::format("{} has no `{}`", describe(value), name), std::move(hint));

@@ -36,7 +36,7 @@ Value call_len(Evaluation& evaluation, const PythonFunction&, Values arguments) 
   const Value& value = arguments[0];
   if (value.is_tensor()) {
     Value shape = *tensor_attribute(evaluation, value, "shape");
-    if (shape.items()->empty()) evaluation.fail("a tensor without dims has no len()");
+    if (shape.items()->empty()) evaluation.fail("a 0-dim tensor has no len()");
     return shape.items()->front();
   }
   if (value.is<std::string>()) {
@@ -91,7 +91,7 @@ Value call_extreme(Evaluation& evaluation, const PythonFunction& self, Values ar
   Value given = arguments[0].items()->size() == 1 ? arguments[0].items()->front() : arguments[0];
   std::string what = fmt::format("{}()", self.name);
   std::vector<Value> items = Sequence(evaluation, given, what).items();
-  if (items.empty()) evaluation.fail(fmt::format("{}() of nothing", self.name));
+  if (items.empty()) evaluation.fail(fmt::format("{}() of an empty sequence", self.name));
   for (const Value& item : items)
     if (item.is_tensor())
       evaluation.fail(fmt::format("{}() does not compare the tensors of a sequence", self.name),
@@ -234,7 +234,7 @@ bool is_instance(Evaluation& evaluation, const Value& value, const Value& type) 
   if (name == "list") return value.is<List>();
   if (name == "dict") return value.is<Dict>();
   if (name == "str") return value.is<std::string>();
-  evaluation.fail("isinstance() knows int, float, bool, tuple, list, dict, str and torch.Tensor", "use one of them");
+  evaluation.fail("isinstance() supports int, float, bool, tuple, list, dict, str and torch.Tensor", "use one of them");
 }
 
 Value call_isinstance(Evaluation& evaluation, const PythonFunction&, Values arguments) {
@@ -242,8 +242,8 @@ Value call_isinstance(Evaluation& evaluation, const PythonFunction&, Values argu
 }
 
 Value call_type(Evaluation& evaluation, const PythonFunction& self, Values) {
-  evaluation.fail(fmt::format("{}() makes no value in the language", self.name),
-                  "it is a type for annotations and isinstance()");
+  evaluation.fail(fmt::format("{}() cannot be called", self.name),
+                  "it is only a type for annotations and isinstance()");
 }
 
 constexpr std::array kFunctions = {
@@ -285,7 +285,7 @@ constexpr std::array kRefusedNames = {
     RefusedName{"next", "take the item by its index"},
     RefusedName{"iter", "loop over the values themselves"},
     RefusedName{"set", "use a tuple or a list"},
-    RefusedName{"type", "ask with isinstance()"},
+    RefusedName{"type", "test with isinstance()"},
     RefusedName{"getattr", "write the attribute: `x.name`"},
     RefusedName{"setattr", "give the new value a name of its own"},
     RefusedName{"hasattr", "write the attribute: `x.name`"},

@@ -79,7 +79,7 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
 [[noreturn]] void unsupported(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   std::string hint;
   for (const Value& operand : operands) {
-    if (operand.is_none()) hint = "`None` is no number: give it a value, or test for it with `is None`";
+    if (operand.is_none()) hint = "`None` is not a number: give it a value, or test for it with `is None`";
     if (operand.is<const Builtin*>() || operand.is<const PythonFunction*>() ||
         operand.is<std::shared_ptr<const Function>>())
       hint = "this is a function: call it with `(…)`";
@@ -92,7 +92,7 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
 }
 
 [[noreturn]] void too_large(Evaluation& evaluation) {
-  evaluation.fail("the integer does not fit in 64 bits", "integers reach from -2**63 to 2**63 - 1; use a float");
+  evaluation.fail("the integer does not fit in 64 bits", "integers range from -2**63 to 2**63 - 1; use a float");
 }
 
 int64_t shifted_left(Evaluation& evaluation, int64_t value, int64_t by) {
@@ -148,7 +148,7 @@ Value joined(Evaluation& evaluation, const Value& a, const Value& b) {
 }
 
 Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count) {
-  int64_t times = std::max<int64_t>(0, evaluation.static_int(count, "how often a sequence is repeated"));
+  int64_t times = std::max<int64_t>(0, evaluation.static_int(count, "the repeat count of a sequence"));
   const std::vector<Value>& items = *sequence.items();
   if (items.empty()) times = 0;
   uint64_t total = 0;
@@ -328,8 +328,8 @@ bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
   };
   const std::optional<uint32_t> first = parameter(a), second = parameter(b);
   if (first && second && *first != *second) {
-    evaluation.fail("whether two arguments are one tensor is not known when the op is compiled",
-                    "give the op a number that says so: shared: bool");
+    evaluation.fail("whether two arguments are the same tensor is not known when the op is compiled",
+                    "add a parameter that says so: shared: bool");
   }
   return identical(a, b);
 }

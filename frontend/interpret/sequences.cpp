@@ -80,8 +80,8 @@ void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<cons
     if (value.is<BoundMethod>()) {
       visit(*value.as<BoundMethod>().self);
     } else if (held(value) == held(container)) {
-      evaluation.fail(fmt::format("{} cannot hold itself", describe(container)),
-                      fmt::format("put a copy into it: `{}(xs)`", container.is<Dict>() ? "dict" : "list"));
+      evaluation.fail(fmt::format("{} cannot contain itself", describe(container)),
+                      fmt::format("insert a copy: `{}(xs)`", container.is<Dict>() ? "dict" : "list"));
     } else if (seen.insert(held(value)).second) {
       evaluation.step();
       for (const Value& item : *held(value)) visit(item);
@@ -116,7 +116,7 @@ Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view 
   } else if (value.is_tensor()) {
     of_ = std::make_shared<const std::vector<Value>>(tensor_iterate(evaluation, value));
   } else {
-    evaluation.fail(fmt::format("{} cannot go over {}", what, describe(value)),
+    evaluation.fail(fmt::format("{} cannot iterate over {}", what, describe(value)),
                     value.is_number() && what == "a `for`" ? "write `range(n)` to count" : "");
   }
   first_size_ = size();
@@ -134,7 +134,7 @@ Value Sequence::operator[](size_t i) const {
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
   }
   if (const auto* view = std::get_if<DictView>(&of_)) {
-    if (size() != first_size_) evaluation_.fail("dictionary changed size during iteration", "go over `list(d)`");
+    if (size() != first_size_) evaluation_.fail("dictionary changed size during iteration", "iterate over `list(d)`");
     const Value &key = (*view->of.keys)[i], &value = (*view->of.values)[i];
     return view->part == DictView::Part::Keys     ? key
            : view->part == DictView::Part::Values ? value
@@ -180,7 +180,8 @@ void set_item(Evaluation& evaluation, const Value& target, const Value& index, c
   if (target.is<Dict>()) return set_dict_item(evaluation, target.as<Dict>(), index, value);
   if (!target.is<List>()) evaluation.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
   std::vector<Value>& items = *target.as<List>().items;
-  if (!index.is_number()) evaluation.fail(fmt::format("an item is assigned at an integer, not at {}", describe(index)));
+  if (!index.is_number())
+    evaluation.fail(fmt::format("an item is assigned by an integer index, not by {}", describe(index)));
   refuse_cycle(evaluation, target, {&value, 1});
   items[wrapped(evaluation, target, index, static_cast<int64_t>(items.size()))] = value;
 }
@@ -206,7 +207,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
     refuse_cycle(evaluation, self, more);
     items.insert(items.end(), more.begin(), more.end());
   } else if (name == "insert") {
-    int64_t at = evaluation.static_int(arguments[0], "where list.insert inserts");
+    int64_t at = evaluation.static_int(arguments[0], "the index of list.insert");
     refuse_cycle(evaluation, self, arguments.subspan(1));
     evaluation.budget.items(1);
     items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);

@@ -339,7 +339,7 @@ def softshrink(input, lambd=0.5):
     _check(input, "float")
     if not isinstance(lambd, torch.Tensor):
         assert lambd >= 0, "softshrink needs a lambd that is not negative"
-        assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that is a number of the dtype"
+        assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that fits in the dtype"
     lambd = _rounded(lambd, input) if _on_cuda() else _computed(lambd, input)
     within = where(isnan(input), input, 0.0)
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))

@@ -81,11 +81,11 @@ Target target_of(Builder& builder, Args args) {
   };
   for (const Value& value : *args[1].items()) {
     if (is_flag(value)) {
-      if (target.dtype.is_none()) builder.fail("to(): non_blocking and copy stand behind a dtype or a tensor");
-      if (++flags > 2) builder.fail("to() takes non_blocking and copy behind its target, not more");
+      if (target.dtype.is_none()) builder.fail("to(): non_blocking and copy must follow a dtype or a tensor");
+      if (++flags > 2) builder.fail("to() takes at most non_blocking and copy after its target");
       if (flags == 2) target.copy = value;
     } else if (names_device(builder, value)) {
-      if (!target.dtype.is_none()) builder.fail("to(): a device stands before the dtype", "x.to(device, dtype)");
+      if (!target.dtype.is_none()) builder.fail("to(): a device must precede the dtype", "x.to(device, dtype)");
       target.device = value;
     } else if (const Tensor* other = value.tensor()) {
       target.device = device_of(builder, *other);
@@ -262,7 +262,8 @@ Value call_is_zero(Builder& builder, const Builtin&, Args args) {
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
   if (std::ranges::none_of(values, &Value::is_tensor)) {
-    builder.fail(fmt::format("it takes a tensor, not {}", describe(values.front())), "make it one: torch.tensor(2.0)");
+    builder.fail(fmt::format("a tensor is expected, not {}", describe(values.front())),
+                 "convert it: torch.tensor(2.0)");
   }
   const ir::DType type = result_type(builder, values);
   return promoted_to(builder, values, ir::is_floating(type) ? type : builder.signature.default_dtype);
@@ -288,7 +289,8 @@ Value call_check(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
   if (!x) {
-    builder.fail(fmt::format("it takes a tensor, not {}", describe(args[0])), "use math's functions for numbers");
+    builder.fail(fmt::format("a tensor is expected, not {}", describe(args[0])),
+                 "use the functions of math for numbers");
   }
   static constexpr std::string_view kNames[] = {"bool", "int", "float"};
   const std::string_view name = ir::is_wide_unsigned(x->dtype) ? "unsigned"
@@ -373,71 +375,71 @@ std::vector<Builtin> type_builtins() {
        kMethod,
        {},
        call_to,
-       "the values in another dtype, or that of another tensor"},
-      {"type", "(input, dtype)", kNoFunction, kMethod, {}, call_type, "the values in another dtype"},
+       "the values converted to a dtype or a device, or to those of another tensor"},
+      {"type", "(input, dtype)", kNoFunction, kMethod, {}, call_type, "the values converted to a dtype"},
       {"type_as",
        "(input, other)",
        kNoFunction,
        kMethod,
        {},
        call_type_as,
-       "the values in the dtype of another tensor"},
+       "the values converted to the dtype of another tensor"},
       {"is_floating_point",
        "(input)",
        kFunction,
        kMethod,
        {},
        call_is_floating_point,
-       "whether the dtype is a floating-point one, known when the op is compiled"},
-      {"element_size", "(input)", kNoFunction, kMethod, {}, call_element_size, "the bytes of an element"},
+       "whether the dtype is floating-point, known when the op is compiled"},
+      {"element_size", "(input)", kNoFunction, kMethod, {}, call_element_size, "the size of an element in bytes"},
       {"get_default_dtype",
        "()",
        kFunction,
        kNoMethod,
        {},
        call_default_dtype,
-       "the dtype of floats that are given none: torch.set_default_dtype's"},
-      {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values: every tensor of the language is real"},
-      {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values: every tensor of the language is real"},
+       "the default floating-point dtype, as set by torch.set_default_dtype"},
+      {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values themselves: all tensors are real"},
+      {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values themselves: all tensors are real"},
       {"conj_physical", "(input)", kFunction, kMethod, "conj", call_identity},
       {"resolve_conj", "(input)", kFunction, kMethod, "conj", call_identity},
       {"resolve_neg", "(input)", kFunction, kMethod, "conj", call_identity},
-      {"clone", "(input, *, memory_format=None)", kFunction, kMethod, {}, call_clone, "the same values"},
+      {"clone", "(input, *, memory_format=None)", kFunction, kMethod, {}, call_clone, "a copy"},
       {"contiguous",
        "(input, *, memory_format=None)",
        kNoFunction,
        kMethod,
        {},
        call_contiguous,
-       "the same values; a result of it is contiguous"},
+       "the same values in contiguous memory"},
       {"zeros_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_zeros_like,
-       "0 in the shape of another tensor"},
+       "zeros in the shape of another tensor"},
       {"empty_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_empty_like,
-       "the shape of another tensor, to be filled by assignment"},
+       "an uninitialised tensor in the shape of another, to be filled by assignment"},
       {"ones_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_ones_like,
-       "1 in the shape of another tensor"},
+       "ones in the shape of another tensor"},
       {"full_like",
        "(input, fill_value, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_full_like,
-       "a number in the shape of another tensor"},
+       "one number in the shape of another tensor"},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
@@ -464,7 +466,7 @@ std::vector<Builtin> type_builtins() {
                     kMethod,
                     {},
                     call_cast_method,
-                    "the values in that dtype"});
+                    "the values converted to that dtype"});
   }
   return rows;
 }

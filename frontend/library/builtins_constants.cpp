@@ -27,14 +27,14 @@ void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable
   const std::vector<Value>* items = data.items();
   if (!items && !data.is_number()) {
     builder.fail(fmt::format("torch.tensor takes numbers and nested lists of numbers, not {}", describe(data)),
-                 data.is_tensor() ? "put tensors together with torch.stack" : "");
+                 data.is_tensor() ? "combine tensors with torch.stack" : "");
   }
   const bool fits = items ? depth < table.sizes.size() && table.sizes[depth] == static_cast<int64_t>(items->size())
                           : depth == table.sizes.size();
   if (!fits) builder.fail("torch.tensor: the lists of a dim must all have the same length");
   if (!items) {
     if (table.numbers.size() == kMostNumbers) {
-      builder.fail(fmt::format("torch.tensor of more than {} numbers", kMostNumbers), "pass the table as a parameter");
+      builder.fail(fmt::format("torch.tensor of more than {} numbers", kMostNumbers), "pass the values as a parameter");
     }
     table.numbers.push_back(data.number());
     return;
@@ -48,7 +48,7 @@ NumberTable read_table(Builder& builder, const Value& data) {
   for (const Value* at = &data; at->items(); at = &at->items()->front()) {
     if (table.sizes.size() == kMostDims) builder.fail(fmt::format("torch.tensor of more than {} dims", kMostDims));
     table.sizes.push_back(static_cast<int64_t>(at->items()->size()));
-    if (at->items()->empty()) builder.fail("torch.tensor of no numbers has no elements", "leave it away");
+    if (at->items()->empty()) builder.fail("torch.tensor of an empty list has no elements", "remove it");
   }
   read_numbers(builder, data, 0, table);
   return table;
@@ -99,7 +99,7 @@ Value call_limits(Builder& builder, const Builtin& self, Args args) {
   if (ir::category(type) != (floating ? ir::Category::Floating : ir::Category::Integral)) {
     builder.fail(fmt::format("torch.{}() takes {} dtype, not {}", self.name,
                              floating ? "a floating-point" : "an integer", name_of(type)),
-                 type == ir::DType::Bool ? "" : fmt::format("torch.{} is for it", floating ? "iinfo" : "finfo"));
+                 type == ir::DType::Bool ? "" : fmt::format("use torch.{}", floating ? "iinfo" : "finfo"));
   }
   return NumberLimits{type};
 }

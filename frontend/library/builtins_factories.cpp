@@ -83,7 +83,7 @@ ir::HostId integer_bound(Builder& builder, const Value& bound) {
     if (std::trunc(value) == value && std::abs(value) < 0x1p53) return builder.integer(static_cast<int64_t>(value));
   }
   builder.fail("the bounds of arange must be integers, not floats",
-               "scale an integer one: start + step * torch.arange(n)");
+               "scale an integer range: start + step * torch.arange(n)");
 }
 
 Value call_arange(Builder& builder, const Builtin&, Args args) {
@@ -154,36 +154,36 @@ Value call_random_words(Builder& builder, const Builtin& self, Args args) {
 
 std::vector<Builtin> factory_builtins() {
   return {
-      {"zeros", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "0 in a shape"},
-      {"ones", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "1 in a shape"},
+      {"zeros", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "zeros in a shape"},
+      {"ones", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "ones in a shape"},
       {"full",
        "(size, fill_value, *, dtype=None, device=None)",
        kFunction,
        kNoMethod,
        {},
        call_full,
-       "a number in a shape"},
+       "one number in a shape"},
       {"new_zeros",
        "(input, *size, dtype=None, device=None)",
        kNoFunction,
        kMethod,
        {},
        call_new_constant,
-       "0 in a shape, in the dtype of another tensor"},
+       "zeros in a shape, in the dtype of another tensor"},
       {"new_ones",
        "(input, *size, dtype=None, device=None)",
        kNoFunction,
        kMethod,
        {},
        call_new_constant,
-       "1 in a shape, in the dtype of another tensor"},
+       "ones in a shape, in the dtype of another tensor"},
       {"new_full",
        "(input, size, fill_value, *, dtype=None, device=None)",
        kNoFunction,
        kMethod,
        {},
        call_new_full,
-       "a number in a shape, in the dtype of another tensor"},
+       "one number in a shape, in the dtype of another tensor"},
       {"arange",
        "(start, end=None, step=1, *, dtype=None, device=None)",
        kFunction,

@@ -50,7 +50,7 @@ Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
 
 std::vector<Builtin> gradient_builtins() {
   return {
-      {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, through which no gradient flows"},
+      {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, without a gradient"},
       {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
       {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},

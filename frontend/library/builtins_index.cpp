@@ -37,25 +37,31 @@ Value call_gather(Builder& builder, const Builtin&, Args args) {
 
 std::vector<Builtin> index_builtins() {
   return {
-      {"cat", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_cat, "tensors side by side along a dim"},
+      {"cat", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_cat, "tensors concatenated along a dim"},
       {"concat", "(tensors, dim=0)", kFunction, kNoMethod, "cat", call_cat},
       {"concatenate", "(tensors, dim=0)", kFunction, kNoMethod, "cat", call_cat},
-      {"stack", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_stack, "tensors side by side along a new dim"},
-      {"take", "(input, index)", kFunction, kMethod, {}, call_take, "elements by their place in row-major order"},
+      {"stack", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_stack, "tensors stacked along a new dim"},
+      {"take",
+       "(input, index)",
+       kFunction,
+       kMethod,
+       {},
+       call_take,
+       "elements selected by their index in row-major order"},
       {"index_select",
        "(input, dim, index)",
        kFunction,
        kMethod,
        {},
        call_index_select,
-       "the coordinates of a dim that a vector names"},
+       "the coordinates of a dim that an index vector selects"},
       {"gather",
        "(input, dim, index)",
        kFunction,
        kMethod,
        {},
        call_gather,
-       "along a dim the coordinate that the index has at each place"},
+       "elements selected along a dim by an index tensor"},
   };
 }
 

@@ -87,7 +87,7 @@ Value call_clamp_max(Builder& builder, const Builtin&, Args args) {
 }
 Value call_where(Builder& builder, const Builtin&, Args args) {
   if (args[1].is_none() || args[2].is_none()) {
-    builder.fail("where(condition) alone gives as many indices as there are true elements",
+    builder.fail("where(condition) without values returns as many indices as there are true elements",
                  "choose element by element: where(condition, a, b)");
   }
   return where(builder, args[0], args[1], args[2]);
@@ -141,7 +141,7 @@ std::vector<Builtin> pointwise_builtins() {
        kMethod,
        {},
        call_clamp,
-       "held between two limits, either of which may be left out; NaN stays"},
+       "clamped to two limits, either of which may be omitted; NaN stays NaN"},
       {"clamp_min", "(input, min)", kFunction, kMethod, {}, call_clamp_min, "at least min"},
       {"clamp_max", "(input, max)", kFunction, kMethod, {}, call_clamp_max, "at most max"},
       {"positive", "(input)", kFunction, kMethod, {}, call_positive, "+input"},

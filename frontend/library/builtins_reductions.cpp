@@ -83,7 +83,7 @@ EinsumTerm einsum_term(const Builder& builder, std::string_view text) {
     } else if (std::isalpha(static_cast<unsigned char>(text.front()))) {
       (term.ellipsis ? term.after : term.before).push_back(text.front());
     } else {
-      builder.fail(fmt::format("einsum(): subscripts are letters and one `...` a tensor, not `{}`", text.front()));
+      builder.fail(fmt::format("einsum(): subscripts are letters and one `...` per tensor, not `{}`", text.front()));
     }
   }
   return term;
@@ -134,7 +134,7 @@ Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
   const std::string_view inputs = std::string_view(equation).substr(0, arrow);
   const std::vector<Value>& operands = *args[1].items();
   if (static_cast<size_t>(std::ranges::count(inputs, ',')) + 1 != operands.size())
-    builder.fail(fmt::format("einsum(): the equation is of {} tensors, but {} are given",
+    builder.fail(fmt::format("einsum(): the equation has {} operands, but {} are given",
                              std::ranges::count(inputs, ',') + 1, operands.size()));
   std::vector<Value> terms;
   std::vector<int64_t> all;

@@ -23,31 +23,32 @@ struct Refused {
 
 constexpr Refused kRefused[] = {
     {"median nanmedian mode quantile nanquantile",
-     "its result depends on the order of all elements; call torch's own before or after the op"},
+     "its result depends on the order of all elements; call torch's function before or after the op"},
     {"cumsum cumprod cummax cummin logcumsumexp",
-     "each element of its result depends on all before it; call torch's own before or after the op"},
+     "each element of its result depends on all before it; call torch's function before or after the op"},
     {"addbmm chain_matmul conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
      "products of matrices are computed by matmul and einsum, and those over 16 columns at most; call torch's own "
      "before or after "
      "the op"},
     {"sort topk argsort unique nonzero masked_select bincount histc searchsorted kthvalue",
-     "its result depends on all elements; call torch's own before or after the op"},
+     "its result depends on all elements; call torch's function before or after the op"},
     {"scatter scatter_add index_add index_put index_copy index_fill masked_scatter",
      "an op writes each element of its result once; choose with where(mask, a, b)"},
-    {"normal", "it is written out; write mean + std * torch.randn_like(mean)"},
+    {"normal", "it has a simple formula; write mean + std * torch.randn_like(mean)"},
     {"bernoulli_ uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_",
-     "random numbers are drawn into new tensors; write x.copy_(torch.rand_like(x))"},
-    {"randperm multinomial poisson", "an op draws uniform and normal numbers; call torch's own before the op"},
-    {"empty empty_strided new_empty", "its elements have no values; fill empty_like(x), or use zeros"},
+     "random numbers are generated in new tensors only; write x.copy_(torch.rand_like(x))"},
+    {"randperm multinomial poisson",
+     "an op generates only uniform and normal random numbers; call torch's function before the op"},
+    {"empty empty_strided new_empty", "its elements are uninitialised; fill empty_like(x), or use zeros"},
     {"logspace", "eager's rounding of it depends on the processor; write start + step * torch.arange(n)"},
-    {"new_tensor from_numpy as_tensor", "it takes data of Python's; pass it as a tensor, or write torch.tensor"},
+    {"new_tensor from_numpy as_tensor", "it takes Python data; pass it as a tensor, or write torch.tensor"},
     {"item tolist numpy", "the values of a tensor are not known when the op is compiled; compute with the tensor"},
     {"backward requires_grad_ retain_grad register_hook grad",
      "an op computes values; gradients are taken outside of the op"},
     {"stride storage_offset data_ptr is_contiguous as_strided untyped_storage set_",
-     "how a tensor lies in memory is not visible to an op; index it instead"},
-    {"device", "a device is written as text; such as device=\"cuda\", or as x.device"},
+     "an op cannot see the memory layout of a tensor; index it instead"},
+    {"device", "a device is written as a string; such as device=\"cuda\", or as x.device"},
     {"cuda cpu pin_memory", "an op runs where its tensors are; move them before the call"},
 };
 

@@ -9,10 +9,10 @@ def _class_indices(input, target, classes, function):
         assert target.size(0) == 1, "For 1D input, 1D target must have size 1"
         return target.squeeze(0).to(torch.int64)
     if target.ndim != input.ndim - 1:
-        raise ValueError(function + ": a target of class indices has one dim less than the input, its classes")
+        raise ValueError(function + ": a target of class indices has one dim fewer than the input, without the class dim")
     others = [d for d in range(input.ndim) if d != classes]
     for k, d in enumerate(others):
-        assert target.size(k) == input.size(d), "Expected the target to have the input's size but for the classes"
+        assert target.size(k) == input.size(d), "Expected the target to have the input's size except for the class dim"
     return target.to(torch.int64)
 
 
@@ -25,7 +25,7 @@ def _nan_where(is_out_of_range, loss):
 def _class_weight(weight, input, classes, function, any_dtype=False):
     if weight is not None:
         if weight.ndim != 1:
-            raise RuntimeError(function + ": the weight must be 1-D, one of each class")
+            raise RuntimeError(function + ": the weight must be 1-D, with one value per class")
         assert weight.size(0) == input.size(classes), "weight tensor should be defined either for all classes or no classes"
         if weight.dtype != input.dtype and not any_dtype:
             raise RuntimeError(function + ": the weight must have the dtype of the input")

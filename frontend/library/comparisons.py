@@ -22,7 +22,7 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
     Source: aten/src/ATen/native/TensorCompare.cpp, isclose
     """
     if not isinstance(input, torch.Tensor) or not isinstance(other, torch.Tensor):
-        raise TypeError("it takes two tensors: compare with a number by abs(x - number) <= atol")
+        raise TypeError("expected two tensors: compare with a number by abs(x - number) <= atol")
     _check_same_dtype(input, other)
     assert rtol >= 0 and atol >= 0, "rtol and atol must not be negative"
     close = input == other
@@ -84,7 +84,7 @@ def fill(input, value):
     if not isinstance(value, torch.Tensor):
         return full_like(input, value)
     if value.ndim != 0:
-        raise ValueError("fill takes a number, or a tensor without dims")
+        raise ValueError("expected a number, or a 0-dim tensor")
     return where(ones_like(input, dtype=torch.bool), value.to(input.dtype), input)
 
 
@@ -93,7 +93,7 @@ def masked_fill(input, mask, value):
     """value where mask is true, else input"""
     if isinstance(value, torch.Tensor):
         if value.ndim != 0:
-            raise ValueError("masked_fill takes a number, or a tensor without dims")
+            raise ValueError("expected a number, or a 0-dim tensor")
         value = value.to(input.dtype)
     else:
         value = full_like(input, value)

@@ -4,7 +4,7 @@
 def scalar_tensor(s, *, dtype=None, device=None):
     """a number as a 0-dim tensor"""
     if isinstance(s, torch.Tensor):
-        raise TypeError("it takes a number, not a tensor: x[0, 0] is a tensor without dims already")
+        raise TypeError("expected a number, not a tensor: x[0, 0] already is a 0-dim tensor")
     return tensor(s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 

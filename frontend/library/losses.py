@@ -340,7 +340,7 @@ def margin_ranking_loss(
     """
     reduction = _reduction_of(reduction, size_average, reduce)
     if input1.ndim != input2.ndim or input1.ndim != target.ndim:
-        raise ValueError("margin_ranking_loss: all tensors must have as many dims")
+        raise ValueError("margin_ranking_loss: all tensors must have the same number of dims")
     return _reduced(clamp(-target * (input1 - input2) + float(margin), min=0), reduction)
 
 

@@ -63,7 +63,7 @@ def _repeated(input, times, dim, inner):
 @only_method
 def repeat(input, *repeats):
     """the tensor repeated along each dim by the given counts"""
-    assert len(repeats) > 0, "it is given no repeats"
+    assert len(repeats) > 0, "repeat() needs at least one count"
     repeats = _items(repeats)
     if len(repeats) < input.ndim:
         raise ValueError(
@@ -79,7 +79,7 @@ def repeat(input, *repeats):
 @method
 def tile(input, *dims):
     """the tensor repeated along the last dims by the given counts"""
-    assert len(dims) > 0, "it is given no dims"
+    assert len(dims) > 0, "tile() needs at least one count"
     dims = list(_items(dims))
     return input.repeat([1] * (input.ndim - len(dims)) + dims)
 
@@ -91,7 +91,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     Source: aten/src/ATen/native/Repeat.cpp
     """
     if isinstance(repeats, torch.Tensor):
-        raise ValueError("the size of the result would depend on the values of a tensor: `repeats` is a number")
+        raise ValueError("the size of the result would depend on the values of a tensor: `repeats` must be a number")
     if dim is None:
         input, dim = input.flatten(), 0
     size = input.size(dim)
@@ -291,7 +291,7 @@ def embedding(
         assert padding_idx == 0 or -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
     found = index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
     if _is_differentiated() and (scale_grad_by_freq or sparse):
-        raise ValueError("the gradient of an embedding is dense, and counts each row as often as it is named")
+        raise ValueError("the gradient of an embedding is dense and not scaled by frequency: leave out sparse and scale_grad_by_freq")
     if padding_idx is None or not _is_differentiated():
         return found
     padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)

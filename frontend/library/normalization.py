@@ -113,14 +113,14 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 def _only_a_number(value, name, function):
     if isinstance(value, torch.Tensor) and value.ndim > 0:
-        raise TypeError(function + "(): argument '" + name + "' must be a number, not a tensor of several dims")
+        raise TypeError(function + "(): argument '" + name + "' must be a number, not a tensor with dims")
 
 
 def _fits(parameter, input, function):
     """Checks that a weight or bias has input's dtype, or float32 beside 16-bit floats."""
     if parameter is not None and parameter.dtype != input.dtype:
         if parameter.dtype != torch.float32 or input.dtype not in (torch.float16, torch.bfloat16):
-            raise RuntimeError(function + ": weight and bias have the dtype of the input, or float32 where it has 16 bits")
+            raise RuntimeError(function + ": weight and bias must have the input's dtype, or float32 for a 16-bit input")
 
 
 def _normalized_dims(input, normalized_shape, parameters, function):
@@ -133,7 +133,7 @@ def _normalized_dims(input, normalized_shape, parameters, function):
     if input.ndim < count:
         raise RuntimeError(function + ": the input has fewer dims than normalized_shape")
     for k in range(count):
-        wanted = "Given normalized_shape, expected input whose last dims are of these sizes, but they are not"
+        wanted = "Given normalized_shape, expected an input whose last dims have these sizes"
         assert input.size(k - count) == normalized_shape[k], wanted
     for parameter in parameters:
         if parameter is None:
@@ -219,7 +219,7 @@ def _channel_parameter(parameter, input, name):
 def _has_channels(input, function):
     _check(input, "float")
     if input.ndim < 2:
-        raise RuntimeError(function + ": expected an input of at least 2 dims, whose second are the channels")
+        raise RuntimeError(function + ": expected an input of at least 2 dims, of which the second is the channels")
 
 
 def _values_a_channel(input):

@@ -38,8 +38,8 @@ def _check_not_emptied(input, pad):
     """refuses negative sizes, and padding that leaves every padded dim empty; eager's kernels check no more"""
     widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
     for width in widths:
-        assert width >= 0, "the input is too small for its negative padding: a dim would have less than no elements"
-    assert max(*widths, 0) >= 1, "the input is too small for its negative padding: nothing is left of it"
+        assert width >= 0, "the input is too small for its negative padding: a dim would have a negative size"
+    assert max(*widths, 0) >= 1, "the input is too small for its negative padding: no element would be left"
 
 
 def _reflection_pad(input, pad):

@@ -6,13 +6,13 @@ def _two_of_a_dtype(x, y, function):
     _check(x, "int float")
     _check(y, "int float")
     if x.dtype != y.dtype:
-        raise RuntimeError(function + ": expected two tensors of one dtype: cast one, x.to(y.dtype)")
+        raise RuntimeError(function + ": expected two tensors of the same dtype: cast one, x.to(y.dtype)")
 
 
 def _two_of_dims(x, x_dims, y, y_dims, function, expected):
     _two_of_a_dtype(x, y, function)
     if x.ndim != x_dims or y.ndim != y_dims:
-        raise RuntimeError(function + ": " + expected + ": matmul takes others")
+        raise RuntimeError(function + ": " + expected + ": use matmul for other shapes")
 
 
 def _small(size):
@@ -21,7 +21,7 @@ def _small(size):
 
 def _times_vector(x, vector):
     """matrix-vector product; `vector` broadcasts against the rows of x"""
-    assert x.size(-1) == vector.size(-1), "mat1 and mat2 shapes cannot be multiplied: as many columns as rows are expected"
+    assert x.size(-1) == vector.size(-1), "mat1 and mat2 shapes cannot be multiplied: columns and rows do not match"
     columns = _touched_size(x, -1)
     if not _small(columns) or columns == 0:
         return _reduce("sum", x * vector, -1, False, "matmul")
@@ -32,7 +32,7 @@ def _times_vector(x, vector):
 
 
 def _times_matrix(x, y):
-    assert x.size(-1) == y.size(-2), "mat1 and mat2 shapes cannot be multiplied: as many columns as rows are expected"
+    assert x.size(-1) == y.size(-2), "mat1 and mat2 shapes cannot be multiplied: columns and rows do not match"
     columns = _touched_size(x, -1)
     if not _known(columns):
         columns = _touched_size(y, -2)
@@ -75,7 +75,7 @@ def mm(input: Tensor, mat2: Tensor):
 def bmm(input: Tensor, mat2: Tensor):
     """batched matrix product, over at most 16 columns"""
     _two_of_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
-    assert input.size(0) == mat2.size(0), "bmm: as many matrices of both are expected: matmul broadcasts"
+    assert input.size(0) == mat2.size(0), "bmm: both must have the same number of matrices: use matmul to broadcast"
     return _product(input, mat2)
 
 
@@ -90,7 +90,7 @@ def mv(input: Tensor, vec: Tensor):
 def dot(input: Tensor, tensor: Tensor):
     """the dot product of two vectors"""
     _two_of_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
-    assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of one size"
+    assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of the same size"
     return _product(input, tensor)
 
 
@@ -115,7 +115,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """batched addmm: beta * input + alpha * (batch1 @ batch2), over at most 16 columns"""
     _two_of_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
-    assert batch1.size(0) == batch2.size(0), "baddbmm: as many matrices of both are expected: matmul broadcasts"
+    assert batch1.size(0) == batch2.size(0), "baddbmm: both must have the same number of matrices: use matmul to broadcast"
     return _added_product(input, batch1, batch2, beta, alpha, "baddbmm")
 
 
@@ -192,7 +192,7 @@ def _diagonals(x, labels):
             d += 1
         else:
             other = d + 1 + again
-            assert x.size(d) == x.size(other), "einsum(): dims of one subscript must be of one size"
+            assert x.size(d) == x.size(other), "einsum(): dims with the same subscript must have the same size"
             x = x.diagonal(dim1=d, dim2=other)
             labels = [label for k, label in enumerate(labels) if k != d and k != other] + [labels[d]]
     return x, labels
@@ -215,7 +215,7 @@ def _contracted(x, y, both, left, inner):
     _two_of_a_dtype(x, y, "einsum")
     first, end = both + left, both + left + inner
     for d in range(first, end):
-        assert x.size(d) == y.size(d), "einsum(): dims of one subscript must be of one size"
+        assert x.size(d) == y.size(d), "einsum(): dims with the same subscript must have the same size"
     if inner == 0:
         return x * y
     rows, columns = x.shape[both:first], y.shape[end:]
@@ -313,7 +313,7 @@ def tensordot(a, b, dims=2, out=None):
     _two_of_a_dtype(a, b, "tensordot")
     if isinstance(dims, int):
         if dims < 0 or dims > a.ndim or dims > b.ndim:
-            raise RuntimeError("tensordot: expected as many dims as both tensors have, and 0 at least")
+            raise RuntimeError("tensordot: dims must be at least 0, and at most the number of dims of each tensor")
         dims = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     gone, others = _places(dims[0], a.ndim), _places(dims[1], b.ndim)
     if len(gone) != len(others):

@@ -20,13 +20,13 @@ def _summed_as(input, dtype):
         return input if input.is_floating_point() else input.to(torch.int64)
     is_float8 = dtype.is_floating_point and dtype.itemsize == 1
     if is_float8 or dtype in (torch.uint16, torch.uint32, torch.uint64):
-        raise RuntimeError("not implemented for this dtype: leave it out and cast what comes of it, .to(dtype)")
+        raise RuntimeError("not implemented for this dtype: omit it and cast the result, .to(dtype)")
     return input.to(dtype)
 
 
 def _one_dim(dim, function):
     if isinstance(dim, (tuple, list)):
-        raise TypeError(function + "(): `dim` must be one dim, not several: write input.flatten(…) for dims side by side")
+        raise TypeError(function + "(): `dim` must be one dim, not several: write input.flatten(…) for adjacent dims")
 
 
 def _dim_with(keepdim, dim, function):
@@ -34,7 +34,7 @@ def _dim_with(keepdim, dim, function):
     if dim is not ...:
         return dim
     if keepdim:
-        raise TypeError(function + "() takes keepdim together with dim: write dim=None, keepdim=True")
+        raise TypeError(function + "() takes keepdim only together with dim: write dim=None, keepdim=True")
     return None
 
 
@@ -55,7 +55,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     if not input.is_floating_point():
         return sum(input, dim, keepdim, dtype=dtype)
     if dtype is not None and not dtype.is_floating_point:
-        raise RuntimeError("floats are not added as integers: cast what comes of it, x.nansum().to(dtype)")
+        raise RuntimeError("nansum() does not add floats as integers: cast the result, x.nansum().to(dtype)")
     x = _summed_as(input, dtype)
     return _reduce("sum", where(isnan(x), 0, x), dim, keepdim, "nansum")
 
@@ -66,7 +66,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     """the product; 16-bit floats accumulate in float32, integers and bools give int64"""
     _one_dim(dim, "prod")
     if dim is None and keepdim:
-        raise TypeError("prod() takes keepdim together with dim: write prod(x).reshape([1] * x.ndim)")
+        raise TypeError("prod() takes keepdim only together with dim: write prod(x).reshape([1] * x.ndim)")
     if dtype == torch.bool:
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
     x = _summed_as(input, dtype)
@@ -151,7 +151,7 @@ def _max_or_min(input, other, dim, keepdim, name):
         raise TypeError("torch." + name + " takes two tensors, not a tensor and a number: write clamp(x, " + limit + "=…)")
     if dim is None:
         if keepdim:
-            raise TypeError("torch." + name + " takes keepdim together with dim: write a" + name + "(x, keepdim=True)")
+            raise TypeError("torch." + name + " takes keepdim only together with dim: write a" + name + "(x, keepdim=True)")
         return _extreme(name, input, None, False, name)
     _one_dim(dim, name)
     return _with_index("arg" + name, input, dim, keepdim, name)

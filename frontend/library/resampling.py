@@ -53,7 +53,7 @@ def interpolate(
     """
     if mode not in ("nearest", "nearest-exact"):
         raise NotImplementedError(
-            "interpolate is in the language with mode='nearest' and mode='nearest-exact': call torch's own before the op"
+            "interpolate() supports only mode='nearest' and mode='nearest-exact': call torch's function before the op"
         )
     if align_corners is not None:
         raise ValueError("align_corners option can only be set with the interpolating modes")

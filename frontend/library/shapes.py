@@ -113,7 +113,7 @@ def _slice(input, dim, start, stop):
 def tensor_split(input, indices_or_sections, dim=0):
     """a dim split into equal parts, the first ones one element longer if needed, or split at the given indices"""
     if isinstance(indices_or_sections, torch.Tensor):
-        raise ValueError("where tensor_split cuts must be known when the op is compiled: pass numbers")
+        raise ValueError("the split points must be known when the op is compiled: pass numbers")
     if input.ndim == 0:
         raise ValueError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     size = input.size(dim)

@@ -59,7 +59,7 @@ def _correction(squares, product):
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     if isinstance(dim, bool):  # var(x, unbiased)
         if unbiased is not None:
-            raise TypeError(function + "(): a bool in the place of `dim` is `unbiased`, which is given as well")
+            raise TypeError(function + "(): a bool in the position of `dim` means `unbiased`, which is also given")
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(function + "() takes `unbiased` or `correction`, not both")
@@ -219,7 +219,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if isinstance(ord, str):
         if ord != "fro":
-            raise ValueError("linalg.matrix_norm: of the norms with a name only 'fro' is in the language, not 'nuc'")
+            raise ValueError("linalg.matrix_norm: the only named norm in the language is 'fro', not 'nuc'")
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     if abs(ord) == 2:
         raise ValueError("linalg.matrix_norm: the largest and smallest singular value are not in the language")
@@ -267,7 +267,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if isinstance(p, str):
         several = isinstance(dim, (tuple, list)) and len(dim) > 2
         if p != "fro" or several:
-            raise ValueError("norm: of the norms with a name only 'fro' is in the language, along two dims at most: pass p=2")
+            raise ValueError("norm: the only named norm in the language is 'fro', along at most two dims: pass p=2")
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
@@ -351,7 +351,7 @@ def _with_slope_of_all(largest, differences):
 def _cdist(x1, x2, p):
     columns = _touched_size(x1, -1)
     if not _known(columns) or columns > 16:
-        raise ValueError("cdist: in the language points have 16 coordinates at most: call torch.cdist before or after the op")
+        raise ValueError("cdist() supports points of at most 16 coordinates: call torch.cdist before or after the op")
     if columns == 0:
         return zeros_like(x1.sum(-1).unsqueeze(-1) + x2.sum(-1).unsqueeze(-2))
     return _distance([x1[..., k].unsqueeze(-1) - x2[..., k].unsqueeze(-2) for k in range(columns)], p)
@@ -360,7 +360,7 @@ def _cdist(x1, x2, p):
 def cdist(x1: Tensor, x2: Tensor, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """the norm of order p of the difference between each row of x1 and each row of x2; at most 16 columns"""
     if x1.dtype != x2.dtype or not x1.is_floating_point():
-        raise RuntimeError("cdist only supports floating-point dtypes, the same of both: write x.float()")
+        raise RuntimeError("cdist only supports floating-point dtypes, the same for both: write x.float()")
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError("cdist only supports at least 2D tensors")
     if p < 0:

@@ -101,8 +101,8 @@ bool is_keyword(std::string_view word) {
 Lexer::Lexer(const Source& source) : source_(source), text_(source.text()) {
   for (uint32_t i = 0; i < text_.size();) {
     Character character = decode_utf8(text_, i);
-    if (!character.valid) throw_author(span(i, i + 1), "the text is not UTF-8", "save the file as UTF-8");
-    if (character.code == 0) throw_author(span(i, i + 1), "the text has a NUL byte", "an op is read from plain text");
+    if (!character.valid) throw_author(span(i, i + 1), "the source is not UTF-8", "save the file as UTF-8");
+    if (character.code == 0) throw_author(span(i, i + 1), "the source has a NUL byte", "an op is read from plain text");
     i += character.bytes;
   }
   if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
@@ -205,8 +205,8 @@ bool Lexer::read_indentation(Token& token) {
     ++closed;
   }
   if (indents_.back().columns != indent.columns)
-    throw_author(span(begin, at_), "this line is indented like no block that is open here",
-                 "indent it as the line that it belongs with");
+    throw_author(span(begin, at_), "this line's indentation matches no open block",
+                 "align it with the block that it belongs to");
   check(indents_.back().one_per_tab == indent.one_per_tab);
   pending_dedents_ = closed - 1;
   token = this->token(Token::Kind::Dedent, at_);
@@ -230,7 +230,7 @@ void Lexer::skip_blanks() {
       ++at_;
       skip_line_break();
       if (at_ == text_.size())
-        throw_author(span(at_, at_), "the text ends after a `\\` that joins it to a next line", "remove the backslash");
+        throw_author(span(at_, at_), "the source ends after a `\\` that continues the line", "remove the backslash");
     } else {
       return;
     }
@@ -249,7 +249,7 @@ Token Lexer::read_name_or_string() {
     Character character = decode_utf8(text_, at_);
     if (!is_name_character(character.code)) break;
     if (has_another_normal_form(character.code)) {
-      throw_author(span(at_, at_ + character.bytes), "Python takes this character of a name for another one",
+      throw_author(span(at_, at_ + character.bytes), "Python replaces this character of a name by another one",
                    "write the name in plain letters");
     }
     at_ += character.bytes;
@@ -290,7 +290,7 @@ Token Lexer::read_string(std::string_view prefix, uint32_t begin) {
   bool triple = peek(1) == quote && peek(2) == quote;
   uint32_t quotes = triple ? 3 : 1;
   at_ += quotes;
-  if (has('b')) throw_author(span(begin, at_), "bytes are outside the language", "write the text without the `b`");
+  if (has('b')) throw_author(span(begin, at_), "bytes are outside the language", "write the string without the `b`");
   std::string value;
   for (;;) {
     if (at_ == text_.size() || (!triple && line_break_at(at_)))
@@ -454,7 +454,7 @@ void Lexer::unexpected_character() const {
   else if (shown == "!")
     hint = "write `not` before a number, `~` before a tensor";
   else if (shown == "?")
-    hint = "a choice is `a if condition else b`, on tensors `where(condition, a, b)`";
+    hint = "write `a if condition else b`, or on tensors `where(condition, a, b)`";
   if (character.code < 0x20 || character.code == 0x7F)
     shown = "\\x" + std::string{"0123456789abcdef"[character.code >> 4], "0123456789abcdef"[character.code & 15]};
   throw_author(span(at_, at_ + character.bytes), "`" + shown + "` has no meaning here", std::move(hint));

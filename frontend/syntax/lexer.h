@@ -42,7 +42,7 @@ struct Token {
 class Lexer {
  public:
   explicit Lexer(const Source& source);
-  /// Returns the next token; at the end of the text, returns End on every call.
+  /// Returns the next token; at the end of the source, returns End on every call.
   Token next();
 
  private:

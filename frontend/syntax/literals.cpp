@@ -22,7 +22,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
   if (based) {
     hint = "hexadecimal digits follow 0x, octal ones 0o, binary ones 0b";
   } else if (text.find('_') != std::string_view::npos) {
-    hint = "a `_` in a number stands between two digits";
+    hint = "a `_` in a number must be between two digits";
   } else if (std::count(text.begin(), text.end(), '.') > 1) {
     hint = "a number has one point";
   } else if (text.ends_with('e') || text.ends_with('E')) {
@@ -55,7 +55,7 @@ uint64_t read_integer(std::string_view digits, uint32_t base, Span span) {
     uint32_t digit = digit_value(c);
     if (value > (kLargest - digit) / base)
       throw_author(span, "the integer does not fit in 64 bits",
-                   "integers reach from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
+                   "integers range from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
     value = value * base + digit;
   }
   return value;

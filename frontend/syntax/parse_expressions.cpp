@@ -59,11 +59,11 @@ ExprId Parser::expression() {
   uint32_t start = begin();
   ExprId then = disjunction();
   if (at_operator(":="))
-    throw_author(peek().span, get<ast::Name>(then) ? "`:=` stands in parentheses here" : "`:=` assigns to a name alone",
+    throw_author(peek().span, get<ast::Name>(then) ? "`:=` needs parentheses here" : "`:=` assigns to a name only",
                  "write `(name := value)`, or assign on a line of its own");
   if (!accept_keyword("if")) return then;
   ExprId test = disjunction();
-  expect_keyword("else", "after `a if condition`", "a choice names both its values");
+  expect_keyword("else", "after `a if condition`", "a conditional expression needs both values");
   ExprId otherwise = expression();
   return expr(start, ast::IfExp{test, then, otherwise});
 }
@@ -296,7 +296,7 @@ ExprId Parser::atom() {
       Token number = take();
       if (number.integer == uint64_t{1} << 63)
         throw_author(number.span, "the integer does not fit in 64 bits",
-                     "integers reach from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
+                     "integers range from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
       return expr(start, ast::Constant{static_cast<int64_t>(number.integer)});
     }
     case Token::Kind::Float: {

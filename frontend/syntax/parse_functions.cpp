@@ -28,11 +28,11 @@ std::vector<ExprId> Parser::decorators() {
       }
     }
     if (scopes_.back().is_def)
-      throw_author(Span::join(at, module_[decorator].span), "a nested def has no decorators",
+      throw_author(Span::join(at, module_[decorator].span), "a nested def cannot have decorators",
                    "remove it, or move the def to the top of the file");
     result.push_back(decorator);
     if (!peek().is(Token::Kind::Newline))
-      throw_author(peek().span, "a decorator stands on a line of its own", "begin a new line after it");
+      throw_author(peek().span, "a decorator must be on its own line", "begin a new line after it");
     take();
   }
   if (!at_keyword("def")) {
@@ -83,7 +83,7 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
     if (at_operator("/"))
       throw_author(peek().span, "positional-only parameters are outside the language", "remove the `/`");
     if (!result.empty() && result.back().kind == ast::Parameter::Kind::VarKeywords)
-      throw_author(peek().span, "a parameter follows the `**` one", "put it before `" + result.back().name + "`");
+      throw_author(peek().span, "a parameter follows the `**` parameter", "put it before `" + result.back().name + "`");
     ast::Parameter parameter;
     if (accept_operator("**")) {
       parameter.kind = ast::Parameter::Kind::VarKeywords;
@@ -107,9 +107,11 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
     if (annotations && accept_operator(":")) parameter.annotation = expression();
     if (at_operator("=")) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
-        throw_author(peek().span, "a `*` parameter has no default", "it is an empty tuple when nothing is given");
+        throw_author(peek().span, "a `*` parameter cannot have a default",
+                     "it is an empty tuple when nothing is given");
       if (parameter.kind == ast::Parameter::Kind::VarKeywords)
-        throw_author(peek().span, "a `**` parameter has no default", "it is an empty dict when nothing is given");
+        throw_author(peek().span, "a `**` parameter cannot have a default",
+                     "it is an empty dict when nothing is given");
       take();
       parameter.fallback = expression();
     }

@@ -15,21 +15,21 @@ struct Refusal {
 };
 
 constexpr std::array<Refusal, 20> kRefusedStatements = {{
-    {"class", "classes are outside the language", "write functions; tuples and lists carry several values"},
-    {"with", "`with` is outside the language", "write the body without it: an op knows no contexts"},
+    {"class", "classes are outside the language", "write functions; tuples and lists hold several values"},
+    {"with", "`with` is outside the language", "write the body without it: an op has no context managers"},
     {"try", "`try` is outside the language", "an op has no exceptions to catch: write the body without it"},
     {"except", "`except` is outside the language", "an op has no exceptions to catch: remove it"},
     {"finally", "`finally` is outside the language", "an op has no exceptions to catch: remove it"},
     {"global", "`global` is outside the language", "pass the value in and return the new one"},
     {"nonlocal", "`nonlocal` is outside the language", "pass the value in and return the new one"},
     {"del", "`del` is outside the language",
-     "of a name it is not needed; of an item write xs.pop(i), d.pop(key) or xs = xs[:i] + xs[i + 1:]"},
+     "it is not needed for a name; for an item write xs.pop(i), d.pop(key) or xs = xs[:i] + xs[i + 1:]"},
     {"async", "`async` is outside the language", "write the function without it"},
     {"await", "`await` is outside the language", "call the function without it"},
     {"yield", "generators are outside the language", "collect the values in a list and return it"},
-    {"elif", "this `elif` has no `if` before it", "indent it as its `if`"},
-    {"else", "this `else` has no `if` before it", "indent it as its `if`"},
-    {"as", "`as` has no meaning here", "it stands in imports only"},
+    {"elif", "this `elif` has no `if` before it", "indent it like its `if`"},
+    {"else", "this `else` has no `if` before it", "indent it like its `if`"},
+    {"as", "`as` has no meaning here", "it is used in imports only"},
     {"in", "expected a statement, found `in`", "a loop is `for x in values:`"},
     {"is", "expected a statement, found `is`", ""},
     {"and", "expected a statement, found `and`", ""},
@@ -43,7 +43,7 @@ constexpr std::array<Refusal, 20> kRefusedStatements = {{
 std::string Parser::describe(const Token& token) {
   switch (token.kind) {
     case Token::Kind::End:
-      return "the end of the text";
+      return "the end of the source";
     case Token::Kind::Newline:
       return "the end of the line";
     case Token::Kind::Indent:
@@ -78,7 +78,7 @@ void Parser::refuse_atom() {
   bool adjacent = last_end_ == token.span.begin;
   std::string hint;
   if (token.is(Token::Kind::Keyword)) {
-    hint = describe(token) + " is a word of Python's and names no value";
+    hint = describe(token) + " is a Python keyword, not a value";
   } else if (text == "&" && adjacent && before.ends_with('&')) {
     hint = "write `and` between numbers, `&` between tensors";
   } else if (text == "|" && adjacent && before.ends_with('|')) {
@@ -88,7 +88,7 @@ void Parser::refuse_atom() {
   } else if (text == "=" && before.ends_with('=')) {
     hint = "equality is `==`";
   } else if (text == "=") {
-    hint = "`+=` and its like are written without a blank";
+    hint = "operators such as `+=` are written without a space";
   } else if (text == "//" || text == "/") {
     hint = "a comment begins with `#`";
   } else if (text == "*" || text == "**") {
@@ -112,7 +112,7 @@ void Parser::unexpected_end(ast::ExprId before) {
     if (name->name == "print") throw_author(module_[before].span, "printing is outside the language", "remove it");
     hint = did_you_mean(name->name, {"return", "if", "for", "while", "def", "import", "assert", "raise", "pass"});
   } else if (token.is(Token::Kind::Indent)) {
-    hint = "an expression goes on over several lines inside parentheses";
+    hint = "an expression may span several lines inside parentheses";
   } else if (token.is_operator("=")) {
     hint = "equality is `==`";
   } else if (token.is(Token::Kind::Operator) && token.text() == ":") {

@@ -131,7 +131,7 @@ void Parser::bind_target(ExprId target) {
   if (get<ast::Compare>(target)) throw_author(span, "a comparison cannot be assigned to", "assignment is a single `=`");
   if (get<ast::Call>(target)) throw_author(span, "a call cannot be assigned to", "equality is `==`");
   if (get<ast::Constant>(target)) throw_author(span, "a constant cannot be assigned to", "equality is `==`");
-  throw_author(span, "this expression cannot be assigned to", "equality is `==`; a name stands left of a `=`");
+  throw_author(span, "this expression cannot be assigned to", "equality is `==`; the left side of `=` is a name");
 }
 
 StmtId Parser::return_statement() {
@@ -237,7 +237,7 @@ StmtId Parser::loop_jump() {
   Token keyword = take();
   if (scopes_.back().loops == 0)
     throw_author(keyword.span, "`" + std::string(keyword.text()) + "` outside a loop",
-                 "it belongs into the body of a `for` or `while`");
+                 "move it into the body of a `for` or `while`");
   if (keyword.text() == "break") return stmt(start, ast::Break{});
   return stmt(start, ast::Continue{});
 }
@@ -267,7 +267,7 @@ StmtId Parser::for_statement() {
   expect_keyword("in", "after the names of a `for`");
   node.iterable = expression_list();
   Span head = since(start);
-  node.body = loop_body("what a `for` goes over");
+  node.body = loop_body("the iterable of a `for`");
   StmtId id = stmt(start, std::move(node));
   module_.stmts[id.index].span = head;
   return id;
@@ -291,7 +291,7 @@ Block Parser::loop_body(std::string_view after) {
   --scopes_.back().loops;
   if (at_keyword("else"))
     throw_author(peek().span, "`else` after a loop is outside the language",
-                 "write what it does after the loop, under an `if`");
+                 "move its body after the loop, under an `if`");
   return body;
 }
 
@@ -304,14 +304,14 @@ Block Parser::block(std::string_view after) {
     for (std::string_view word : {"if", "for", "while", "def"})
       if (at_keyword(word))
         throw_author(peek().span, "`" + std::string(word) + "` cannot follow a `:` on the same line",
-                     "begin an indented line with it");
+                     "put it on an indented line of its own");
     simple_statements(body);
     return body;
   }
   take();
   if (!peek().is(Token::Kind::Indent))
     throw_author(peek().span, "expected an indented block after " + std::string(after),
-                 "indent its lines; a block that does nothing is `pass`");
+                 "indent its lines; an empty block is `pass`");
   take();
   while (!peek().is(Token::Kind::Dedent)) statement(body);
   take();

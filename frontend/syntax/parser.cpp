@@ -62,7 +62,7 @@ void Parser::expect_operator(std::string_view spelled, std::string_view where) {
   std::string hint;
   if (spelled == ":" && at_operator("=")) hint = "equality is `==`";
   if (spelled == ":" && at_keyword("if")) hint = "write `elif`";
-  if (spelled == ":" && at_operator("{")) hint = "a block is what is indented below the `:`";
+  if (spelled == ":" && at_operator("{")) hint = "a block is indented below its `:`";
   throw_author(peek().span,
                "expected `" + std::string(spelled) + "` " + std::string(where) + ", found " + describe(peek()),
                std::move(hint));
@@ -80,14 +80,14 @@ void Parser::expect_close(const Token& open) {
   if (accept_operator(close)) return;
   Diagnostic diagnostic{"expected `,` or `" + std::string(close) + "`, found " + describe(peek()), peek().span, {}, {}};
   if (at_operator("=")) diagnostic.hint = "equality is `==`";
-  diagnostic.notes.push_back({"`" + std::string(open.text()) + "` is open since here", open.span});
+  diagnostic.notes.push_back({"`" + std::string(open.text()) + "` was opened here", open.span});
   throw_author(std::move(diagnostic));
 }
 
 Token Parser::expect_name(std::string_view what) {
   if (peek().is(Token::Kind::Name)) return take();
   std::string hint;
-  if (peek().is(Token::Kind::Keyword)) hint = describe(peek()) + " is a word of Python's: choose another name";
+  if (peek().is(Token::Kind::Keyword)) hint = describe(peek()) + " is a Python keyword: choose another name";
   throw_author(peek().span, "expected " + std::string(what) + ", found " + describe(peek()), std::move(hint));
 }
 
@@ -113,8 +113,8 @@ void Parser::module_body(const KnownName& is_known) {
     const auto* alone = std::get_if<ast::ExprStmt>(&statement.node);
     if (!alone || get<ast::Constant>(alone->value)) continue;
     if (has_def || i + 1 != module_.body.size())
-      throw_author(statement.span, "an expression stands among the statements of a file",
-                   "write it into a `def`, or alone as the last line of a text without defs");
+      throw_author(statement.span, "a bare expression is among the statements of a file",
+                   "move it into a `def`, or make it the last line of a source without defs");
     ExprId value = alone->value;
     module_.body.pop_back();
     return make_expression_function(value, is_known);
@@ -128,7 +128,7 @@ void Parser::module_body(const KnownName& is_known) {
       return make_expression_function(value, is_known);
     }
   }
-  throw_author(peek().span, "the text defines no op", "write `def name(x, y): return x + y`, or an expression alone");
+  throw_author(peek().span, "the source defines no op", "write `def name(x, y): return x + y`, or an expression alone");
 }
 
 void Parser::check_module_statement(StmtId id) {
@@ -138,7 +138,7 @@ void Parser::check_module_statement(StmtId id) {
       std::holds_alternative<ast::Assign>(statement.node) || std::holds_alternative<ast::AnnAssign>(statement.node) ||
       std::holds_alternative<ast::ExprStmt>(statement.node);
   if (!allowed)
-    throw_author(statement.span, "only defs, imports and constants stand at the top of a file",
+    throw_author(statement.span, "only defs, imports and constants are allowed at the top level of a file",
                  "write this inside a `def`");
 }
 

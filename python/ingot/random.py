@@ -261,7 +261,7 @@ def _rrelu(draws, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
 
 def _refuse(generator):
     if generator is not None:
-        raise ValueError("an op draws from PyTorch's default generator: leave `generator` out, and seed that one")
+        raise ValueError("an op uses PyTorch's default generator: omit `generator`, and seed the default one")
 
 
 def is_random(function) -> bool:

@@ -74,14 +74,14 @@ TEST(Interpreter, RefusesOfDictsWhatPythonRefuses) {
       {"(lambda a: a)(**{1: 2})", "the keys of `**` are names of parameters, not a number"},
       {"(lambda a: a)(1, **{'a': 2})", "`a` is given twice in this call of `<lambda>`"},
       {"(lambda a: a)(**{'b': 2})", "`<lambda>` has no parameter `b`"},
-      {"[x := 1 for x in range(2)]", "`x :=` would rebind what the comprehension goes over"},
+      {"[x := 1 for x in range(2)]", "`x :=` would rebind the comprehension's loop variable"},
   };
   for (const auto& [text, expected] : table)
     EXPECT_EQ(refusal_of([&] { result_of("def f(): return " + text); }).message, expected) << text;
   const Table programs = {
       {"    d = {'a': 1}\n    for k in d: d[k + 'b'] = 2\n    return d", "dictionary changed size during iteration"},
-      {"    d = {}\n    d['a'] = [d]\n    return d", "a dict cannot hold itself"},
-      {"    d = {'a': 1}\n    d['b'] = d.items()\n    return d", "a dict cannot hold itself"},
+      {"    d = {}\n    d['a'] = [d]\n    return d", "a dict cannot contain itself"},
+      {"    d = {'a': 1}\n    d['b'] = d.items()\n    return d", "a dict cannot contain itself"},
       {"    if 0: (n := 1)\n    return n", "`n` has no value yet"},
   };
   for (const auto& [text, expected] : programs)

@@ -103,7 +103,7 @@ TEST(CppApi, ItsErrorsAreTheAuthors) {
   const auto repeat = define("f(x, n)", [](Value x, ScalarInt n) { return x * n; });
   EXPECT_EQ(refused(repeat, (Call{"f32:3", "float=1.5"})), "`n` must be an integer, not a float");
   const auto constants = define("f(x)", [](Value) { return Value(1) + Value(2); });
-  EXPECT_EQ(refused(constants, Call{"f32:3"}), "`+` of constants alone");
+  EXPECT_EQ(refused(constants, Call{"f32:3"}), "`+` has only constant operands");
   EXPECT_THROW(define("f(x, y)", [](Value x) { return x; }), Error);
 }
 

@@ -140,7 +140,7 @@ def test_refused_where_eager_refuses(text):
     "x.repeat_interleave(i[0], 1)": "depend on the values",
     "F.one_hot(i)": "pass a positive num_classes",
     "F.embedding(i % 2, x, max_norm=1.0)": "renormalise it before the op",
-    "F.interpolate(image, scale_factor=2, mode='bilinear')": "call torch's own before the op",
+    "F.interpolate(image, scale_factor=2, mode='bilinear')": "call torch's function before the op",
     "x.tensor_split(i[0], 1)[0]": "pass numbers",
 }.items())  # fmt: skip
 def test_what_stays_outside_says_why(text, part):
