@@ -84,7 +84,7 @@ class CustomBackward {
     if (spans_less(evaluation, *gradient.tensor(), argument.tensor))
       evaluation.fail(fmt::format("`{}` returns a gradient for `{}` that is smaller than it", derivative_.name(), name),
                       "return a gradient of its shape, or of a shape that it was broadcast to");
-    return call_library(evaluation, "_gradient_by_hand", {gradient, tensor});
+    return call_library(evaluation, "_fit_gradient", {gradient, tensor});
   }
 
   const Definition& op_;

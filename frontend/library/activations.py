@@ -138,7 +138,7 @@ def _gelu_slope(x):
     return probability + x * density
 
 
-def _gelu_slope_to_few_bits(x):
+def _low_precision_gelu_slope(x):
     """_gelu_slope with an error of at most 4e-7, for 16-bit results: one shared exponential, and a third of the
     instructions
 
@@ -153,7 +153,7 @@ def _gelu_slope_to_few_bits(x):
 
 def _gelu_backward(grad, result, input, approximate):
     if approximate == "none" and _low_precision_output(input):
-        return grad * _with_slope_of(_gelu_slope_to_few_bits(input).detach(), _gelu_slope(input))
+        return grad * _with_slope_of(_low_precision_gelu_slope(input).detach(), _gelu_slope(input))
     if approximate == "none":
         return grad * _gelu_slope(input)
     square = input * input

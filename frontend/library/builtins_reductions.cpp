@@ -49,7 +49,7 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
 }
 
 /// The size of a dim. Specialises sizes up to 16, as indexing with a constant does.
-Value call_touched_size(Builder& builder, const Builtin&, Args args) {
+Value call_specialized_size(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "`input`");
   const ir::HostId size = shape_of(builder, x)[resolve_dim(builder, args[1], x.rank())];
   specialize_small(builder, size);
@@ -180,7 +180,7 @@ std::vector<Builtin> reduction_builtins() {
       {"_reduce", "(kind, input, dim, keepdim, function)", kFunction, kNoMethod, {}, call_reduce},
       {"_reduced_dims", "(input, dim)", kFunction, kNoMethod, {}, call_reduced_dims},
       {"_einsum_labels", "(equation, operands)", kFunction, kNoMethod, {}, call_einsum_labels},
-      {"_touched_size", "(input, dim)", kFunction, kNoMethod, {}, call_touched_size},
+      {"_specialized_size", "(input, dim)", kFunction, kNoMethod, {}, call_specialized_size},
   };
 }
 

@@ -265,7 +265,7 @@ def _igammac_backward(grad, result, a, b):
 # Reduces the gradient of a custom backward to the argument's shape, and converts it to the argument's dtype.
 
 
-def _gradient_by_hand(gradient, argument):
+def _fit_gradient(gradient, argument):
     if gradient.ndim > argument.ndim:
         gradient = gradient.sum(tuple(range(gradient.ndim - argument.ndim)))
     for d in range(gradient.ndim):

@@ -22,7 +22,7 @@ def _small(size):
 def _times_vector(x, vector):
     """matrix-vector product; `vector` broadcasts against the rows of x"""
     assert x.size(-1) == vector.size(-1), "mat1 and mat2 shapes cannot be multiplied: columns and rows do not match"
-    columns = _touched_size(x, -1)
+    columns = _specialized_size(x, -1)
     if not _small(columns) or columns == 0:
         return _reduce("sum", x * vector, -1, False, "matmul")
     total = x[..., 0] * vector[..., 0]
@@ -33,9 +33,9 @@ def _times_vector(x, vector):
 
 def _times_matrix(x, y):
     assert x.size(-1) == y.size(-2), "mat1 and mat2 shapes cannot be multiplied: columns and rows do not match"
-    columns = _touched_size(x, -1)
+    columns = _specialized_size(x, -1)
     if not _known(columns):
-        columns = _touched_size(y, -2)
+        columns = _specialized_size(y, -2)
     if not _small(columns):
         raise ValueError(
             "a product of matrices over more than 16 columns is outside the language: call torch.matmul before or after the op"

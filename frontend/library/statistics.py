@@ -349,7 +349,7 @@ def _with_slope_of_all(largest, differences):
 
 @reduction
 def _cdist(x1, x2, p):
-    columns = _touched_size(x1, -1)
+    columns = _specialized_size(x1, -1)
     if not _known(columns) or columns > 16:
         raise ValueError("cdist() supports points of at most 16 coordinates: call torch.cdist before or after the op")
     if columns == 0:
