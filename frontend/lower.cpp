@@ -167,7 +167,7 @@ class LoweringContext {
         if (is_number) return Value(Number{number});
         Tensor tensor = number_tensor(evaluation_, number, spec.dtype, NumberCast::Wrapped);
         tensor.layout = record_contiguous(evaluation_, {});
-        tensor.layout.memory->param = index;
+        tensor.layout.storage->param = index;
         return Value(std::move(tensor));
       }
       case ArgumentSpec::Kind::Tensor:
@@ -268,7 +268,7 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
   const auto has_condition = [&](auto&& predicate) {
     return std::ranges::any_of(graph.conditions, [&](const ir::Condition& one) { return predicate(one, graph.host); });
   };
-  if (has_condition(ir::hangs_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
+  if (has_condition(ir::depends_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
   if (graph.reduction_count() == 0 || has_condition(ir::refuses_gradients)) return graph;
   try {
     ir::Graph with_residuals = lowered(definition, signature, symbol_values, true);

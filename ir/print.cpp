@@ -231,7 +231,7 @@ class GraphPrinter {
       case Condition::Kind::NonNegative:
         return fmt::format("{} >= 0", a);
       case Condition::Kind::Affordable:
-        if (hangs_on_gradients(condition, graph_.host))
+        if (depends_on_gradients(condition, graph_.host))
           return fmt::format("{}, else eager   ; {}", refuses_gradients(condition, graph_.host) ? "false" : "true",
                              condition.message);
         return fmt::format("{} >= 0, else another strategy", a);

@@ -206,7 +206,7 @@ PyObject* launch_kernel(PyObject*, PyObject* args) {
 
 }  // namespace
 
-PyMethodDef foreign_methods[] = {
+PyMethodDef compile_methods[] = {
     {"_read_value", read_value, METH_VARARGS, nullptr},
     {"_compile_cuda", compile_cuda, METH_VARARGS, nullptr},
     {"_compile_host", compile_host, METH_VARARGS, nullptr},

@@ -151,6 +151,6 @@ std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const fronte
   return std::make_shared<const PythonText>(std::move(definition), tensors);
 }
 
-void know_traced_tensors() { runtime::set_is_traced(is_traced); }
+void install_traced_tensor_check() { runtime::set_is_traced(is_traced); }
 
 }  // namespace ingot::python

@@ -16,6 +16,6 @@ std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const fronte
 
 /// Registers the test whether a tensor represents a plain one while PyTorch traces calls. Call it once; it imports
 /// nothing.
-void know_traced_tensors();
+void install_traced_tensor_check();
 
 }  // namespace ingot::python

@@ -106,7 +106,7 @@ std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
 }
 
 /// Looks up PyTorch's DeviceContext. In a PyTorch without that class, every mode counts as unknown.
-void know_device_contexts() {
+void install_device_context_check() {
   PyObject* module = PyImport_ImportModule("torch.utils._device");
   PyObject* type = module ? PyObject_GetAttrString(module, "DeviceContext") : nullptr;
   Py_XDECREF(module);
@@ -158,13 +158,13 @@ PyMODINIT_FUNC PyInit__ingot() {
   using namespace ingot::python;
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
-  if (!add_error(module) || !add_op_type(module) || PyModule_AddFunctions(module, foreign_methods) != 0 ||
+  if (!add_error(module) || !add_op_type(module) || PyModule_AddFunctions(module, compile_methods) != 0 ||
       PyModule_AddStringConstant(module, "__version__", INGOT_VERSION) != 0) {
     Py_DECREF(module);
     return nullptr;
   }
   set_python_hooks();
-  know_device_contexts();
-  know_traced_tensors();
+  install_device_context_check();
+  install_traced_tensor_check();
   return module;
 }

@@ -21,6 +21,6 @@ void add_emit(CLI::App& program, int& status);
 void add_ops(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
 /// compare, verify: they need Python's packages, so Python runs them.
-void add_instruments(CLI::App& program, int& status);
+void add_python_tools(CLI::App& program, int& status);
 
 }  // namespace ingot::tools

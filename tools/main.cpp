@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   add_run(program, status);
   add_emit(program, status);
   add_ops(program, status);
-  add_instruments(program, status);
+  add_python_tools(program, status);
   add_cache(program, status);
   try {
     program.parse(argc, argv);

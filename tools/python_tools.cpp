@@ -13,10 +13,10 @@ namespace ingot::tools {
 
 namespace {
 
-struct Instrument {
+struct PythonTool {
   const char *name, *summary;
 };
-constexpr Instrument kInstruments[] = {
+constexpr PythonTool kPythonTools[] = {
     {"compare", "Compare an op's kernel with others: correctness, speed, explanation"},
     {"explain", "Show an op's compilation stages on one page, and how their lines correspond"},
     {"verify", "Test an op on every input, dtype and layout against eager PyTorch and float64"},
@@ -38,8 +38,8 @@ void run_in_python(const char* name, const std::vector<std::string>& words) {
 
 }  // namespace
 
-void add_instruments(CLI::App& program, int&) {
-  for (const Instrument& instrument : kInstruments) {
+void add_python_tools(CLI::App& program, int&) {
+  for (const PythonTool& instrument : kPythonTools) {
     CLI::App* command = program.add_subcommand(instrument.name, instrument.summary);
     command->set_help_flag();  // Python prints the help, too
     command->prefix_command();

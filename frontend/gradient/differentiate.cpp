@@ -300,7 +300,7 @@ class Reverse {
     if (!evaluation_.may_scatter) return std::nullopt;
     const ir::Access access = graph_.access(read.load);
     const std::vector<ir::NodeId> indices = indices_of(read);
-    const IndexedValue values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+    const IndexedValue values = sum_unindexed_dims(evaluation_, read.adjoint, access, indices);
     return scattered(evaluation_, values, access, indices, source);
   }
 
@@ -314,7 +314,7 @@ class Reverse {
       const ir::Access access = graph_.access(read.load);
       const std::vector<ir::NodeId> indices = indices_of(read);
       const At at(evaluation_.diagnostics, graph_.span(read.load));
-      const IndexedValue values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+      const IndexedValue values = sum_unindexed_dims(evaluation_, read.adjoint, access, indices);
       Tensor one = transposed(evaluation_, values, access, indices, source);
       sum = sum ? added(evaluation_, *sum, one) : std::move(one);
     }

@@ -70,7 +70,7 @@ class CustomBackward {
   static Value with_own_storage(Evaluation& evaluation, const Value& value) {
     if (!value.is_tensor()) return value;
     Tensor tensor = *value.tensor();
-    tensor.layout = new_memory(evaluation, tensor.layout.step);
+    tensor.layout = new_storage(evaluation, tensor.layout.step);
     return tensor;
   }
 

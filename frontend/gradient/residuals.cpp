@@ -65,7 +65,7 @@ class RowValues {
 
  private:
   struct NodeFacts {
-    VaryingDims moves;
+    VaryingDims varying;
     bool is_row = false;  ///< it varies along the same dims as a reduction value that it depends on
     bool known = true;    ///< the op computes the reductions that it depends on, and it depends on no incoming gradient
   };
@@ -73,7 +73,7 @@ class RowValues {
   NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
     NodeFacts facts;
     const ir::Node& node = graph_[id];
-    if (ir::has_access(node.op)) add_varying(facts.moves, varying_dims_of(builder_, graph_.access(id)));
+    if (ir::has_access(node.op)) add_varying(facts.varying, varying_dims_of(builder_, graph_.access(id)));
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
       facts.known =
@@ -81,19 +81,19 @@ class RowValues {
     if (node.op == ir::Op::Reduce) facts.known = forward_[id.index];
     for (const ir::NodeId operand : operands(graph_, id)) {
       facts.known = facts.known && facts_[operand.index].known;
-      if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.moves, facts_[operand.index].moves);
+      if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.varying, facts_[operand.index].varying);
     }
     facts.is_row = node.op == ir::Op::Load && reduction;
     if (node.op != ir::Op::Reduce && !reduction)
       for (const ir::NodeId operand : operands(graph_, id))
         facts.is_row =
-            facts.is_row || (facts_[operand.index].is_row && same_dims(facts_[operand.index].moves, facts.moves));
+            facts.is_row || (facts_[operand.index].is_row && same_dims(facts_[operand.index].varying, facts.varying));
     return facts;
   }
 
   bool is_row_statistic(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
-    return id < end_ && facts.is_row && facts.known && facts.moves.size() <= Signature::kMostDims;
+    return id < end_ && facts.is_row && facts.known && facts.varying.size() <= Signature::kMostDims;
   }
 
   /// The reduction value that a node reads, if the op computes that reduction as well.
@@ -130,7 +130,7 @@ class RowValues {
 
   Shape shape_of(ir::NodeId id) const {
     Shape shape;
-    for (const std::optional<ir::HostId>& size : facts_[id.index].moves) shape.push_back(size.value_or(one_));
+    for (const std::optional<ir::HostId>& size : facts_[id.index].varying) shape.push_back(size.value_or(one_));
     std::ranges::reverse(shape);
     return shape;
   }
@@ -202,9 +202,9 @@ ir::NodeId node_of(Builder& builder, const Residual& residual) {
   const Shape& shape = residual.shape;
   ir::Access access{{ir::SourceRef::Kind::Reduce, *residual.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
   for (uint32_t dim = 0; dim < shape.size(); ++dim) {
-    const bool moves = !is_one(builder, shape[dim]);
-    if (moves || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
-    if (moves) access.dims.back().terms = {{dim, builder.integer(1)}};
+    const bool varying = !is_one(builder, shape[dim]);
+    if (varying || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
+    if (varying) access.dims.back().terms = {{dim, builder.integer(1)}};
   }
   const ir::DType dtype = *residual.value == 0 ? graph[residual.node].dtype : ir::DType::I64;
   return graph.read(dtype, std::move(access), {residual.node});

@@ -15,10 +15,10 @@ namespace {
 
 /// For each dim of the values, whether an index varies along it.
 std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
-  VaryingDims moves;
-  for (const ir::NodeId index : indices) add_varying(moves, varying_dims_of(builder, index));
+  VaryingDims varying;
+  for (const ir::NodeId index : indices) add_varying(varying, varying_dims_of(builder, index));
   std::vector<bool> indexed(rank);
-  for (size_t j = 0; j < std::min(rank, moves.size()); ++j) indexed[rank - 1 - j] = moves[j].has_value();
+  for (size_t j = 0; j < std::min(rank, varying.size()); ++j) indexed[rank - 1 - j] = varying[j].has_value();
   return indexed;
 }
 
@@ -124,8 +124,8 @@ class Scattering {
 
 }  // namespace
 
-IndexedValue summed_where_idle(Builder& builder, const IndexedValue& values, const ir::Access& access,
-                               std::span<const ir::NodeId> indices) {
+IndexedValue sum_unindexed_dims(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                                std::span<const ir::NodeId> indices) {
   if (indices.empty()) return values;
   const auto terms = terms_of(builder, values.shape, access);
   const std::vector<bool> indexed = indexed_dims(builder, values.shape.size(), indices);

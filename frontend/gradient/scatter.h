@@ -14,11 +14,11 @@ namespace ingot::frontend {
 
 /// Sums the values over dims that belong to no dim of the source and along which no index varies: all values along such
 /// a dim go to the same elements. These dims then have size 1.
-IndexedValue summed_where_idle(Builder& builder, const IndexedValue& values, const ir::Access& access,
-                               std::span<const ir::NodeId> indices);
+IndexedValue sum_unindexed_dims(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                                std::span<const ir::NodeId> indices);
 
 /// The transpose of a gather as a scatter; nullopt if the gather reads no element twice. Takes the arguments of
-/// `transposed`, with the values as `summed_where_idle` returns them.
+/// `transposed`, with the values as `sum_unindexed_dims` returns them.
 std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
                                    std::span<const ir::NodeId> indices, const Shape& source);
 

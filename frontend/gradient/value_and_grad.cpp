@@ -75,7 +75,7 @@ class ValueAndGrad : public Definition {
   /// Fails if an argument whose gradient is wanted was written in place, as autograd does.
   void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
     const TensorHandle& handle = argument.tensor.layout;
-    if (!handle.memory || handle.memory->version == handle.version) return;
+    if (!handle.storage || handle.storage->version == handle.version) return;
     evaluation.fail(fmt::format("`{}` writes into `{}`, of which a gradient is asked", op_->name(),
                                 evaluation.graph.params[argument.param].name),
                     "write into a copy of it: x = x.clone()");

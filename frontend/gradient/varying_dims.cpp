@@ -8,41 +8,41 @@
 
 namespace ingot::frontend {
 
-void add_varying(VaryingDims& moves, const VaryingDims& more) {
-  if (moves.size() < more.size()) moves.resize(more.size());
+void add_varying(VaryingDims& varying, const VaryingDims& more) {
+  if (varying.size() < more.size()) varying.resize(more.size());
   for (size_t j = 0; j < more.size(); ++j)
-    if (!moves[j]) moves[j] = more[j];
+    if (!varying[j]) varying[j] = more[j];
 }
 
 bool same_dims(const VaryingDims& a, const VaryingDims& b) {
-  const auto moves = [](const VaryingDims& of, size_t j) { return j < of.size() && of[j].has_value(); };
+  const auto varying = [](const VaryingDims& of, size_t j) { return j < of.size() && of[j].has_value(); };
   for (size_t j = 0; j < std::max(a.size(), b.size()); ++j)
-    if (moves(a, j) != moves(b, j)) return false;
+    if (varying(a, j) != varying(b, j)) return false;
   return true;
 }
 
 VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access) {
-  VaryingDims moves;
+  VaryingDims varying;
   for (size_t j = 0; j < access.dims.size(); ++j) {
     const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - j];
-    moves.push_back(dim.terms.empty() || is_one(builder, dim.size) ? std::nullopt : std::optional(dim.size));
+    varying.push_back(dim.terms.empty() || is_one(builder, dim.size) ? std::nullopt : std::optional(dim.size));
   }
-  return moves;
+  return varying;
 }
 
 VaryingDims varying_dims_of(const Builder& builder, ir::NodeId node) {
   const ir::Graph& graph = builder.graph;
-  VaryingDims moves;
+  VaryingDims varying;
   std::set<ir::NodeId> seen;
   std::vector<ir::NodeId> pending{node};
   while (!pending.empty()) {
     const ir::NodeId id = pending.back();
     pending.pop_back();
     if (graph[id].op == ir::Op::Reduce || !seen.insert(id).second) continue;
-    if (ir::has_access(graph[id].op)) add_varying(moves, varying_dims_of(builder, graph.access(id)));
+    if (ir::has_access(graph[id].op)) add_varying(varying, varying_dims_of(builder, graph.access(id)));
     std::ranges::copy(operands(graph, id), std::back_inserter(pending));
   }
-  return moves;
+  return varying;
 }
 
 std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id) {

@@ -13,7 +13,7 @@ namespace ingot::frontend {
 /// For each dim, the last one first: its size if the value varies along it.
 using VaryingDims = std::vector<std::optional<ir::HostId>>;
 
-void add_varying(VaryingDims& moves, const VaryingDims& more);
+void add_varying(VaryingDims& varying, const VaryingDims& more);
 bool same_dims(const VaryingDims& a, const VaryingDims& b);
 
 VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access);

@@ -316,7 +316,7 @@ namespace {
 
 /// Whether two handles refer to the same eager tensor.
 bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
-  return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view && a.history == b.history;
+  return a.storage && a.storage == b.storage && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 
 /// Python's `is`. It is an error for two tensor arguments of the op: one kernel serves calls with the same tensor and
@@ -324,7 +324,7 @@ bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
 bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
   const auto parameter = [](const Value& value) {
     const Tensor* tensor = value.tensor();
-    return tensor && tensor->layout.memory && !tensor->layout.view ? tensor->layout.memory->param : std::nullopt;
+    return tensor && tensor->layout.storage && !tensor->layout.view ? tensor->layout.storage->param : std::nullopt;
   };
   const std::optional<uint32_t> first = parameter(a), second = parameter(b);
   if (first && second && *first != *second) {

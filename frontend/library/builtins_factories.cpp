@@ -136,7 +136,7 @@ Value call_random_words(Builder& builder, const Builtin& self, Args args) {
   const Tensor& like = require_tensor(builder, args[0], self.name);
   const int64_t count = builder.static_int(args[1], "the number of words");
   const Shape shape = shape_of(builder, like);
-  const ir::NodeId seed = builder.seed(), draw = index_scalar(builder, builder.integer(builder.next_draw()));
+  const ir::NodeId seed = builder.seed(), draw = index_scalar(builder, builder.integer(builder.next_random_index()));
   const ir::NodeId first = index_binary(builder, ir::Op::Mul, index_position(builder, shape), builder.integer(count));
   std::vector<Value> words;
   for (int64_t k = 0; k < count; ++k) {

@@ -26,7 +26,7 @@ Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
     return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
   // The result has its own storage and may be written: `value` no longer shares storage with other tensors.
-  result.layout = value.layout.memory ? new_memory(builder, value.layout.step) : value.layout;
+  result.layout = value.layout.storage ? new_storage(builder, value.layout.step) : value.layout;
   return result;
 }
 

@@ -155,13 +155,13 @@ Builder::Trial::Trial(const Builder& builder)
       graph_(lowered_.graph),
       required_(lowered_.required),
       tape_(lowered_.tape),
-      draws_(lowered_.draws) {}
+      random_count_(lowered_.random_count) {}
 
 Builder::Trial::~Trial() {
   lowered_.graph = std::move(graph_);
   lowered_.required = std::move(required_);
   lowered_.tape = std::move(tape_);
-  lowered_.draws = draws_;
+  lowered_.random_count = random_count_;
 }
 
 void Builder::check_limits() {

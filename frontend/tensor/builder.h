@@ -60,7 +60,7 @@ struct Lowered {
   /// The conditions that the graph already states.
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< set if the results are to be differentiated
-  int64_t draws = 0;         ///< how many tensors of random numbers there are so far
+  int64_t random_count = 0;  ///< how many tensors of random numbers there are so far
   ResidualBindings residual_bindings;
   std::map<size_t, ScatteredSum> sums;        ///< by position among the returned values, each of which holds zeros
   uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share storage
@@ -117,7 +117,7 @@ class Builder {
   ir::NodeId seed();
   /// The number of the next tensor of random numbers. Tensors are numbered in the order of evaluation. An op, its
   /// gradient and its source in eager make the same calls in the same order, so their numbers agree.
-  int64_t next_draw() { return lowered_.draws++; }
+  int64_t next_random_index() { return lowered_.random_count++; }
 
   /// The number of the next alias question: does a tensor share storage with its input?
   uint32_t next_alias_question() { return lowered_.alias_questions++; }
@@ -149,7 +149,7 @@ class Builder {
     ir::Graph graph_;
     std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required_;
     std::optional<Tape> tape_;
-    int64_t draws_;
+    int64_t random_count_;
   };
 
  private:

@@ -46,7 +46,7 @@ bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, T
 Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   const bool plain = std::ranges::all_of(indices, [&](const auto& index) {
     const auto [begin, count] = dims_of(x.groups, index.first);
-    return count == 1 && uncut(builder, x, begin);
+    return count == 1 && blocks_span_dim(builder, x, begin);
   });
   return plain ? x : materialize_concat(builder, x);
 }

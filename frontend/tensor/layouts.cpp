@@ -18,9 +18,9 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
 }
 
 /// A handle on what may be a view of `input`; its elements overlap if those of `input` do.
-TensorHandle sharing_memory(Builder& builder, LayoutId step, const TensorHandle& input) {
-  TensorHandle handle = unclear_memory(builder, step, input);
-  if (handle.memory) handle.memory->overlaps_itself = overlaps_itself(input);
+TensorHandle sharing_storage(Builder& builder, LayoutId step, const TensorHandle& input) {
+  TensorHandle handle = unclear_storage(builder, step, input);
+  if (handle.storage) handle.storage->overlaps_itself = overlaps_itself(input);
   return handle;
 }
 
@@ -31,7 +31,7 @@ LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
 }  // namespace
 
 TensorHandle record_step(Builder& builder, ir::LayoutStep step) {
-  return new_memory(builder, append(builder, std::move(step)));
+  return new_storage(builder, append(builder, std::move(step)));
 }
 
 TensorHandle record_param(Builder& builder, uint32_t param, Shape shape) {
@@ -78,7 +78,7 @@ TensorHandle record_view(Builder& builder, const Tensor& x, Rows rows, Shape sha
 }
 
 TensorHandle record_view(Builder& builder, const TensorHandle& input, Rows rows, Shape shape) {
-  return sharing_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
+  return sharing_storage(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
 }
 
 TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape) {

@@ -151,7 +151,7 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
 
 /// Whether `read` is known to share no element with `written`, or each at the same index.
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
-  if (!read.layout.memory || read.layout.memory != written.layout.memory) return true;
+  if (!read.layout.storage || read.layout.storage != written.layout.storage) return true;
   const Views of_written = views_of(written.layout), of_read = views_of(read.layout);
   const auto same = [&](const View* a, const View* b) { return same_view(builder, *a, *b); };
   const auto common = std::ranges::mismatch(of_written, of_read, same);

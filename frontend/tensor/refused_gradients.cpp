@@ -37,7 +37,7 @@ void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reas
   ir::Graph& graph = builder.graph;
   const uint64_t asked = builder.gradients;
   const auto says_enough = [&](const ir::Condition& known) {
-    return asked == 0 ? hangs_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
+    return asked == 0 ? depends_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
   };
   if (std::ranges::any_of(graph.conditions, says_enough)) return;
   const uint64_t params = gradients_of(graph, of);
@@ -60,7 +60,7 @@ void require_gradients(Builder& builder) {
 
 void allow_gradients(ir::Graph& graph) {
   std::erase_if(graph.conditions,
-                [&](const ir::Condition& condition) { return hangs_on_gradients(condition, graph.host); });
+                [&](const ir::Condition& condition) { return depends_on_gradients(condition, graph.host); });
 }
 
 }  // namespace ingot::frontend

@@ -131,7 +131,7 @@ Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span
   }
   Tensor result = tensor;
   const ir::HostId inner = product(builder, sizes.subspan(1));
-  const bool one_deep = uncut(builder, tensor, begin);
+  const bool one_deep = blocks_span_dim(builder, tensor, begin);
   const Shape two{sizes[0], inner};
   const std::span<const ir::HostId> now = one_deep ? sizes : std::span<const ir::HostId>(two);
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(begin));

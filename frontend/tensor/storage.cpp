@@ -114,11 +114,11 @@ constexpr const char* kUnclearHint =
     "unfold and x[tensor] are not supported: use .clone() for a copy, .view(…) to share";
 
 /// After a write: makes every other storage that may be this one unreadable, and fails if one belongs to a parameter.
-void make_others_unclear(Builder& builder, Storage& memory) {
-  if (!memory.candidates) return;
-  for (const std::weak_ptr<Storage>& candidate : *memory.candidates) {
+void make_others_unclear(Builder& builder, Storage& storage) {
+  if (!storage.candidates) return;
+  for (const std::weak_ptr<Storage>& candidate : *storage.candidates) {
     const std::shared_ptr<Storage> other = candidate.lock();
-    if (!other || other.get() == &memory) continue;
+    if (!other || other.get() == &storage) continue;
     if (other->param) {
       builder.fail(fmt::format("this tensor is changed in place, but may be in the memory of `{}` or be a copy",
                                builder.graph.params[*other->param].name),
@@ -130,23 +130,23 @@ void make_others_unclear(Builder& builder, Storage& memory) {
 }
 
 /// Before a write: asks whether it reaches other tensors, if only the strides decide that.
-void ask_for_aliases(Builder& builder, const Storage& memory) {
-  if (!memory.candidates || !builder.symbol_values.strides) return;
+void ask_for_aliases(Builder& builder, const Storage& storage) {
+  if (!storage.candidates || !builder.symbol_values.strides) return;
   std::optional<Storage::Question> first;
   bool has_others = false;
-  for (const std::weak_ptr<Storage>& candidate : *memory.candidates) {
+  for (const std::weak_ptr<Storage>& candidate : *storage.candidates) {
     const std::shared_ptr<Storage> other = candidate.lock();
     if (!other) continue;
-    has_others |= other.get() != &memory;
+    has_others |= other.get() != &storage;
     if (other->question && (!first || other->question->number < first->number)) first = other->question;
   }
-  if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
+  if (first && (has_others || storage.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
 }
 
 /// The contents, with the gradients of one history.
-Tensor contents_of(Builder& builder, const Storage& memory, const std::shared_ptr<History>& history) {
-  if (!history) return *memory.contents;
-  return history->contents ? *history->contents : detached(builder, *memory.contents);
+Tensor contents_of(Builder& builder, const Storage& storage, const std::shared_ptr<History>& history) {
+  if (!history) return *storage.contents;
+  return history->contents ? *history->contents : detached(builder, *storage.contents);
 }
 
 /// Whether a node loads elements that were never given a value.
@@ -166,12 +166,12 @@ bool same_views(const View* a, const View* b) {
 
 /// The contents, then what each of the views sees. The views lead from the storage to a tensor in it.
 std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
-  const Storage& memory = *handle.memory;
+  const Storage& storage = *handle.storage;
   const std::shared_ptr<History>& history = handle.history;
-  const Storage::Reshaped& known = memory.reshaped;
+  const Storage::Reshaped& known = storage.reshaped;
   const bool has_no_gradient = history && !history->contents;
-  const bool is_known = known.seen && known.version == memory.version && (known.history == history || has_no_gradient);
-  std::vector<Tensor> tensors{contents_of(builder, memory, history)};
+  const bool is_known = known.seen && known.version == storage.version && (known.history == history || has_no_gradient);
+  std::vector<Tensor> tensors{contents_of(builder, storage, history)};
   for (const View* view : views) {
     if (!is_known || !same_views(known.view.get(), view))
       tensors.push_back(seen(builder, *view, tensors.back()));
@@ -204,17 +204,17 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
 }
 
 /// Stores values that a tensor of one history wrote; the other histories keep their gradients, as in eager.
-void put_contents(Builder& builder, Storage& memory, const std::shared_ptr<History>& history, const Tensor& values) {
-  const TensorHandle handle = memory.contents->layout;
+void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<History>& history, const Tensor& values) {
+  const TensorHandle handle = storage.contents->layout;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
     if (!has_written && !contents) return;
     Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
     now.layout = handle;
     contents = std::make_shared<const Tensor>(std::move(now));
   };
-  put(memory.contents, !history);
-  std::erase_if(memory.detached, [](const auto& gone) { return gone.expired(); });
-  for (const std::weak_ptr<History>& one : memory.detached) {
+  put(storage.contents, !history);
+  std::erase_if(storage.detached, [](const auto& gone) { return gone.expired(); });
+  for (const std::weak_ptr<History>& one : storage.detached) {
     const std::shared_ptr<History> other = one.lock();
     put(other->contents, other == history);
   }
@@ -227,57 +227,57 @@ void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, con
 
 }  // namespace
 
-TensorHandle new_memory(const Builder& builder, uint32_t step) {
+TensorHandle new_storage(const Builder& builder, uint32_t step) {
   if (builder.native) return {};
   return {step, std::make_shared<Storage>(builder), {}};
 }
 
 TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
-  TensorHandle handle = new_memory(builder, step);
-  handle.memory->param = param;
+  TensorHandle handle = new_storage(builder, step);
+  handle.storage->param = param;
   return handle;
 }
 
-TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorHandle& other) {
-  TensorHandle handle = new_memory(builder, step);
-  if (!handle.memory || !other.memory) return handle;
-  auto& candidates = other.memory->candidates;
-  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.memory);
+TensorHandle unclear_storage(const Builder& builder, uint32_t step, const TensorHandle& other) {
+  TensorHandle handle = new_storage(builder, step);
+  if (!handle.storage || !other.storage) return handle;
+  auto& candidates = other.storage->candidates;
+  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.storage);
   if (std::has_single_bit(candidates->size())) {  // prune at each power of two
     std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
   }
-  candidates->push_back(handle.memory);
-  handle.memory->candidates = candidates;
+  candidates->push_back(handle.storage);
+  handle.storage->candidates = candidates;
   return handle;
 }
 
 TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
-  if (builder.native || !x.layout.memory) return new_memory(builder, step);
+  if (builder.native || !x.layout.storage) return new_storage(builder, step);
   const uint32_t question = builder.next_alias_question();
   const std::optional<bool> shares = builder.shares_memory(question);
   if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
-  if (shares == false) return new_memory(builder, step);
-  TensorHandle handle = unclear_memory(builder, step, x.layout);
+  if (shares == false) return new_storage(builder, step);
+  TensorHandle handle = unclear_storage(builder, step, x.layout);
   const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
   // A copy in a memory format does not overlap itself.
-  handle.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);
-  handle.memory->question = {question, step};
+  handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.layout);
+  handle.storage->question = {question, step};
   return handle;
 }
 
 bool overlaps_itself(const TensorHandle& handle) {
   const auto expands = [](const View* view) { return view->kind == View::Kind::Expand; };
-  return handle.memory && (handle.memory->overlaps_itself || std::ranges::any_of(views_of(handle), expands));
+  return handle.storage && (handle.storage->overlaps_itself || std::ranges::any_of(views_of(handle), expands));
 }
 
 TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
-  if (!x.layout.memory) return {step, {}, {}};
+  if (!x.layout.storage) return {step, {}, {}};
   keep_contents(x);
   view.of = x.layout.view;
   view.depth = view.of ? view.of->depth + 1 : 1;
   view.is_of_several |= view.of && view.of->is_of_several;
   if (view.depth > kMostViews) {
-    x.layout.memory->builder.fail(fmt::format("a chain of more than {} views", kMostViews), "clone() one of them");
+    x.layout.storage->builder.fail(fmt::format("a chain of more than {} views", kMostViews), "clone() one of them");
   }
   TensorHandle handle = x.layout;
   handle.step = step;
@@ -287,10 +287,10 @@ TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
 
 TensorHandle detached_memory(const Tensor& x) {
   TensorHandle handle = x.layout;
-  if (!handle.memory) return handle;
+  if (!handle.storage) return handle;
   keep_contents(x);
   handle.history = std::make_shared<History>();
-  handle.memory->detached.push_back(handle.history);
+  handle.storage->detached.push_back(handle.history);
   if (handle.view && handle.view->is_of_several) {  // autograd does not know that it is one of several
     View view = *handle.view;
     view.is_of_several = false;
@@ -319,59 +319,59 @@ Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<
 }
 
 void keep_contents(const Tensor& tensor) {
-  Storage* memory = tensor.layout.memory.get();
-  if (!memory || memory->contents || tensor.layout.view) return;
+  Storage* storage = tensor.layout.storage.get();
+  if (!storage || storage->contents || tensor.layout.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
-  contents->layout.memory.reset();
-  memory->contents = std::move(contents);
+  contents->layout.storage.reset();
+  storage->contents = std::move(contents);
 }
 
 bool is_stale(const Tensor& tensor) {
-  return tensor.layout.memory && tensor.layout.version != tensor.layout.memory->version;
+  return tensor.layout.storage && tensor.layout.version != tensor.layout.storage->version;
 }
 
-void read_again(Tensor& tensor) {
+void refresh(Tensor& tensor) {
   const TensorHandle handle = tensor.layout;
-  Storage& memory = *handle.memory;
-  if (memory.may_alias_written) {
-    memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
+  Storage& storage = *handle.storage;
+  if (storage.may_alias_written) {
+    storage.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
   }
-  refuse_gradient_of_several(memory.builder, handle, contents_of(memory.builder, memory, handle.history),
+  refuse_gradient_of_several(storage.builder, handle, contents_of(storage.builder, storage, handle.history),
                              "a view that split, chunk or unbind returned, after its memory was written in place");
-  tensor = contents_through(memory.builder, handle, views_of(handle));
+  tensor = contents_through(storage.builder, handle, views_of(handle));
   tensor.layout = handle;
-  tensor.layout.version = memory.version;
+  tensor.layout.version = storage.version;
 }
 
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const TensorHandle place = to.layout;
-  if (!place.memory) throw_internal("a tensor without storage is written");
-  Storage& memory = *place.memory;
-  ask_for_aliases(builder, memory);
-  if (memory.overlaps_itself) {
+  if (!place.storage) throw_internal("a tensor without storage is written");
+  Storage& storage = *place.storage;
+  ask_for_aliases(builder, storage);
+  if (storage.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "use .clone() first: expanded tensors and overlapping windows share elements");
   }
-  for (const Tensor& read : {contents_of(builder, memory, place.history), values})
+  for (const Tensor& read : {contents_of(builder, storage, place.history), values})
     refuse_gradient_of_several(builder, place, read,
                                "the values written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
   if (std::ranges::any_of(chain, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
     refuse_gradient(builder, values, "the values written through a view of another dtype");
   const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
-  ++memory.version;
-  memory.reshaped = {};
+  ++storage.version;
+  storage.reshaped = {};
   Tensor now = values;
   now.layout = {};
-  now.on_host = memory.contents->on_host;  // also for a number that is written
+  now.on_host = storage.contents->on_host;  // also for a number that is written
   for (size_t i = chain.size(); i-- > 0;) {
-    if (chain[i]->kind == View::Kind::Reshape && !memory.reshaped.seen) {
-      memory.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, memory.version};
+    if (chain[i]->kind == View::Kind::Reshape && !storage.reshaped.seen) {
+      storage.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, storage.version};
     }
     now = written(builder, *chain[i], bases[i], now);
   }
-  put_contents(builder, memory, place.history, now);
-  make_others_unclear(builder, memory);
+  put_contents(builder, storage, place.history, now);
+  make_others_unclear(builder, storage);
 }
 
 // An unwritten value is a load of a parameter that does not exist. Each tensor has its own, and views leave it
@@ -399,8 +399,8 @@ void refuse_unwritten(Builder& builder) {
 
 std::optional<uint32_t> mutated_parameter(const Value& value) {
   if (!value.is_tensor()) return std::nullopt;
-  const std::shared_ptr<Storage>& memory = value.as<std::shared_ptr<Tensor>>()->layout.memory;
-  return memory && memory->version > 0 ? memory->param : std::nullopt;
+  const std::shared_ptr<Storage>& storage = value.as<std::shared_ptr<Tensor>>()->layout.storage;
+  return storage && storage->version > 0 ? storage->param : std::nullopt;
 }
 
 }  // namespace ingot::frontend

@@ -67,11 +67,11 @@ struct Storage {
 };
 
 /// A tensor with its own storage.
-TensorHandle new_memory(const Builder& builder, uint32_t step);
+TensorHandle new_storage(const Builder& builder, uint32_t step);
 /// The storage of a parameter.
 TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
 /// A tensor that is a view of `other` or a copy, depending on strides.
-TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorHandle& other);
+TensorHandle unclear_storage(const Builder& builder, uint32_t step, const TensorHandle& other);
 /// A view of `x` or a copy, depending on strides. Which of the two is asked for when something is written.
 TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
 /// Whether several elements of a tensor may be at one address.
@@ -93,7 +93,7 @@ Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<
 /// Stores the values of a tensor with its own storage as the storage's contents, unless there are contents already.
 void keep_contents(const Tensor& tensor);
 bool is_stale(const Tensor& tensor);
-void read_again(Tensor& tensor);
+void refresh(Tensor& tensor);
 
 /// Writes values to the elements of a tensor. They have its dtype and shape.
 void write(Builder& builder, const Tensor& to, const Tensor& values);

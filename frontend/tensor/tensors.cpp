@@ -60,7 +60,7 @@ Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostI
   builder.budget.blocks(tensor.blocks.size() - 1);
   Tensor result = tensor;
   result.grid[dim] = length;
-  if (uncut(builder, tensor, dim)) {
+  if (blocks_span_dim(builder, tensor, dim)) {
     for_blocks(result, [&](const ConcatBlock& block) { return slice_block(builder, block, dim, start, length, step); });
     return result;
   }
@@ -70,7 +70,7 @@ Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostI
 }
 
 Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index) {
-  const bool one_block_deep = uncut(builder, tensor, dim);
+  const bool one_block_deep = blocks_span_dim(builder, tensor, dim);
   Tensor result = one_block_deep ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
   const ir::HostId at = one_block_deep ? index : builder.integer(0);
   for_blocks(result, [&](const ConcatBlock& block) { return select_block(builder, block, dim, at); });
@@ -111,10 +111,10 @@ void keep_nonempty_block(Builder& builder, Tensor& tensor, size_t dim) {
 void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
   for (size_t d = 0; d < grid.size(); ++d) {
     const bool spreads = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
-    if (spreads && !uncut(builder, tensor, d)) keep_nonempty_block(builder, tensor, d);
+    if (spreads && !blocks_span_dim(builder, tensor, d)) keep_nonempty_block(builder, tensor, d);
   }
   std::vector<bool> whole_dim;
-  for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(builder, tensor, d));
+  for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(blocks_span_dim(builder, tensor, d));
   for_blocks(tensor, [&](const ConcatBlock& block) {
     Shape sizes = extents(builder, block);
     for (size_t d = 0; d < grid.size(); ++d) {
@@ -192,7 +192,7 @@ void align_blocks(Builder& builder, std::vector<ConcatBlock>& blocks) {
 
 }  // namespace
 
-bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim) {
+bool blocks_span_dim(Builder& builder, const Tensor& tensor, size_t grid_dim) {
   const ir::HostPool& host = builder.graph.host;
   return std::ranges::all_of(tensor.blocks, [&](const ConcatBlock& block) {
     return host.is_int(block.offsets[grid_dim], 0) &&
@@ -220,7 +220,7 @@ Tensor canonicalized(Builder& builder, Tensor tensor) {
     const auto [begin, count] = dims_of(tensor.groups, dim);
     if (count == 1) continue;
     bool crosses = false;
-    for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !uncut(builder, tensor, d);
+    for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !blocks_span_dim(builder, tensor, d);
     if (crosses) continue;
     for_blocks(tensor, [&](const ConcatBlock& block) { return flatten_block(builder, block, begin, count); });
     const auto first = tensor.grid.begin() + static_cast<ptrdiff_t>(begin);

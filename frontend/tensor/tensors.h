@@ -15,7 +15,7 @@ namespace ingot::frontend {
 Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape);
 
 /// Whether every block covers the whole of a dim of the grid.
-bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim);
+bool blocks_span_dim(Builder& builder, const Tensor& tensor, size_t grid_dim);
 
 /// An empty tensor: a size of the shape is 0, so the values do not matter.
 Tensor without_elements(Builder& builder, ir::DType dtype, Shape shape);

@@ -46,7 +46,7 @@ Value::Value(Tensor tensor) : variant_(std::make_shared<Tensor>(std::move(tensor
 const Tensor* Value::tensor() const {
   const auto* tensor = std::get_if<std::shared_ptr<Tensor>>(&variant_);
   if (!tensor) return nullptr;
-  if (is_stale(**tensor)) read_again(**tensor);
+  if (is_stale(**tensor)) refresh(**tensor);
   return tensor->get();
 }
 

@@ -42,7 +42,7 @@ struct History;
 /// Tensor is the same tensor of eager's; every layout step (layouts.h) is a different one.
 struct TensorHandle {
   uint32_t step = 0;                      ///< in Graph::eager_layouts
-  std::shared_ptr<Storage> memory;        ///< null inside a native library function
+  std::shared_ptr<Storage> storage;       ///< null inside a native library function
   std::shared_ptr<const View> view;       ///< null: the whole storage
   uint64_t version = 0;                   ///< of the storage, when the tensor's values were read
   std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(); null: the storage's own

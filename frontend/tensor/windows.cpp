@@ -33,7 +33,7 @@ bool is_merged(const Tensor& x, size_t dim) { return dims_of(x.groups, dim).coun
 Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
   if (is_merged(x, dim)) return unfolded(builder, materialize_concat(builder, x), dim, count, size, step);
   const size_t at = dims_of(x.groups, dim).begin;
-  if (!uncut(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
+  if (!blocks_span_dim(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
   Tensor result = x;
   for (ConcatBlock& block : result.blocks) block = unfold_block(builder, block, at, count, size, step);
   result.grid[at] = count;
@@ -77,7 +77,7 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
     }
     result.groups.push_back(1);
   }
-  if (uncut(builder, x, at[0]) && uncut(builder, x, at[1])) {
+  if (blocks_span_dim(builder, x, at[0]) && blocks_span_dim(builder, x, at[1])) {
     for (ConcatBlock& block : result.blocks) block = diagonal_block(builder, block, at, starts, length);
     return canonicalized(builder, std::move(result));
   }
@@ -110,7 +110,7 @@ Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, in
   rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
   result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
   const bool apart = builder.graph.host.known_nonnegative(builder.sub(builder.integer(step), size));
-  if (result.layout.memory && !apart) result.layout.memory->overlaps_itself = true;
+  if (result.layout.storage && !apart) result.layout.storage->overlaps_itself = true;
   return result;
 }
 

@@ -266,8 +266,8 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
 }
 
 void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, CallKey& key) const {
-  if (!program.draws) return;
-  if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_draws(*definition_);
+  if (!program.uses_random) return;
+  if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_random_numbers(*definition_);
   if (given.defined() && given.device() != key.device) runtime::refuse_seed(*definition_, given, key.device);
   key.seed = given.defined() ? given : runtime::draw_seed(key.device);
 }

@@ -45,9 +45,9 @@ bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error&
 
 /// Arguments for eager PyTorch, which reads all of them: zeros replace dataless tensors. The gradient does not depend
 /// on their values.
-class ArgumentsOfText {
+class FallbackArguments {
  public:
-  explicit ArgumentsOfText(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
+  explicit FallbackArguments(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
     for (Argument& argument : arguments_) {
       const at::Tensor* tensor = argument.tensor();
       if (tensor == nullptr || !has_supported_keys(*tensor) || !is_dataless(*tensor)) continue;
@@ -70,7 +70,7 @@ void call_or_run_text(const OpState& gradient, const OpState& op, std::span<cons
     gradient.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
   } catch (const Error& error) {
     if (!falls_back_to_text(gradient, op, error)) throw;
-    const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the op's source recomputes the residuals
+    const FallbackArguments own(arguments.first(arguments.size() - kept));  // the op's source recomputes the residuals
     for (at::Tensor& result : gradient.eager_fallback()->call(own.arguments(), seed))
       results.push_back(std::move(result));
   }

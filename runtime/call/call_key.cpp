@@ -113,7 +113,7 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
 }
 
 /// Checks the devices. Beside CUDA tensors a 0-dim CPU tensor is a number; any other tensor must be on their device.
-void settle_devices(const frontend::Definition& definition, CallKey& key) {
+void resolve_devices(const frontend::Definition& definition, CallKey& key) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   const at::Tensor* first = nullptr;
   size_t first_index = 0;
@@ -279,7 +279,7 @@ void make_call_key(const frontend::Definition& definition, std::span<const Argum
   key.definition = &definition;
   key.outs = outs;
   bind(definition, arguments, purpose, key);
-  settle_devices(definition, key);
+  resolve_devices(definition, key);
   if (key.recorded) {
     check_recorded(key);
     key.gradients = asked_gradients(key);

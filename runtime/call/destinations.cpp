@@ -174,9 +174,9 @@ void check_destinations(const Program& program, const CallKey& key, std::span<co
   check_each_others_memory(program, key, destinations);
 }
 
-bool settle_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
-                     std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
-                     std::span<Destination> destinations) {
+bool resolve_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
+                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
+                      std::span<Destination> destinations) {
   bool any_shared = false;
   for (size_t r = 0; r < destinations.size(); ++r) {
     Destination& destination = destinations[r];

@@ -141,7 +141,7 @@ class Packer {
         const codegen::AccessUse& use = outline.accesses[parameter.a];
         using Of = BoundKernel::Pointer::Of;
         const int64_t shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype);
-        const bool is_seed = program_.draws && use.tensor + 1 == resolved_.params.size();
+        const bool is_seed = program_.uses_random && use.tensor + 1 == resolved_.params.size();
         bound_.pointers.push_back({.at = reserve(sizeof(void*)),
                                    .of = use.in_workspace                              ? Of::Workspace
                                          : use.kind == codegen::AccessUse::Kind::Store ? Of::Result

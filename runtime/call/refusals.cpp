@@ -38,7 +38,7 @@ std::string_view annotation_name(frontend::Parameter::Annotation annotation) {
   throw_author(Span{}, fmt::format("{}: {}", definition.name(), message), std::move(hint));
 }
 
-[[noreturn]] void not_plain(const frontend::Definition& definition, std::string message, std::string hint) {
+[[noreturn]] void throw_as_unsupported(const frontend::Definition& definition, std::string message, std::string hint) {
   throw_unsupported(fmt::format("{}: {}", definition.name(), message), std::move(hint));
 }
 
@@ -118,22 +118,24 @@ void refuse_thread(const frontend::Definition& definition) {
   using c10::DispatchKey;
   const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
   if (included.has(DispatchKey::Tracer))
-    not_plain(definition, "the call is being traced by torch.jit.trace, which cannot see inside an op",
-              fmt::format("trace {}: {}", "the reference instead", kReference));
+    throw_as_unsupported(definition, "the call is being traced by torch.jit.trace, which cannot see inside an op",
+                         fmt::format("trace {}: {}", "the reference instead", kReference));
   if (included.has_any(
           c10::DispatchKeySet({DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode,
                                DispatchKey::VmapMode, DispatchKey::FuncTorchVmapMode})))
-    not_plain(definition,
-              "a transform of torch.func (vmap, grad, jvp, …) is active, and ops do not have rules for these yet",
-              fmt::format("call the reference inside the transform: {}", kReference));
+    throw_as_unsupported(
+        definition, "a transform of torch.func (vmap, grad, jvp, …) is active, and ops do not have rules for these yet",
+        fmt::format("call the reference inside the transform: {}", kReference));
   if (included.has(DispatchKey::Functionalize))
-    not_plain(definition, "functionalization is active, and ops do not have rules for it yet",
-              fmt::format("call the reference inside it: {}", kReference));
+    throw_as_unsupported(definition, "functionalization is active, and ops do not have rules for it yet",
+                         fmt::format("call the reference inside it: {}", kReference));
   if (at::impl::torch_function_mode_enabled())
-    not_plain(definition, "a torch-function mode is active, and it cannot intercept the functions inside an op",
-              fmt::format("leave the mode for the call; {}", kReference));
-  not_plain(definition, "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
-            fmt::format("leave the mode for the call; {}", kReference));
+    throw_as_unsupported(definition,
+                         "a torch-function mode is active, and it cannot intercept the functions inside an op",
+                         fmt::format("leave the mode for the call; {}", kReference));
+  throw_as_unsupported(definition,
+                       "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
+                       fmt::format("leave the mode for the call; {}", kReference));
 }
 
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
@@ -142,50 +144,56 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
   const c10::DispatchKeySet keys = tensor.key_set();
   const auto is = [&](std::initializer_list<DispatchKey> some) { return keys.has_any(c10::DispatchKeySet(some)); };
   if (tensor.is_complex() || tensor.is_quantized() || !dtype_of(tensor.scalar_type()))
-    not_plain(definition,
-              fmt::format("{} has dtype {}, which Ingot does not support", what, c10::toString(tensor.scalar_type())),
-              tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
-                                  : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
+    throw_as_unsupported(
+        definition,
+        fmt::format("{} has dtype {}, which Ingot does not support", what, c10::toString(tensor.scalar_type())),
+        tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
+                            : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
   if (is({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
-    not_plain(definition,
-              fmt::format("{} is a {} view, whose memory does not hold its values", what,
-                          keys.has(DispatchKey::Negative)    ? "negative"
-                          : keys.has(DispatchKey::Conjugate) ? "conjugate"
-                                                             : "zero"),
-              "pass the result of .resolve_neg(), .resolve_conj() or .clone()");
+    throw_as_unsupported(definition,
+                         fmt::format("{} is a {} view, whose memory does not hold its values", what,
+                                     keys.has(DispatchKey::Negative)    ? "negative"
+                                     : keys.has(DispatchKey::Conjugate) ? "conjugate"
+                                                                        : "zero"),
+                         "pass the result of .resolve_neg(), .resolve_conj() or .clone()");
   if (is({DispatchKey::FuncTorchBatched, DispatchKey::Batched, DispatchKey::BatchedNestedTensor}))
-    not_plain(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
-              fmt::format("call the reference inside vmap: {}", kReference));
+    throw_as_unsupported(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
+                         fmt::format("call the reference inside vmap: {}", kReference));
   if (keys.has(DispatchKey::FuncTorchGradWrapper))
-    not_plain(definition,
-              fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
-              fmt::format("call the reference there: {}", kReference));
+    throw_as_unsupported(
+        definition,
+        fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
+        fmt::format("call the reference there: {}", kReference));
   if (keys.has(DispatchKey::Functionalize))
-    not_plain(definition, fmt::format("{} is a functional tensor", what),
-              fmt::format("call the reference: {}", kReference));
+    throw_as_unsupported(definition, fmt::format("{} is a functional tensor", what),
+                         fmt::format("call the reference: {}", kReference));
   if (is({DispatchKey::Python, DispatchKey::Fake}))
-    not_plain(definition, fmt::format("{} is a tensor subclass (a fake tensor, for example)", what),
-              fmt::format("pass a plain torch.Tensor; {}", kReference));
+    throw_as_unsupported(definition, fmt::format("{} is a tensor subclass (a fake tensor, for example)", what),
+                         fmt::format("pass a plain torch.Tensor; {}", kReference));
   if (keys.has(DispatchKey::Named))
-    not_plain(definition, fmt::format("{} has named dims", what), "pass the result of .rename(None)");
-  if (tensor.is_nested()) not_plain(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
+    throw_as_unsupported(definition, fmt::format("{} has named dims", what), "pass the result of .rename(None)");
+  if (tensor.is_nested())
+    throw_as_unsupported(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
   if (tensor.layout() != c10::Layout::Strided)
-    not_plain(definition, fmt::format("{} has a layout other than torch.strided", what),
-              "pass the result of .to_dense()");
+    throw_as_unsupported(definition, fmt::format("{} has a layout other than torch.strided", what),
+                         "pass the result of .to_dense()");
   if (!tensor.is_cpu() && !tensor.is_cuda())
-    not_plain(definition, fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
-              fmt::format("move it with .to(\"cuda\"); {}", kReference));
+    throw_as_unsupported(definition,
+                         fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
+                         fmt::format("move it with .to(\"cuda\"); {}", kReference));
   if (tensor.requires_grad() && c10::GradMode::is_enabled())
     refuse(definition, fmt::format("{} requires grad, and a value written into it has no gradient", what),
            "call without out=, or under torch.no_grad()");
   if (tensor._fw_grad(0).defined())
-    not_plain(definition,
-              fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
-              fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
-  if (tensor.dim() > 64) not_plain(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
-  not_plain(definition,
-            fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", what, c10::toString(keys)),
-            fmt::format("pass a plain torch.Tensor; {}", kReference));
+    throw_as_unsupported(
+        definition,
+        fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
+        fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
+  if (tensor.dim() > 64)
+    throw_as_unsupported(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
+  throw_as_unsupported(
+      definition, fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", what, c10::toString(keys)),
+      fmt::format("pass a plain torch.Tensor; {}", kReference));
 }
 
 void refuse_devices(const frontend::Definition& definition, const std::string& first_name, const at::Tensor& first,
@@ -201,7 +209,7 @@ void refuse_undeclared_write(const frontend::Definition& definition) {
          "mark the written argument: Tensor(a!) x");
 }
 
-void refuse_draws(const frontend::Definition& definition) {
+void refuse_random_numbers(const frontend::Definition& definition) {
   refuse(definition,
          "it samples random numbers, and its schema has no seed, so its gradient could not sample them again",
          "add one argument after the op's own to the schema: Tensor seed");

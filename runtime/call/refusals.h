@@ -65,7 +65,7 @@ bool is_supported(const at::Tensor& tensor, bool grad_mode);
 /// The op writes a parameter that its schema does not mark.
 [[noreturn]] void refuse_undeclared_write(const frontend::Definition& definition);
 /// A registered op without a seed samples random numbers; its gradient could not sample the same.
-[[noreturn]] void refuse_draws(const frontend::Definition& definition);
+[[noreturn]] void refuse_random_numbers(const frontend::Definition& definition);
 [[noreturn]] void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device);
 [[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
 /// A name that is not a parameter of the op: a keyword in Python, `name=` on the command line.

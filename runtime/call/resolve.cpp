@@ -92,7 +92,7 @@ void follow_destinations(const CallKey& key, Resolved& resolved) {
 }
 
 /// Chooses the partition strategy, and the workspaces that it needs.
-void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
+void choose_strategy(const Program& program, bool cuda, Resolved& resolved) {
   const auto cut = [&](bool may_pass) {
     resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
     resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
@@ -109,7 +109,7 @@ bool place_results(const Program& program, const CallKey& key, bool checks_indic
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
-      settle_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
+      resolve_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
   if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
@@ -131,7 +131,7 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
     extents = extents_of(*argument.tensor);
     all_row_major &= argument.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
   }
-  if (program.draws) resolved.params.emplace_back();  // the seed, which has no dims
+  if (program.uses_random) resolved.params.emplace_back();  // the seed, which has no dims
   for (const Program::Result& result : program.results) {
     ir::Extents& extents = resolved.results.emplace_back();
     for (const ir::HostId size : result.shape) extents.sizes.push_back(resolved.host[size.index].as_int());
@@ -140,7 +140,7 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   check_destinations(program, key, resolved.destinations, resolved.results);
   follow_layouts(program, all_row_major, resolved);
   follow_destinations(key, resolved);
-  settle_cut(program, key.device.is_cuda(), resolved);
+  choose_strategy(program, key.device.is_cuda(), resolved);
   const bool aliases = place_results(program, key, options.check_indices, resolved);
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kKernelsOfAFile = 64;
 
 /// How many CPU launches stay loaded without an op that uses them, for an op that is created anew in a loop.
-constexpr size_t kNewest = 16;
+constexpr size_t kNewestLaunches = 16;
 
 /// The suffix of a batch's function names before they are made unique.
 constexpr std::string_view kSuffix = "_of_batch";
@@ -106,7 +106,7 @@ std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::sha
     loaded_for_good_.push_back(launch);
   } else {
     newest_.push_back(launch);
-    if (newest_.size() > kNewest) {
+    if (newest_.size() > kNewestLaunches) {
       outlived = std::move(newest_.front());
       newest_.pop_front();
     }

@@ -181,7 +181,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     if (compaction.has(id)) program.host_places.push_back({compaction(id), place_text(span)});
 
   program.shape_numbers = shape_numbers(program);
-  program.draws = graph->seed.has_value();
+  program.uses_random = graph->seed.has_value();
   program.digest = Digest::of(ir::print(*graph)).hex();
   program.graph = std::move(graph);
   return program;

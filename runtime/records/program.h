@@ -65,7 +65,7 @@ struct Program {
   /// another bound call, but never another kernel.
   uint64_t shape_numbers = 0;
   /// Whether the op samples random numbers: kernels then read a seed, as a parameter after those of the op.
-  bool draws = false;
+  bool uses_random = false;
   /// The digest of the graph: programs with equal digests have the same kernels.
   std::string digest;
   /// The graph of the `outlines`, in its own pool; absent where the program comes from disk.

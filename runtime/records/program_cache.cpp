@@ -152,11 +152,11 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
     result.symbols.push_back(
         {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});
   // Without reductions there are no residuals, whichever gradients are requested.
-  const auto is_asked = [&](const ir::Condition& one) { return ir::hangs_on_gradients(one, lowered.host); };
+  const auto is_asked = [&](const ir::Condition& one) { return ir::depends_on_gradients(one, lowered.host); };
   if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))
     result.symbols.push_back({.kind = Symbol::Kind::Gradients});
   const auto hangs_on_sizes = [&](const ir::Condition& one) {
-    return one.kind == ir::Condition::Kind::Affordable && !ir::hangs_on_gradients(one, lowered.host);
+    return one.kind == ir::Condition::Kind::Affordable && !ir::depends_on_gradients(one, lowered.host);
   };
   const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
   if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))

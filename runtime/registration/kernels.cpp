@@ -69,7 +69,7 @@ class Kernel : public c10::OperatorKernel {
   }
 
   /// Runs the op's source in eager.
-  void run_text(Stack& stack) const {
+  void run_fallback(Stack& stack) const {
     std::vector<at::Tensor> results;
     {
       const Unboxed call(overload_, values(stack));
@@ -101,14 +101,14 @@ class BackendKernel final : public Kernel {
 class TextKernel final : public Kernel {
  public:
   using Kernel::Kernel;
-  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_text(*stack); }
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_fallback(*stack); }
 };
 
 class AutocastKernel final : public Kernel {
  public:
   using Kernel::Kernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-    if (!is_plain_call(values(*stack)) || !call(*stack, Purpose::Call)) run_text(*stack);
+    if (!is_plain_call(values(*stack)) || !call(*stack, Purpose::Call)) run_fallback(*stack);
   }
 };
 
@@ -118,10 +118,10 @@ class AutogradKernel final : public Kernel {
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, Stack* stack) {
     if (is_plain_call(values(*stack)) && call(*stack, Purpose::Call)) return;
     if (is_transformed() || any_tensor(values(*stack), carries_tangent) || any_tensor(values(*stack), is_subclass))
-      return run_text(*stack);
+      return run_fallback(*stack);
     std::shared_ptr<OverloadBackward> node;
     if (c10::GradMode::is_enabled() && any_tensor(values(*stack), requires_grad)) {
-      if (!overload_.backward) return run_text(*stack);
+      if (!overload_.backward) return run_fallback(*stack);
       node = std::make_shared<OverloadBackward>(overload_, values(*stack));
     }
     {
