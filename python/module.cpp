@@ -28,7 +28,7 @@ PyObject* module_counters(PyObject*, PyObject*) {
                        "eager_fallbacks", c.eager_fallbacks);
 }
 
-PyObject* module_count_text(PyObject*, PyObject*) {
+PyObject* module_count_eager_fallback(PyObject*, PyObject*) {
   runtime::AtomicCounters::add(runtime::default_runtime().counters.eager_fallbacks);
   return Py_NewRef(Py_None);
 }
@@ -140,8 +140,8 @@ PyMethodDef methods[] = {
     {"counters", module_counters, METH_NOARGS, "The counts of the process so far, as a dict."},
     {"cache_info", module_cache_info, METH_NOARGS, "The state of the kernel cache's folder, as a dict."},
     {"_prepare_all", prepare_all, METH_O, nullptr},
-    {"count_text", module_count_text, METH_NOARGS, "Counts a call that falls back to eager."},
-    {"_let_dynamo_read", let_dynamo_read, METH_VARARGS, nullptr},
+    {"count_eager_fallback", module_count_eager_fallback, METH_NOARGS, "Counts a call that falls back to eager."},
+    {"_install_dynamo_call", install_dynamo_call, METH_VARARGS, nullptr},
     {"language", module_language, METH_NOARGS,
      "Every supported function: (name, kind, aliases, is_function, is_method, summary)."},
     {nullptr, nullptr, 0, nullptr},

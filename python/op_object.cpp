@@ -115,9 +115,9 @@ PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyOb
   return to_python(results, returns);
 }
 
-/// Makes the same call through the method `_elsewhere`, the fallback.
-PyObject* call_elsewhere(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
-  static PyObject* const name = PyUnicode_InternFromString("_elsewhere");
+/// Makes the same call through the method `_fallback`.
+PyObject* call_fallback(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+  static PyObject* const name = PyUnicode_InternFromString("_fallback");
   c10::SmallVector<PyObject*, 12> all{object};
   all.append(args, args + count + (keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0));
   return PyObject_VectorcallMethod(name, all.data(), count + 1, keywords);
@@ -127,7 +127,7 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
   try {
     return call_plain(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (const runtime::Unsupported&) {
-    return call_elsewhere(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
+    return call_fallback(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -408,7 +408,7 @@ PyObject* prepare_all(PyObject*, PyObject* list) {
   });
 }
 
-PyObject* let_dynamo_read(PyObject*, PyObject* args) {
+PyObject* install_dynamo_call(PyObject*, PyObject* args) {
   PyObject *object, *call;
   if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &object, &call)) return nullptr;
   auto type = reinterpret_cast<PyTypeObject*>(object);

@@ -10,7 +10,8 @@ bool add_op_type(PyObject* module);
 /// prepare_all([(op, values, names of the keyword arguments)…]): ingot::prepare, of objects of that type.
 PyObject* prepare_all(PyObject* module, PyObject* list);
 
-/// let_dynamo_read(type, call): sets the `__call__` that Dynamo reads on the type, and keeps the slot that calls use.
-PyObject* let_dynamo_read(PyObject* module, PyObject* args);
+/// install_dynamo_call(type, call): sets the `__call__` that Dynamo reads on the type, and keeps the slot that calls
+/// use.
+PyObject* install_dynamo_call(PyObject* module, PyObject* args);
 
 }  // namespace ingot::python

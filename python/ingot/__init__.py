@@ -26,12 +26,12 @@ __all__ = [
     "counters", "explain", "language", "op", "prepare_all", "register", "value_and_grad",
 ]
 
-_INSTRUMENTS = ("Against", "Comparison", "Explanation", "compare", "explain")
+_TOOLS = ("Against", "Comparison", "Explanation", "compare", "explain")
 
 
 def __getattr__(name: str):
     """The instruments are imported when one is asked for."""
-    if name in _INSTRUMENTS:
+    if name in _TOOLS:
         from . import tools
 
         return getattr(tools, name)

@@ -32,7 +32,7 @@ def call(op, args: tuple, kwargs: dict):
     if _is_overridden(tensors):
         return torch.overrides.handle_torch_function(op, tensors, *args, **kwargs)
     if _is_transformed(tensors):
-        return by_text(op, args, kwargs)
+        return run_eager(op, args, kwargs)
     if _is_traced(tensors) or any(isinstance(value, _SYMBOLS) for value in values):
         return op._traced_call(*args, **kwargs)
     if _is_sharded(tensors) and "out" not in kwargs and op._shard_plans is not None:
@@ -51,16 +51,16 @@ def call(op, args: tuple, kwargs: dict):
     if any(map(_is_thin, tensors)):
         results = _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
         return results if out is None else out
-    return by_text(op, args, kwargs)
+    return run_eager(op, args, kwargs)
 
 
-def by_text(op, args: tuple, kwargs: dict):
+def run_eager(op, args: tuple, kwargs: dict):
     """The op's text in eager, which `ingot.counters().eager_fallbacks` counts."""
     out = kwargs.pop("out", None)
-    _ingot.count_text()
+    _ingot.count_eager_fallback()
     named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
     with named:
-        results = op.reference.elsewhere(*args, **kwargs)
+        results = op.reference.with_torch_random(*args, **kwargs)
     return results if out is None else copied_to(out, results)
 
 

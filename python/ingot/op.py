@@ -77,13 +77,13 @@ class Op(_ingot.Op):
 
     def __reduce__(self):
         # A function travels as its text here, too.
-        return _restored, (self._whole, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
+        return _restored, (self._captured, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
 
     def __deepcopy__(self, memo):
         return self
 
     @property
-    def _whole(self) -> Text:
+    def _captured(self) -> Text:
         if self._text is None:
             self._resolve()
         return self._text
@@ -99,31 +99,31 @@ class Op(_ingot.Op):
         if self._function:
             return inspect.signature(self._function)
         kinds = {name: _ANNOTATIONS[kind] for name, kind, _ in self._parameters}
-        plain = schema.signature(self._tree, self._whole.name)
+        plain = schema.signature(self._tree, self._captured.name)
         return plain.replace(parameters=[p.replace(annotation=kinds[p.name]) for p in plain.parameters.values()])
 
     @property
     def _tree(self) -> ast.Module:
-        return as_module(self._whole, [name for name, _, _ in self._parameters])
+        return as_module(self._captured, [name for name, _, _ in self._parameters])
 
     @property
     def reference(self) -> Reference:
         """The same text in eager PyTorch, in Ingot's namespace."""
-        return self._whole and self._eager.reference
+        return self._captured and self._eager.reference
 
     @property
     def returns(self) -> schema.Returns | None:
         """What the op returns, as far as its text alone says."""
-        return self._facts.returns
+        return self._effects.returns
 
     @property
     def writes(self) -> frozenset[str] | None:
         """The parameters that the op writes in place, as far as its text alone says."""
-        return self._facts.writes
+        return self._effects.writes
 
     @functools.cached_property
-    def _facts(self) -> schema.Facts:
-        return schema.facts(self._tree, self._whole.name)
+    def _effects(self) -> schema.OpEffects:
+        return schema.effects_of(self._tree, self._captured.name)
 
     @property
     def is_functional(self) -> bool:
@@ -131,11 +131,11 @@ class Op(_ingot.Op):
         return self.returns is not None and self.writes == frozenset()
 
     @functools.cached_property
-    def may_draw(self) -> bool:
+    def uses_random(self) -> bool:
         """Whether the op may draw random numbers, as far as its text alone says."""
-        return random.may_draw(self._tree)
+        return random.uses_random(self._tree)
 
-    def _elsewhere(self, *args, **kwargs):
+    def _fallback(self, *args, **kwargs):
         return fallback.call(self, args, kwargs)
 
     _traced_call = _traced.call  # what torch.compile reads in place of __call__, below
@@ -189,7 +189,7 @@ class Op(_ingot.Op):
 
     def trace(self, *args, at=0, **kwargs) -> None:
         """Prints every named value of the element `at` of the (first) result, beside eager PyTorch's."""
-        found = _trace.rows(self, self._whole, self._parameters, args, kwargs, at)
+        found = _trace.rows(self, self._captured, self._parameters, args, kwargs, at)
         print(_trace.table(self.name, at, found))
 
     def __repr__(self):
@@ -220,7 +220,7 @@ def prepare_all(calls: typing.Iterable[tuple]) -> None:
     _ingot._prepare_all(listed)
 
 
-_ingot._let_dynamo_read(Op, Op._traced_call)
+_ingot._install_dynamo_call(Op, Op._traced_call)
 
 
 def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool) -> Op:

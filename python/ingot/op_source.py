@@ -27,15 +27,15 @@ def literal(node: ast.expr):
         return ...
 
 
-def settled(facts: dict, look_again) -> dict:
+def fixed_point(values: dict, update) -> dict:
     """The facts of names once they no longer change; none, where that does not come soon."""
     for _ in range(16):
-        before = dict(facts)
-        look_again()
-        if facts == before:
-            return facts
-    facts.update(dict.fromkeys(facts))
-    return facts
+        before = dict(values)
+        update()
+        if values == before:
+            return values
+    values.update(dict.fromkeys(values))
+    return values
 
 
 def statements(node: ast.FunctionDef):

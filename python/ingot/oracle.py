@@ -2,15 +2,15 @@
 
 What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
 by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The compare_to_eager therefore
-runs eager PyTorch again and again, each time with one such step pushed off by that much, and allows at each element the
-sum of what these pushes do to it. Arithmetic on what such a step gave may round the other way, so it is pushed as well.
+runs eager PyTorch again and again, each time with one such step perturbed off by that much, and allows at each element the
+sum of what these perturbations do to it. Arithmetic on what such a step gave may round the other way, so it is perturbed as well.
 4 ulp count from the truth, so what eager's own step is off float64 is added to them; so is, of a function that adds what
 a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth, and of a sum and what is made of one
-what 4 ulp of all that was added are. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless
+what 4 ulp of all that was added are. Steps in 16-bit floats are perturbed by their rounding, which Ingot leaves out unless
 numerics="eager". What no such step has touched must be equal.
 
 A push moves equal elements alike, so it does not show which of them may be the largest. A search of what was computed is
-therefore pushed itself: to the first and to the last element that may be it, by what the pushes before do to each.
+therefore perturbed itself: to the first and to the last element that may be it, by what the perturbations before do to each.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-MOST_RUNS = 128  # past that, several steps are pushed at once
-SLACK = 1.5  # pushes that meet are worth more than their sum
+MOST_RUNS = 128  # past that, several steps are perturbed at once
+SLACK = 1.5  # perturbations that meet are worth more than their sum
 ULP_A_STEP = 4
 
 _EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fmin clamp clamp_min clamp_max relu where
@@ -55,7 +55,7 @@ _CANCELS = {
     "var": lambda x, *rest: (x * x).amax(),
     "std": lambda x, *rest: x.abs().amax(),
     "logsumexp": lambda x, *rest: x.abs().amax(),
-    # Its operands are pushed together, of which it takes no notice.
+    # Its operands are perturbed together, of which it takes no notice.
     "_softmax": lambda x, dim, *rest: x.softmax(dim) * x.abs().amax(),
     "_log_softmax": lambda x, *rest: x.abs().amax() + 1,
     "native_layer_norm": lambda x, shape, *rest: _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), *rest),
@@ -232,14 +232,14 @@ def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "defa
     """What each element of `reference()` may be off eager's by: the sum of what pushing each step does, infinite where one
     is not finite."""
 
-    def run(**push) -> tuple[_Pushed, list[torch.Tensor]]:
+    def run(**perturbation) -> tuple[_Perturbed, list[torch.Tensor]]:
         """The results of a run, and what it searches."""
-        with _Pushed(numerics, **push) as pushed:
+        with _Perturbed(numerics, **perturbation) as perturbed:
             results = [torch.as_tensor(value) for value in as_list(reference())]
-        return pushed, [*results, *(search.tensor for search in pushed.searches)]
+        return perturbed, [*results, *(search.tensor for search in perturbed.searches)]
 
-    def move(pushes: list[dict], times: float = 1.0) -> None:
-        runs = [run(**push)[1] for push in pushes]
+    def move(perturbations: list[dict], times: float = 1.0) -> None:
+        runs = [run(**perturbation)[1] for perturbation in perturbations]
         for k, before in enumerate(plain):
             moved[k] += times * torch.maximum(*(difference(values[k], before) for values in runs))
 
@@ -312,8 +312,8 @@ def _is_scaled(kwargs: dict) -> bool:
     return kwargs.get("alpha", 1) != 1
 
 
-class _Pushed(TorchDispatchMode):
-    """Eager PyTorch with some of its inexact steps pushed to the edge of what they may be off by, the k-th where
+class _Perturbed(TorchDispatchMode):
+    """Eager PyTorch with some of its inexact steps perturbed to the edge of what they may be off by, the k-th where
     k % groups == group, or with one search that finds what it is told. Counts the steps and keeps the searches."""
 
     def __init__(self, numerics: str, group: int | None = None, groups: int = 1, sign: int = 1, found=None):
@@ -340,7 +340,7 @@ class _Pushed(TorchDispatchMode):
             if inexact or (touched and name in _ROUNDS and tensor.dtype.is_floating_point):
                 self.steps += 1
                 if self.group is not None and (self.steps - 1) % self.groups == self.group:
-                    self.push(tensor, name, function, operands, kwargs)
+                    self.perturb(tensor, name, function, operands, kwargs)
         return result
 
     def is_inexact(self, name: str, kwargs: dict, result: torch.Tensor) -> bool:
@@ -353,7 +353,7 @@ class _Pushed(TorchDispatchMode):
             places.copy_(self.found[1].reshape(places.shape))
         self.searches.append(search)
 
-    def push(self, result, name, function, args, kwargs) -> None:
+    def perturb(self, result, name, function, args, kwargs) -> None:
         """Moves the step's result by as much as it may be off."""
         wide = self.widened(function, args, kwargs, result)
         if name in _EXACT_IN_FLOAT64 and not _is_half(result):
@@ -369,10 +369,10 @@ class _Pushed(TorchDispatchMode):
                 reach = reach + ulp(torch.as_tensor(args[1]) * torch.as_tensor(kwargs["alpha"], dtype=result.dtype))
             reach = reach + difference(result, wide).nan_to_num(posinf=0.0)
         largest = torch.finfo(result.dtype).max
-        pushed = (result.double() + self.sign * reach).clamp(-largest, largest)
+        perturbed = (result.double() + self.sign * reach).clamp(-largest, largest)
         # Where eager's own step overflows or has no answer, float64's may be the right one.
         instead = torch.where(wide.isfinite(), wide.double().clamp(-largest, largest), wide.double())
-        result.copy_(torch.where(result.isfinite(), pushed, instead))
+        result.copy_(torch.where(result.isfinite(), perturbed, instead))
 
     @staticmethod
     def widened(function, args, kwargs, result):

@@ -1,6 +1,6 @@
 """The random numbers of a kernel, in eager PyTorch.
 
-An op's reference runs under `Draws`, a torch-function mode that gives PyTorch's random functions the numbers which the op's
+An op's reference runs under `KernelRandom`, a torch-function mode that gives PyTorch's random functions the numbers which the op's
 kernel draws: Philox4x32-10 of the element's place and the number of the draw, from a seed that PyTorch's generator gives
 the call. The formulas are those of frontend/library/random.py.
 """
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-__all__ = ["Draws", "draw_seed", "is_random", "may_draw"]
+__all__ = ["KernelRandom", "new_seed", "is_random", "uses_random"]
 
 _LOW = 0xFFFFFFFF
 
@@ -37,7 +37,7 @@ def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor
     return [a, b, c, d]
 
 
-def draw_seed(values) -> torch.Tensor:
+def new_seed(values) -> torch.Tensor:
     """What a call on these arguments draws its random numbers from: an int64 that PyTorch's generator gives, where it runs."""
     device = torch.device("cpu")
     for value in values:
@@ -46,7 +46,7 @@ def draw_seed(values) -> torch.Tensor:
     return torch.randint(2**63 - 1, (), dtype=torch.int64, device=device)
 
 
-class Draws(TorchFunctionMode):
+class KernelRandom(TorchFunctionMode):
     """PyTorch's random functions as the kernel of a call on these arguments has them. Where no seed is given it is drawn when
     it is first needed: by the same function of PyTorch's, on the same device."""
 
@@ -65,7 +65,7 @@ class Draws(TorchFunctionMode):
     def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
         """So many words for each element of a tensor: the next draw."""
         if self._seed is None:
-            self._seed = draw_seed(self._leaves)
+            self._seed = new_seed(self._leaves)
         number, self._count = self._count, self._count + 1
         blocks = (like.numel() * count + 3) // 4
         place = torch.arange(blocks, dtype=torch.int64, device=like.device)
@@ -117,32 +117,32 @@ def _require_floats(tensor: torch.Tensor, name: str):
 
 
 def _of_size(fill):
-    def draw(draws, *size, generator=None, **options):
+    def sample(mode, *size, generator=None, **options):
         _refuse(generator)
-        return fill(draws, torch.zeros(*size, **options))
+        return fill(mode, torch.zeros(*size, **options))
 
-    return draw
+    return sample
 
 
 def _of_tensor(fill):
-    def draw(draws, input, **options):
-        return fill(draws, torch.zeros_like(input, **options))
+    def sample(mode, input, **options):
+        return fill(mode, torch.zeros_like(input, **options))
 
-    return draw
+    return sample
 
 
-def _uniform(draws, like):
+def _uniform(mode, like):
     _require_floats(like, "rand")
-    return _filled(like, draws.unit(like, like.dtype))
+    return _filled(like, mode.unit(like, like.dtype))
 
 
-def _normal(draws, like):
+def _normal(mode, like):
     _require_floats(like, "randn")
     if like.dtype == torch.float64:
-        first, second, third, fourth = draws.words(like, 4)
+        first, second, third, fourth = mode.words(like, 4)
         uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
     else:
-        first, second = draws.words(like, 2)
+        first, second = mode.words(like, 2)
         uniform, turn = first.to(torch.float32) * 2.0**-32 + 2.0**-33, _of_bits(second, 24)
     return _filled(like, torch.sqrt(-2 * torch.log(uniform)) * torch.cos(turn * (2 * math.pi)))
 
@@ -151,37 +151,37 @@ def _bounds(low, high):
     return (0, low) if high is None else (0 if low is None else low, high)
 
 
-def _integers(draws, like, low, high):
+def _integers(mode, like, low, high):
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if not like.is_floating_point() and like.dtype != torch.bool:
         limits = torch.iinfo(like.dtype)
         if low < limits.min or high - 1 > limits.max:
             raise RuntimeError(f"from {low} to {high - 1} is out of bounds for {like.dtype}")
-    first, second = draws.words(like, 2)
+    first, second = mode.words(like, 2)
     return _filled(like, ((first >> 1 << 32) + second) % (high - low) + low)
 
 
-def _randint(draws, low=None, high=None, size=None, *, generator=None, dtype=torch.int64, **options):
+def _randint(mode, low=None, high=None, size=None, *, generator=None, dtype=torch.int64, **options):
     _refuse(generator)
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
-    return _integers(draws, torch.zeros(size, dtype=dtype, **options), *_bounds(low, high))
+    return _integers(mode, torch.zeros(size, dtype=dtype, **options), *_bounds(low, high))
 
 
-def _randint_like(draws, input, low=None, high=None, **options):
-    return _integers(draws, torch.zeros_like(input, **options), *_bounds(low, high))
+def _randint_like(mode, input, low=None, high=None, **options):
+    return _integers(mode, torch.zeros_like(input, **options), *_bounds(low, high))
 
 
-def _bernoulli(draws, input, p=None, *, generator=None):
+def _bernoulli(mode, input, p=None, *, generator=None):
     _refuse(generator)
     like = input.contiguous()
     if p is None:
         _require_floats(input, "bernoulli")
-        return (draws.unit(like, _compute_dtype(like.dtype)) < like).to(like.dtype)
+        return (mode.unit(like, _compute_dtype(like.dtype)) < like).to(like.dtype)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return (draws.unit(like, torch.float32) < p).to(like.dtype)
+    return (mode.unit(like, torch.float32) < p).to(like.dtype)
 
 
 def _check_probability(p):
@@ -197,13 +197,13 @@ def _scale(p):
     return 1 / (1 - p + (p == 1))
 
 
-def _dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
+def _dropout(mode, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if draws.keeps_all(input, p, training and train):
+    if mode.keeps_all(input, p, training and train):
         return input
     _require_floats(input, "dropout")
     wide = input.to(_compute_dtype(input.dtype))
-    return _written(input, (wide * draws.kept(input, p) * _scale(p)).to(input.dtype), inplace)
+    return _written(input, (wide * mode.kept(input, p) * _scale(p)).to(input.dtype), inplace)
 
 
 def _features(input):
@@ -212,49 +212,49 @@ def _features(input):
     return input.new_zeros((*input.shape[:2], *[1] * (input.ndim - 2)))
 
 
-def _feature_dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
+def _feature_dropout(mode, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if draws.keeps_all(input, p, training and train):
+    if mode.keeps_all(input, p, training and train):
         return input
     _require_floats(input, "feature_dropout")
     wide = input.to(_compute_dtype(input.dtype))
-    return _written(input, (wide * draws.kept(_features(input), p) * _scale(p)).to(input.dtype), inplace)
+    return _written(input, (wide * mode.kept(_features(input), p) * _scale(p)).to(input.dtype), inplace)
 
 
-def _dropout1d(draws, input, p=0.5, training=True, inplace=False):
+def _dropout1d(mode, input, p=0.5, training=True, inplace=False):
     if input.ndim not in (2, 3):
         raise RuntimeError("dropout1d: Expected 2D or 3D input")
     if input.ndim == 3:
-        return _feature_dropout(draws, input, p, training, inplace)
-    return _written(input, _feature_dropout(draws, input.unsqueeze(0), p, training).squeeze(0), inplace)
+        return _feature_dropout(mode, input, p, training, inplace)
+    return _written(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
-def _dropout3d(draws, input, p=0.5, training=True, inplace=False):
+def _dropout3d(mode, input, p=0.5, training=True, inplace=False):
     if input.ndim == 5:
-        return _feature_dropout(draws, input, p, training, inplace)
-    return _written(input, _feature_dropout(draws, input.unsqueeze(0), p, training).squeeze(0), inplace)
+        return _feature_dropout(mode, input, p, training, inplace)
+    return _written(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def _alpha(of_features):
-    def draw(draws, input, p=0.5, training=False, inplace=False, *, train=True):
+    def sample(mode, input, p=0.5, training=False, inplace=False, *, train=True):
         _check_probability(p)
-        if draws.keeps_all(input, p, training and train):
+        if mode.keeps_all(input, p, training and train):
             return input
         _require_floats(input, "alpha_dropout")
         alpha, dtype = 1.7580993408473766, _compute_dtype(input.dtype)
         scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
-        kept = draws.kept(_features(input) if of_features else input, p).to(dtype)
+        kept = mode.kept(_features(input) if of_features else input, p).to(dtype)
         result = input.to(dtype) * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)
         return _written(input, result.to(input.dtype), inplace)
 
-    return draw
+    return sample
 
 
-def _rrelu(draws, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def _rrelu(mode, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     if not training:
         return F.rrelu(input, lower, upper, False, inplace)
     dtype = _compute_dtype(input.dtype)
-    slope = lower + draws.unit(input, dtype) * (upper - lower)
+    slope = lower + mode.unit(input, dtype) * (upper - lower)
     wide = input.contiguous().to(dtype)
     return _written(input, torch.where(wide <= 0, wide * slope, wide).to(input.dtype), inplace)
 
@@ -290,7 +290,7 @@ _FUNCTIONS = {
     torch.feature_alpha_dropout: _alpha(True),
     F.rrelu: _rrelu,
     torch.rrelu: _rrelu,
-    torch.rrelu_: lambda draws, *args, **kwargs: _rrelu(draws, *args, **kwargs, inplace=True),
+    torch.rrelu_: lambda mode, *args, **kwargs: _rrelu(mode, *args, **kwargs, inplace=True),
 }
 
 _ALWAYS = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
@@ -300,7 +300,7 @@ _TRAINED = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True)
             "rrelu": (3, False), "rrelu_": (3, False)}
 
 
-def may_draw(tree: ast.Module) -> bool:
+def uses_random(tree: ast.Module) -> bool:
     """Whether a text calls, or names, a function that draws random numbers, but for those that are told not to. Where a
     name of the text's own is called like one it may be taken for one."""
     imported = {alias.asname: alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)

@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
 from .capture import Text, fail
-from .random import Draws, is_random, may_draw
+from .random import KernelRandom, is_random, uses_random
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
@@ -50,25 +50,25 @@ class Reference:
     def __init__(self, text: Text, parameters):
         self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
         self._text, self._names = text, [name for name, _, _ in parameters]
-        self._may_draw = may_draw(as_module(text, self._names))
+        self._uses_random = uses_random(as_module(text, self._names))
         self.__wrapped__ = compile_text(text, self._names, namespace())
         self.__name__ = text.name
         self._signature = inspect.signature(self.__wrapped__)
 
     def __call__(self, *args, **kwargs):
         bound = self._bind(args, kwargs)
-        with Draws(bound.arguments) if self._may_draw else contextlib.nullcontext():
+        with KernelRandom(bound.arguments) if self._uses_random else contextlib.nullcontext():
             return self.__wrapped__(*bound.args, **bound.kwargs)
 
-    def elsewhere(self, *args, **kwargs):
+    def with_torch_random(self, *args, **kwargs):
         """The same where PyTorch says how random numbers are drawn: under a transform, on a subclass."""
         bound = self._bind(args, kwargs)
         return self.__wrapped__(*bound.args, **bound.kwargs)
 
-    def drawing_from(self, seed: torch.Tensor, **given):
+    def with_seed(self, seed: torch.Tensor, **given):
         """The same with the random numbers that the op's kernel draws from a seed."""
         bound = self._bind((), given)
-        with Draws(bound.arguments, seed):
+        with KernelRandom(bound.arguments, seed):
             return self.__wrapped__(*bound.args, **bound.kwargs)
 
     def as_written(self, *args, **kwargs):
@@ -99,9 +99,9 @@ class Reference:
         function = compile_text(self._text, self._names, scope)
         for name, value in list(scope.items()):
             if value is math:
-                scope[name] = types.SimpleNamespace(**{n: of_known(v) for n, v in vars(math).items()})
+                scope[name] = types.SimpleNamespace(**{n: propagating_unknown(v) for n, v in vars(math).items()})
             elif getattr(math, getattr(value, "__name__", ""), None) is value:
-                scope[name] = of_known(value)
+                scope[name] = propagating_unknown(value)
         return function
 
     def _plain_scope(self) -> dict:
@@ -149,7 +149,7 @@ class AnyProbability(TorchFunctionMode):
 _TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}
 
 
-def of_known(function):
+def propagating_unknown(function):
     """A function of math's that makes an unknown number of one, and no bool or int."""
     if not callable(function):
         return function
@@ -176,8 +176,8 @@ class Eager:
 
     def __call__(self, seed: torch.Tensor | None = None, /, **given) -> list[torch.Tensor]:
         """What the text returns, from left to right."""
-        _ingot.count_text()
-        results = self.reference.elsewhere(**given) if seed is None else self.reference.drawing_from(seed, **given)
+        _ingot.count_eager_fallback()
+        results = self.reference.with_torch_random(**given) if seed is None else self.reference.with_seed(seed, **given)
         return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 
@@ -227,15 +227,15 @@ def compile_text(text: Text, parameters: list[str], scope: dict):
         )
         exec(code, scope)
     function, gradient = _with_coerced_defaults(scope[text.name]), scope.get(f"{text.name}_backward")
-    return function if gradient is None else with_gradient(function, gradient)
+    return function if gradient is None else with_custom_backward(function, gradient)
 
 
-def with_gradient(function, gradient):
+def with_custom_backward(function, gradient):
     """The function with a gradient that was written by hand: it takes the gradients of the results, then the arguments."""
     signature, taken = inspect.signature(function), inspect.signature(gradient).parameters
     returned_list = []  # autograd looks into tuples alone
 
-    class ByHand(torch.autograd.Function):
+    class CustomBackward(torch.autograd.Function):
         generate_vmap_rule = True
 
         @staticmethod
@@ -262,7 +262,7 @@ def with_gradient(function, gradient):
     def call(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        results = ByHand.apply(*(bound.arguments[name] for name in signature.parameters))
+        results = CustomBackward.apply(*(bound.arguments[name] for name in signature.parameters))
         return list(results) if returned_list.pop() else results
 
     return call

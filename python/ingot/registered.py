@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _ingot, fakes
 from .capture import fail
-from .random import draw_seed
+from .random import new_seed
 
 __all__ = ["anonymous", "register", "registered_for", "schema_of"]
 
@@ -38,7 +38,7 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
         raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
-    found = _register_drawing(name, op, schema) if op.may_draw else _register(name, op, schema, [])
+    found = _register_random(name, op, schema) if op.uses_random else _register(name, op, schema, [])
     op._overloads.append(found)
     op._forms.clear()
     return found
@@ -113,9 +113,9 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     types = {"float": "Tensor", "int": "SymInt"}
     parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
     schema = f"({parameters}) -> {op.returns}"
-    if op.may_draw:
+    if op.uses_random:
         schema = _with_seed(op, schema)
-    facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
+    facts = (op._captured.text, op._captured.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
     name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:40]}"
     with _lock:
         if name not in _known:
@@ -140,7 +140,7 @@ def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOv
     return found
 
 
-def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
+def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
     if "seed" in (parameter for parameter, _, _ in op._parameters):
         raise fail(f"{name}: `{op.name}` draws random numbers, and has a parameter `seed`",
                    "call that another name: a registered op takes `seed`, from which it draws")
@@ -154,12 +154,12 @@ def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
     except RuntimeError as error:
         raise fail(f"{name}: {error}", "choose another name: a registration is for ever") from None
 
-    def draw_and_call(*args, **kwargs):
-        return seeded(*args, **kwargs, seed=draw_seed(tree_leaves((args, kwargs))))
+    def call_with_new_seed(*args, **kwargs):
+        return seeded(*args, **kwargs, seed=new_seed(tree_leaves((args, kwargs))))
 
-    torch.library.impl(name, "CompositeImplicitAutograd", draw_and_call)
+    torch.library.impl(name, "CompositeImplicitAutograd", call_with_new_seed)
     # Within vmap, so that its `randomness=` says whether samples share a seed.
-    torch.library.impl(name, "FuncTorchVmapMode", draw_and_call)
+    torch.library.impl(name, "FuncTorchVmapMode", call_with_new_seed)
     return overload(name)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import typing
 
-from .op_source import Part, called_name, is_module, literal, settled, statements, tensor_functions
+from .op_source import Part, called_name, is_module, literal, fixed_point, statements, tensor_functions
 
 _TWOFOLD = set("sum any all abs round pow".split())
 _TYPES = set("float int bool".split())  # Python's; a tensor's methods are casts
@@ -108,12 +108,12 @@ class Function:
             for statement in statements(self.node):
                 self._take(statement, kinds)
 
-        kinds = settled(kinds, each_statement)
+        kinds = fixed_point(kinds, each_statement)
         while unseen := [name for name, of in kinds.items() if of == _UNSEEN and name in self.numbers_of]:
             others = {n.id for n in stored if n not in self.numbers_of.get(n.id, ())}
             # These stay numbers. Names that are nothing else come first, since sums wait for their kinds.
             kinds |= dict.fromkeys([name for name in unseen if name not in others] or unseen[: 1 + len(unseen) // 8])
-            kinds = settled(kinds, each_statement)
+            kinds = fixed_point(kinds, each_statement)
         return kinds
 
     def _take(self, statement: ast.stmt, kinds: dict):

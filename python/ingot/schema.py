@@ -14,17 +14,17 @@ from .returned_kinds import Function, Returns
 from .written_parameters import writes
 
 
-class Facts(typing.NamedTuple):
+class OpEffects(typing.NamedTuple):
     """`returns`: None where the text does not say. `writes`: the parameters that are written; None for perhaps any."""
 
     returns: Returns | None
     writes: frozenset[str] | None
 
 
-def facts(tree: ast.Module, name: str) -> Facts:
+def effects_of(tree: ast.Module, name: str) -> OpEffects:
     """Of the def `name` of a text."""
     definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return Facts(Function(definitions, definitions[name]).returns(), writes(definitions, name, {}))
+    return OpEffects(Function(definitions, definitions[name]).returns(), writes(definitions, name, {}))
 
 
 def signature(tree: ast.Module, name: str) -> inspect.Signature:

@@ -85,25 +85,25 @@ class Plans:
         autocast = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
         recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
         state = form, recorded, autocast, torch.get_default_dtype()
-        key = (*state, *map(self._fact, leaves))
+        key = (*state, *map(self._key_of, leaves))
         try:
             return self._plans[key]
         except KeyError:
             pass
-        asks_numbers, plan = _made(op, leaves, form, tensors, recorded)
+        asks_numbers, plan = _make_plan(op, leaves, form, tensors, recorded)
         if len(self._plans) >= _MAX_PLANS or asks_numbers > self._asks_numbers:
             self._plans.clear()
         self._asks_numbers |= asks_numbers
-        self._plans[(*state, *map(self._fact, leaves))] = plan
+        self._plans[(*state, *map(self._key_of, leaves))] = plan
         return plan
 
-    def _fact(self, leaf):
+    def _key_of(self, leaf):
         if type(leaf) is DTensor:
             return leaf._spec
         return (type(leaf), leaf) if self._asks_numbers else type(leaf)
 
 
-def _made(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
+def _make_plan(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
     """Whether another number may have another plan, and the plan."""
     mesh = tensors[0].device_mesh
     if any(tensor.device_mesh != mesh for tensor in tensors) or mesh.get_coordinate() is None:
@@ -112,7 +112,7 @@ def _made(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[
         return False, None
     along_mesh = []
     for m in range(mesh.ndim):
-        cuts = [_cut(tensor.placements[m]) for tensor in tensors]
+        cuts = [_shard_dim(tensor.placements[m]) for tensor in tensors]
         sizes = set().union(*(_shard_sizes(t.shape[d], mesh.size(m)) for t, d in zip(tensors, cuts) if d is not None))
         along_mesh.append((cuts, 1 in sizes, 0 in sizes))
     wholes = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
@@ -127,12 +127,12 @@ def _made(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[
         return asks_numbers, None
     cuts, results = sharding
     each = list(zip(*cuts))
-    if any(map(_is_cut_twice, [*each, *(dims for *_, dims in results)])):
+    if any(map(_is_sharded_twice, [*each, *(dims for *_, dims in results)])):
         return asks_numbers, None
-    is_cut = [any(dim is not None for dim in along) for along in cuts]
+    is_sharded = [any(dim is not None for dim in along) for along in cuts]
     return asks_numbers, Plan(
         [
-            (_placements(dims), DTensorSpec(mesh, _placements(dims, is_cut), tensor._spec.tensor_meta))
+            (_placements(dims), DTensorSpec(mesh, _placements(dims, is_sharded), tensor._spec.tensor_meta))
             for dims, tensor in zip(each, tensors)
         ],
         [
@@ -142,7 +142,7 @@ def _made(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[
     )
 
 
-def _cut(placement) -> int | None:
+def _shard_dim(placement) -> int | None:
     return placement.dim if isinstance(placement, Shard) else None
 
 
@@ -152,7 +152,7 @@ def _shard_sizes(size: int, shards: int) -> set[int]:
     return {min(each, max(size - k * each, 0)) for k in range(shards)}
 
 
-def _is_cut_twice(dims) -> bool:
+def _is_sharded_twice(dims) -> bool:
     """Along one dim of the tensor, by two of the mesh."""
     dims = [dim for dim in dims if dim is not None]
     return len(set(dims)) < len(dims)

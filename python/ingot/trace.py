@@ -13,7 +13,7 @@ import dataclasses
 import torch
 
 from .capture import Text, fail
-from .random import Draws
+from .random import KernelRandom
 from .oracle import as_list, changes_of
 from .reference import as_module, compile_text, namespace
 
@@ -97,7 +97,7 @@ def _run_eager(text: Text, names, op, args, kwargs):
     bound.apply_defaults()
     changed = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
     # The generators are as before, for the call in Ingot, which draws the same random numbers then.
-    with torch.no_grad(), torch.random.fork_rng(), Draws(bound.arguments):
+    with torch.no_grad(), torch.random.fork_rng(), KernelRandom(bound.arguments):
         noted, result = function(*bound.args, **bound.kwargs)
     results = changed() if result is None else as_list(result)
     if not results:

@@ -12,7 +12,7 @@ import typing
 import torch
 
 from .capture import fail
-from .random import draw_seed
+from .random import new_seed
 from .fallback import copied_to
 from .registered import anonymous, registered_for
 
@@ -28,7 +28,7 @@ class Form(typing.NamedTuple):
     kinds: tuple[str, ...]  # what its annotation makes of it, where that is another type than it has
     names: tuple[str, ...]
     fills: bool  # what is left out is given as None
-    draws: bool = False  # a seed goes along
+    takes_seed: bool = False  # a seed goes along
     returns: str = ""  # what the results are put into: tuple, or the name of one of torch.return_types
 
 
@@ -49,8 +49,8 @@ def call(self, *args, out=None, **kwargs):
             value = torch.zeros((), dtype=torch.float64, device="cpu") + value
         if place >= 0 or form.fills:
             named[form.names[i]] = value
-    if form.draws:
-        named["seed"] = draw_seed(values)
+    if form.takes_seed:
+        named["seed"] = new_seed(values)
     if form.overload:
         namespace, name, overload = form.overload
         results = getattr(getattr(getattr(torch.ops, namespace), name), overload)(**named)
@@ -82,9 +82,9 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     if op.traced == "kernel" and not has_out and not hides_none and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
             return Form(name, places, plain, changed, names, fills=False, returns=_container(op))
-        if op.is_functional and not (op.may_draw and "seed" in names):
+        if op.is_functional and not (op.uses_random and "seed" in names):
             as_tensors = tuple(kind == "float" for kind in given)
-            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, fills=True, draws=op.may_draw,
+            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, fills=True, takes_seed=op.uses_random,
                         returns=_container(op))
     op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
     return Form((), places, plain, changed, names, fills=False)

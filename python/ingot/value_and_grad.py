@@ -76,7 +76,7 @@ class ValueAndGrad:
         """The same in eager PyTorch, of the op's text."""
         return _Reference(self)
 
-    def _by_text(self, function, args: tuple, kwargs: dict):
+    def _run_eager(self, function, args: tuple, kwargs: dict):
         bound = self.op.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         for _, name in self._wanted:
@@ -111,7 +111,7 @@ class ValueAndGrad:
         return self.op.writes
 
     def _traced_call(self, *args, **kwargs):
-        return self.reference.elsewhere(*args, **kwargs)
+        return self.reference.with_torch_random(*args, **kwargs)
 
     def prepare(self, *args, **kwargs) -> None:
         """Compiles and loads what a call with these arguments would need; launches nothing."""
@@ -139,10 +139,10 @@ class _Reference:
         self._of = of
 
     def __call__(self, *args, **kwargs):
-        return self._of._by_text(self._of.op.reference, args, kwargs)
+        return self._of._run_eager(self._of.op.reference, args, kwargs)
 
-    def elsewhere(self, *args, **kwargs):
-        return self._of._by_text(self._of.op.reference.elsewhere, args, kwargs)
+    def with_torch_random(self, *args, **kwargs):
+        return self._of._run_eager(self._of.op.reference.with_torch_random, args, kwargs)
 
 
 class _Fused(_ingot.Op):
@@ -154,7 +154,7 @@ class _Fused(_ingot.Op):
     def _resolve(self):
         self._define_value_and_grad(*self._of)
 
-    def _elsewhere(self, *args, **kwargs):
+    def _fallback(self, *args, **kwargs):
         return NotImplemented
 
 

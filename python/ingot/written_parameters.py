@@ -8,7 +8,7 @@ import inspect
 
 import torch
 
-from .op_source import Part, called_name, is_module, settled, tensor_functions
+from .op_source import Part, called_name, is_module, fixed_point, tensor_functions
 from .returned_kinds import NUMBERS, TENSOR, Function
 
 # Functions whose results may lie in their argument's memory.
@@ -133,7 +133,7 @@ def _roots_of_names(function: Function) -> dict[str, frozenset[str] | None]:
         for name, values in function.assigned.items():
             roots[name] = _union([roots.get(name), *(_roots(function, value, roots) for value in values)])
 
-    return settled(roots, each_name)
+    return fixed_point(roots, each_name)
 
 
 def _union(found: list[frozenset[str] | None]) -> frozenset[str] | None:

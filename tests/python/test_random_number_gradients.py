@@ -162,7 +162,7 @@ def test_a_gradient_within_a_mode(device):
                                   "from torch.nn.functional import dropout as d\ndef f(x): return d(x, 0.5)"])
 def test_the_reference_knows_what_draws(text):
     op, x = ingot.op(text), torch.ones(400)
-    assert op.may_draw
+    assert op.uses_random
     torch.manual_seed(8)
     found = op(x)
     torch.manual_seed(8)

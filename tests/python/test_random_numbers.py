@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from seeds import seeded
 
 import ingot
-from ingot import draws
+from ingot import random as random_numbers
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 MANY = 1 << 20
@@ -41,7 +41,7 @@ def test_philox_gives_the_known_answers():
              ([0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344], 0x299F31D0A4093822,
               [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])]  # fmt: skip
     for counter, key, words in known:
-        found = draws._philox([torch.tensor([word]) for word in counter], torch.tensor(key))
+        found = random_numbers._philox([torch.tensor([word]) for word in counter], torch.tensor(key))
         assert [word.item() for word in found] == words
 
 
@@ -327,13 +327,13 @@ def test_vmap_draws_as_torch_func_says():
     assert torch.equal(rows[0], rows[1])
 
 
-@pytest.mark.parametrize("text, may", [
+@pytest.mark.parametrize("text, uses", [
     ("relu(x)", False), ("F.dropout(x)", True), ("F.dropout(x, 0.5, False)", False), ("F.dropout(x, training=False)", False),
     ("F.dropout(x, training=t)", True), ("F.rrelu(x)", False), ("x.dropout(0.5, False)", False), ("torch.rand(3)", True),
     ("x.bernoulli()", True), ("lambda dropout: relu(x) * dropout", False), ("d = F.dropout", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
 ])  # fmt: skip
-def test_what_may_draw(text, may):
-    assert draws.may_draw(ast.parse(text)) is may
+def test_which_texts_use_random_numbers(text, uses):
+    assert random_numbers.uses_random(ast.parse(text)) is uses
 
 
 def test_emit_shows_it():

@@ -13,7 +13,7 @@ from conftest import ROOT
 import ingot
 from ingot.oracle import as_list
 from ingot.registered import schema_of
-from ingot.schema import facts
+from ingot.schema import effects_of
 
 NUMBERS = itertools.count()
 
@@ -142,7 +142,7 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_text_is_read_at_once(kind):
     begin = time.process_time()
-    found = facts(ast.parse(LONG[kind]), "f")
+    found = effects_of(ast.parse(LONG[kind]), "f")
     assert time.process_time() - begin < 2
     assert found.returns.count == 1
     assert found.writes is not None

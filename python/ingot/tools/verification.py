@@ -89,7 +89,7 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     """Verifies an op. `values`: arguments by name, of whose sizes it is tried; without them all parameters are tensors of
     one shape. `promised`: those of them whose elements stay what they are. `pairs`: how many of them a function of two is
     tried on."""
-    if op.may_draw:
+    if op.uses_random:
         raise fail(f"`{op.name}` draws random numbers, which no other run draws",
                    "f.reference draws what the kernel does; tests compare them")
     found = Verification(op.name if "def " in op.text else op.text, device)

@@ -47,7 +47,7 @@ class Work:
         self.op = workload.op if workload else job.make_op()
         self.workload = workload or job.workload(self.op)
         self.op.emit("ir", *self.workload.arguments.values())  # refuses what is no op
-        if self.op.may_draw and not job.time_incorrect:
+        if self.op.uses_random and not job.time_incorrect:
             raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
                        "time_incorrect (--time-incorrect) times them all the same")
         self.device = torch.device(job.device)
