@@ -1,19 +1,19 @@
-"""Ingot: ops written in PyTorch's own language, each compiled to one fused kernel.
+"""Ingot compiles a function of PyTorch operations to one fused kernel.
 
     @ingot.op
     def relu_add(x, y, bias: float):
         return relu(x) + y + bias
 
-    relu_add(x, y, 0.5)             # a tensor, as eager PyTorch would give it
-    relu_add.source(x, y, 0.5)      # the generated kernel
-    relu_add.reference(x, y, 0.5)   # the same text in eager PyTorch
+    relu_add(x, y, 0.5)             # the tensor that eager PyTorch would return
+    relu_add.source(x, y, 0.5)      # the generated kernel's source
+    relu_add.reference(x, y, 0.5)   # the same function in eager PyTorch
 """
 
 from __future__ import annotations
 
 import typing
 
-import torch as _torch  # noqa: F401  first: the extension's libraries are PyTorch's
+import torch as _torch  # noqa: F401  first: the extension links against the libraries that torch loads
 
 from . import _ingot
 from ._ingot import Error, __version__
@@ -30,7 +30,7 @@ _TOOLS = ("Against", "Comparison", "Explanation", "compare", "explain")
 
 
 def __getattr__(name: str):
-    """The instruments are imported when one is asked for."""
+    """Imports the tools (compare, explain) when one of their names is first used."""
     if name in _TOOLS:
         from . import tools
 
@@ -39,7 +39,7 @@ def __getattr__(name: str):
 
 
 class Counters(typing.NamedTuple):
-    """What the process has done so far; every count only grows."""
+    """Counts of this process since it started. No count ever decreases."""
 
     lowerings: int
     plans: int
@@ -48,15 +48,15 @@ class Counters(typing.NamedTuple):
     launches: int
     allocations: int
     loads: int
-    eager_fallbacks: int  # calls that an op's text was run for in eager: under a transform, on a subclass
+    eager_fallbacks: int  # calls that fell back to eager PyTorch: under a transform, on a subclass
 
     def since(self, earlier: Counters) -> Counters:
-        """What happened after `earlier`."""
+        """The difference from `earlier`, an older result of `counters()`."""
         return Counters(*(now - then for now, then in zip(self, earlier)))
 
 
 class Name(typing.NamedTuple):
-    """A name of the language."""
+    """A supported function or other name that an op may use."""
 
     name: str
     kind: str
@@ -67,15 +67,15 @@ class Name(typing.NamedTuple):
 
 
 def counters() -> Counters:
-    """What the process has done so far."""
+    """Counts of compilations, cache hits, launches and so on of this process since it started."""
     return Counters(**_ingot.counters())
 
 
 def cache_info() -> dict:
-    """The folder of compiled kernels: where it is, its state in a line, its files and bytes, hits and misses so far."""
+    """The disk cache of compiled kernels: its folder, a line about its state, its files and bytes, hits and misses so far."""
     return _ingot.cache_info()
 
 
 def language() -> list[Name]:
-    """Every name that an op's text may use; `ingot ops` prints them."""
+    """All names that an op may use. The command `ingot ops` prints the same list."""
     return [Name(*row) for row in _ingot.language()]

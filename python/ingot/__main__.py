@@ -1,4 +1,4 @@
-"""`python -m ingot compare …`: the commands that need Python; `ingot`, the program, hands them on."""
+"""Runs the commands that need Python (`python -m ingot compare …`). The program `ingot` forwards them to this module."""
 
 import sys
 

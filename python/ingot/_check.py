@@ -1,8 +1,9 @@
-"""The other half of `ingot run`: runs an op's text in eager PyTorch and says how its results compare.
+"""Checks the results of `ingot run`: runs the op in eager PyTorch and compares.
 
     python -m ingot._check FOLDER
 
-reads request.json, arguments.pt and results.pt in the folder and writes answer.json there.
+reads request.json, arguments.pt and results.pt from the folder and writes answer.json into it. The program `ingot` starts
+this module in a process of its own.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ def check(reference, values: dict, results: list, numerics: str, device) -> dict
     on_copies = functional(reference)
 
     def pure(**values):
-        torch.manual_seed(0)  # as ahead of the call that gave the results
+        torch.manual_seed(0)  # the seed of the call that computed the results
         return on_copies(**values)
 
     try:
         with torch.no_grad():
             pure(**values)
-    except Exception as error:  # whatever eager PyTorch refuses with, it is the answer
+    except Exception as error:  # any error of eager PyTorch is the answer
         return {"ok": False, "message": f"eager PyTorch raises {type(error).__name__}: {error}"}
     verdict = compare_to_eager(pure, (), values, results, numerics)
     return {
@@ -62,12 +63,13 @@ def check(reference, values: dict, results: list, numerics: str, device) -> dict
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no nan and no inf."""
+    """The value, or None for nan and inf, which JSON cannot express."""
     return value if abs(value) < float("inf") else None
 
 
 def median_microseconds(call, device: torch.device, seconds: float = 0.3) -> float:
-    """As tools/timing.h measures: the clock on the CPU, events on a GPU, short calls several at once."""
+    """The median time of a call in µs, measured as tools/timing.h does: by the clock on the CPU and by events on a GPU. Short
+    calls are timed several at once."""
 
     def measure(calls: int) -> float:
         if device.type == "cpu":

@@ -8,7 +8,7 @@ class Error(RuntimeError):
     fault: typing.Literal["author", "environment", "internal"]
     message: str
 
-_ShardDims = list[int | None]  # the dim along which each is cut
+_ShardDims = list[int | None]  # for each tensor, the dim that is sharded
 _Sharding = tuple[list[_ShardDims], list[tuple[torch.dtype, list[int], list[int], _ShardDims]]]
 
 class Op:

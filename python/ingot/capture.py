@@ -1,8 +1,8 @@
-"""A Python function as the text that Ingot compiles.
+"""Captures a Python function as the source text that Ingot compiles.
 
-A function travels with what it uses of its module and its closure: other functions as their own text, constants as
-assignments, Ingot's ops as the functions that they were made from. Which names those are is read from the compiled
-code, so nothing unused travels. Every stretch of the text remembers its file and line, for messages.
+The text also contains the names of the function's module and closure that the function uses: other functions as their own
+source, constants as assignments, Ingot's ops as the functions that they were made from. These names are read from the
+function's bytecode, so unused names are left out. Each section of the text records its file and line, for error messages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _MODULE_PATHS = {
 
 @dataclasses.dataclass
 class Text:
-    """What `_ingot.Op` is defined from. An origin is (line of the text, file, line there, characters of indent)."""
+    """An op's source, from which `_ingot.Op` is defined.
+
+    origins: sections of the text: (first line in the text, file, line in that file, characters of indent removed).
+    """
 
     text: str
     name: str
@@ -46,7 +49,7 @@ class Text:
 
 @dataclasses.dataclass
 class Snippet:
-    """The text of one def, without decorators and indentation."""
+    """The source of one def, without decorators and indentation."""
 
     name: str
     lines: list[str]
@@ -57,7 +60,7 @@ class Snippet:
 
 
 def check_characters(text: str, what: str) -> None:
-    """Raises `ingot.Error` where a text or a name holds what is no character of UTF-8, or ends it for C."""
+    """Raises `ingot.Error` if `text` is not a str, or contains a NUL or a lone surrogate. `what` names it in the message."""
     if not isinstance(text, str):
         raise fail(f"{what} is {text!r}, which is no text", "give a str")
     bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
@@ -68,23 +71,26 @@ def check_characters(text: str, what: str) -> None:
 
 
 def shown_path(path: str) -> str:
-    """The path as messages have it: bytes that are no UTF-8 as escapes."""
+    """The path for use in messages: bytes that are not valid UTF-8 are escaped."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def fail(message: str, hint: str = "") -> Error:
-    """An author's error, to be raised."""
+    """Makes (and does not raise) an `ingot.Error` whose fault is 'author'."""
     error = Error(f"error: {message}" + (f"\n  = help: {hint}" if hint else ""))
     error.fault, error.message = "author", message
     return error
 
 
-Files = dict[str, list[str]]  # the lines of files by their names
+Files = dict[str, list[str]]  # file name → its lines
 
 
 def files_of(function: types.FunctionType, name: str = "") -> Files:
-    """The files of a function, which the op calls `name`, and of the functions that it uses so far, as they are now: what
-    Python runs stays so, even if a file is edited before the first call."""
+    """Reads the files of a function and of all functions that it uses now. `name`: the op's name.
+
+    They are read when the op is made, because a file may be edited before the first call: the op must compile the code that
+    Python has loaded.
+    """
     files, waiting, seen = {}, [function], set()
     while waiting:
         function = waiting.pop()
@@ -100,7 +106,7 @@ def files_of(function: types.FunctionType, name: str = "") -> Files:
 
 
 def _lines(function: types.FunctionType, files: Files) -> list[str] | None:
-    """The lines of a function's file, read once and kept in `files`; None where there is no file."""
+    """The lines of a function's file, cached in `files`. None if there is no file."""
     file = function.__code__.co_filename
     if file not in files:
         try:
@@ -112,14 +118,20 @@ def _lines(function: types.FunctionType, files: Files) -> list[str] | None:
 
 def capture(function: types.FunctionType, name: str, gradient: types.FunctionType | None = None,
             files: Files | None = None) -> Text:
-    """The text of a function, of its gradient where that is written by hand (given, or `name_backward` in its module), and
-    of all that they use. `files`: what was in their files. Raises `ingot.Error` for what cannot travel."""
+    """The source of a function, of its custom backward (`gradient`, or `name_backward` in its module), and of what they use.
+
+    files: the content of their files, as `files_of` read it.
+    Raises `ingot.Error` for a value that cannot be written as source.
+    """
     return _Capture(function, name, gradient, {} if files is None else files).text()
 
 
 def unwrapped(function) -> types.FunctionType:
-    """The function itself. Of the decorators below ours only PyTorch's own (torch.no_grad) may be looked through: any
-    other means what its text does not say."""
+    """The function below its decorators.
+
+    Only PyTorch's own decorators (torch.no_grad) are accepted. Any other may change the function's behaviour, and the captured
+    source would not contain it. Raises `ingot.Error` for other decorators and for anything that is not a Python function.
+    """
     if not isinstance(function, types.FunctionType):
         raise fail(f"ingot.op takes a Python function or a text, not a {type(function).__name__}")
     inner = getattr(function, "__wrapped__", None)
@@ -134,7 +146,7 @@ def unwrapped(function) -> types.FunctionType:
 
 
 def snippet(function, name: str | None = None, files: Files | None = None) -> Snippet:
-    """The function's own text, the values of its defaults in it; `name` renames it."""
+    """The function's own source, in which the defaults are replaced by their values. `name` renames the function."""
     function = unwrapped(function)
     file, first = shown_path(function.__code__.co_filename), function.__code__.co_firstlineno
     lines = _lines(function, {} if files is None else files)
@@ -173,15 +185,15 @@ def _first_statement(lines: list[str]) -> ast.stmt | None:
 
 
 def _defaults(arguments: ast.arguments, function: types.FunctionType) -> list[tuple[ast.expr, object]]:
-    """Each default as it is written, in the order of the text, and its value, which Python found when it came to the def."""
+    """Each default in source order: its expression, and the value that Python evaluated it to at the def."""
     by_name = function.__kwdefaults__ or {}
     by_name = [(node, by_name[a.arg]) for a, node in zip(arguments.kwonlyargs, arguments.kw_defaults) if a.arg in by_name]
     return [*zip(arguments.defaults, function.__defaults__ or ()), *by_name]
 
 
 def _default_text(default: ast.expr, value) -> str | None:
-    """The text that replaces a default. None where the default stays as it is written, or its value has no text. A lambda
-    keeps the name that it is written by."""
+    """The source that replaces a default. None if the default stays as written, or its value cannot be written as source. A
+    lambda stays as written, because its `__name__` is no name in the text."""
     if isinstance(default, ast.Constant):
         return None
     if function := _function_of(value):
@@ -190,16 +202,16 @@ def _default_text(default: ast.expr, value) -> str | None:
 
 
 def _function_of(value) -> types.FunctionType | None:
-    """The author's function that a value is, or that of an op."""
+    """The Python function that a value is, or that an op was made from. None for PyTorch's functions and other values."""
     if not isinstance(value, types.FunctionType):
         value = getattr(value, "__wrapped__", None)
     return value if isinstance(value, types.FunctionType) and not torch_spelling(value) else None
 
 
 def _replace(lines: list[str], node: ast.expr, text: str) -> None:
-    """Puts a text in place of an expression. As many lines are left, for what stands below."""
+    """Replaces an expression by `text`. The number of lines stays the same, so that the lines below keep their numbers."""
     first, last = node.lineno - 1, node.end_lineno - 1
-    before = lines[first].encode()[: node.col_offset].decode() + text  # columns are counted in bytes
+    before = lines[first].encode()[: node.col_offset].decode() + text  # ast counts columns in UTF-8 bytes
     behind = lines[last].encode()[node.end_col_offset :].decode()
     lines[first : last + 1] = [before + behind] if first == last else [before, *[""] * (last - first - 1), behind]
 
@@ -210,7 +222,7 @@ def _dedent(lines: list[str]) -> tuple[list[str], int]:
 
 
 def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
-    """A lambda as a def of one return. Its place in the statement is that of its code's columns."""
+    """A lambda as a def with one return. The columns in its code object identify it among the lambdas of a statement."""
     source = "\n".join(lines)
     places = [p for p in function.__code__.co_positions() if None not in p and p[:2] + p[2:3] != p[:2] + p[3:]]
     begin = min((line - first + 1, column - indent) for line, _, column, _ in places)
@@ -243,7 +255,8 @@ def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
 
 
 def _trees(source: str):
-    """The statement that a lambda stands in, which may be cut off where getsource stopped."""
+    """Candidate syntax trees of the statement that contains a lambda. inspect may have cut the statement off, so shortened
+    and parenthesised forms are tried as well."""
     for text in (source, source.rstrip().rstrip(","), f"({source.rstrip().rstrip(',')})", source[source.find("lambda") :]):
         try:
             yield ast.parse(text)
@@ -252,12 +265,12 @@ def _trees(source: str):
 
 
 def _names(function: types.FunctionType) -> list[str]:
-    """The names from outside of it that a function reads."""
+    """The free and global names that a function reads."""
     return list(dict.fromkeys((*function.__code__.co_freevars, *names_used(function.__code__))))
 
 
 def names_used(code: types.CodeType) -> list[str]:
-    """The global names that a code object and those inside it read, in order of first use."""
+    """The global names that a code object and its nested code objects read, in order of first use."""
     names: dict[str, None] = {}
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -268,11 +281,14 @@ def names_used(code: types.CodeType) -> list[str]:
 
 
 def literal(value, inside: tuple[int, ...] = ()) -> str | None:
-    """The text of a constant; None for what is none, a list that holds itself among them. `inside`: what holds it."""
+    """The source of a constant. None for other values, also for a list that contains itself.
+
+    inside: the ids of the containers around the value.
+    """
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, str):
-        return str.__repr__(value)  # of an enumeration's member too, whose own is another
+        return str.__repr__(value)  # an enum member's own repr would name the class
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
@@ -295,11 +311,11 @@ def literal(value, inside: tuple[int, ...] = ()) -> str | None:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-_MOST_NESTED = 64  # of what a constant's parts are inside
+_MOST_NESTED = 64  # levels of containers in a constant
 
 
 def torch_spelling(value) -> str | None:
-    """`module.name` for a function of PyTorch's or of math, whatever it is called here."""
+    """`module.name` of a function of PyTorch or math, under whatever name it was imported. None for other values."""
     name = getattr(value, "__name__", None)
     if not callable(value) or not name:
         return None
@@ -311,21 +327,21 @@ def torch_spelling(value) -> str | None:
 
 
 class Meaning(typing.NamedTuple):
-    """What a name stands for in a function's module, and what says so."""
+    """The meaning of a name in a function's module, and a function that uses it so."""
 
-    what: object  # by which two are told apart
-    text: str
-    user: str
+    what: object  # two meanings are the same if these are equal
+    text: str  # for messages
+    user: str  # the name of the function that uses it
 
 
 def _looked_up(function: types.FunctionType, name: str) -> tuple[bool, object]:
-    """What a name is where a function stands; whether that is known."""
+    """Looks a name up in a function's closure and globals. Returns (whether it was found, its value)."""
     code = function.__code__
     if name in code.co_freevars:
         cell = function.__closure__[code.co_freevars.index(name)]
         try:
             return True, cell.cell_contents
-        except ValueError:  # bound after this def, and not yet
+        except ValueError:  # bound after this def, and not yet assigned
             return False, None
     if name in function.__globals__:
         return True, function.__globals__[name]
@@ -339,7 +355,7 @@ class _Capture:
         self.constants: dict[str, str] = {}  # name → literal
         self.functions: dict[str, tuple[object, Snippet]] = {}
         self.aliases: dict[str, str] = {}
-        self.meanings: dict[str, Meaning] = {}  # of every name in the text
+        self.meanings: dict[str, Meaning] = {}  # all names in the text
         self.root = self.add_function(function, name)
         gradient = gradient or unwrapped(function).__globals__.get(f"{name}_backward")
         if isinstance(gradient, types.FunctionType):
@@ -367,7 +383,7 @@ class _Capture:
         part = snippet(function, name, self.files)
         if self.functions.get(part.name, (None,))[0] is function:
             return self.functions[part.name][1]
-        self.add_defaults(function, part)  # Python evaluates them at the def, so their functions come before it
+        self.add_defaults(function, part)  # Python evaluates defaults at the def, so their functions must come first
         if part.name in self.functions:
             other = self.functions[part.name][1]
             raise fail(
@@ -380,7 +396,7 @@ class _Capture:
         return part
 
     def add_uses(self, function: types.FunctionType, part: Snippet) -> None:
-        """Adds the names that a function reads. The function is, or is within, `part`."""
+        """Adds the names that a function reads. The function is `part`, or is nested in it."""
         for used in _names(function):
             found, value = _looked_up(function, used)
             if found:
@@ -389,7 +405,7 @@ class _Capture:
                 self.add_meaning(used, None, "the language's own", part)
 
     def add_defaults(self, function: types.FunctionType, part: Snippet) -> None:
-        """Adds the functions that are defaults of parameters."""
+        """Adds functions that are default values of parameters."""
         named = [p.name for p in inspect.signature(function).parameters.values() if p.default is not p.empty]
         defaults = _defaults(_first_statement(part.lines).args, function)
         for name, (default, value) in zip(named, defaults):
@@ -402,7 +418,8 @@ class _Capture:
                 raise self.refuse(name, value, part)
 
     def add_meaning(self, name: str, what, text: str, user: Snippet) -> None:
-        """A name has one meaning in the text, whichever modules its functions come from."""
+        """Records the meaning of a name. Raises `ingot.Error` if functions of several modules use the name for different
+        things, because the text is a single module."""
         known = self.meanings.setdefault(name, Meaning(what, text, user.name))
         if known.what != what:
             raise fail(

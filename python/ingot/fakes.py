@@ -1,7 +1,8 @@
-"""Fake kernels of registered ops: what a call returns, without its values.
+"""Fake kernels of registered ops: results with the dtypes, shapes and strides of a call, without values.
 
-Lowering knows the results' strides, which PyTorch's own fake kernels get wrong for some of its functions. Where a size is
-a symbol, or a number is unknown, the op's text says what the sizes are, and lowering in which order the dims lie.
+Ingot's lowering computes the strides of the results; PyTorch's own fake kernels get them wrong for some functions. If a size
+is symbolic or a number is unknown, the op's function runs on fake tensors to find the sizes, and lowering gives only the
+order of the dims in memory.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ __all__ = ["fake", "fake_backward"]
 
 
 def fake(op, numbers: list[str], schema, *args, **kwargs):
-    """What a call of the op under a schema returns. `numbers`: the parameters whose numbers are not known, since they travel
-    in tensors."""
+    """The fake results of a call of the registered op, in the form that its schema declares.
+
+    numbers: the parameters whose values are unknown, because the call passes them as tensors.
+    Raises `ingot.Error` if the op returns another number of results than the schema declares.
+    """
     given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
     parameters = [name for name, _, _ in op._parameters]
     if "seed" not in parameters:
         given.pop("seed", None)
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
-    # A schema says None of what is left out, too.
+    # PyTorch passes None for an argument that was left out. The default applies then.
     with_default = {name for name, _, has_default in op._parameters if has_default}
     given = {name: value for name, value in given.items() if value is not None or name not in with_default}
     results = _results(op, numbers, given)
@@ -42,7 +46,10 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
 
 
 def fake_backward(*args):
-    """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
+    """The fake gradients, with the strides of their arguments.
+
+    args: the arguments of the call, the incoming gradients, and a list that says for which arguments a gradient is wanted.
+    """
     return [torch.empty_like(leaf) for leaf, asked in zip(tree_leaves(args), args[-1]) if asked]
 
 
@@ -53,7 +60,7 @@ def _results(op, numbers: list[str], given: dict) -> list[torch.Tensor]:
     if laid_out is not None and is_known:
         return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in laid_out]
     results = op.reference.faked({name: Unknown("nan") if name in numbers else value for name, value in given.items()})
-    # What Ingot returns is memory of its own, laid out as a copy of the text's result.
+    # Ingot returns new tensors where the function may return views: their layout is that of a copy.
     results = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results) if result is not None]
     if laid_out is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in laid_out]:
         return results
@@ -62,19 +69,19 @@ def _results(op, numbers: list[str], given: dict) -> list[torch.Tensor]:
 
 
 def _device_of(given: dict) -> torch.device | None:
-    """Where the op runs: where its tensors are, of which those of the CPU without dims may be numbers."""
+    """The device that the op runs on: the first that is not the CPU, because 0-dim CPU tensors may accompany CUDA tensors."""
     devices = [value.device for value in tree_leaves(given) if isinstance(value, torch.Tensor)]
     return next((device for device in devices if device.type != "cpu"), devices[0] if devices else None)
 
 
 def _symbols(value) -> list:
-    """The symbols in an argument: sizes and strides of a tensor, a number."""
+    """The symbolic numbers in an argument: among the sizes and strides of a tensor, or the argument itself."""
     parts = (*value.shape, *value.stride()) if isinstance(value, torch.Tensor) else (value,)
     return [part for part in parts if isinstance(part, (torch.SymInt, torch.SymFloat, torch.SymBool))]
 
 
 def _hinted(value):
-    """An argument as a meta tensor or a number, where each symbol is the value that it was traced with."""
+    """An argument as a meta tensor or a number. Each symbol is replaced by its hint, the value it was traced with."""
     def hint(part):
         return part.node.hint if _symbols(part) else part
 
@@ -85,23 +92,23 @@ def _hinted(value):
 
 
 def _of_lowering(op, device: torch.device | None, given: dict) -> list[tuple] | None:
-    """Dtype, sizes and strides of each result that kernels for these arguments have; None where there are no kernels, and of
-    an op that writes in place."""
+    """The dtype, sizes and strides of each result, from lowering. None if no kernel can run on these arguments, and for an
+    op that writes in place."""
     if device is None or device.type not in ("cpu", "cuda"):
         return None
     if any(symbol.node.hint is None for value in tree_leaves(given) for symbol in _symbols(value)):
         return None
     try:
         with _disable_current_modes():
-            # A mesh without dims splits nothing: the call's results are the op's own, (dtype, sizes, strides, …) of each.
+            # A mesh without dims shards nothing, so these are the op's own results: (dtype, sizes, strides, …) each.
             _, call = op._shard(device, [], [], False, **tree_map(_hinted, given))
-    except _ingot.Error:  # or where the op's text says what is wrong
+    except _ingot.Error:  # running the function reports what is wrong
         return None
     return call and [(dtype, sizes, strides) for dtype, sizes, strides, _ in call[1]]
 
 
 def _strides(sizes, known_sizes: list[int], known: list[int]) -> tuple:
-    """Those of a dense tensor of these sizes whose dims lie in the order of another's."""
+    """The strides of a dense tensor of these sizes. Its dims have the order in memory that the strides `known` show."""
     if not any(isinstance(size, torch.SymInt) for size in sizes) and list(sizes) == known_sizes:
         return tuple(known)
     strides, step = [1] * len(known), 1

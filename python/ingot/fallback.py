@@ -1,9 +1,12 @@
-"""Where a call goes that is not plain.
+"""The fallback order: how a call runs that the fast path does not support.
 
-A plain call never comes here: C++ takes it, with autograd and autocast. What it refuses as not plain is asked, from the
-cheapest test up, who is to have it: a torch-function mode or subclass, by PyTorch's protocol; the op's text in eager,
-under a transform and for what is no dense tensor; the registered op, of which what traces calls sees one node; the kernel
-again, of the shards that DTensors are made of.
+The fast path is in C++ and includes autograd and autocast; its calls never reach this module. The tests below are in the
+order of their cost. Each selects one way to run the call:
+
+- torch-function modes and subclasses: PyTorch's `__torch_function__` protocol;
+- transforms of torch.func, and tensors that are not dense: the op's function in eager PyTorch;
+- tracing: the registered op, which appears as one node in the trace;
+- DTensors: the kernel, on the local shards.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def call(op, args: tuple, kwargs: dict):
-    """The call, by the way that PyTorch's own functions would go."""
+    """Runs a call as PyTorch would run a call of its own functions."""
     values = tree_leaves((args, kwargs))
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     if _is_overridden(tensors):
@@ -44,10 +47,10 @@ def call(op, args: tuple, kwargs: dict):
     out = kwargs.get("out")
     if any(tensor.is_neg() for tensor in tree_leaves(out) if isinstance(tensor, torch.Tensor)):
         return _copied_into(out, op, args, kwargs)
-    # A copy of a negative view would take what the op writes, so it must be known that it writes nothing.
+    # The op must be known to write nothing: a write would go to the copy of the negative view.
     if op.writes == frozenset() and any(tensor.is_neg() for tensor in tensors):
         return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
-    # A subclass whose functions have had their turn is the tensor that it was made of.
+    # The subclass's __torch_function__ has been called already, so the kernel may run on the plain tensor.
     if any(map(_is_thin, tensors)):
         results = _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
         return results if out is None else out
@@ -55,7 +58,7 @@ def call(op, args: tuple, kwargs: dict):
 
 
 def run_eager(op, args: tuple, kwargs: dict):
-    """The op's text in eager, which `ingot.counters().eager_fallbacks` counts."""
+    """Runs the op's function in eager PyTorch, and counts the call as `ingot.counters().eager_fallbacks`."""
     out = kwargs.pop("out", None)
     _ingot.count_eager_fallback()
     named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
@@ -65,7 +68,7 @@ def run_eager(op, args: tuple, kwargs: dict):
 
 
 def copied_to(out, results):
-    """Writes results into the tensors of `out=`, which are of their dtypes and shapes."""
+    """Copies results into the tensors of `out=`. Raises RuntimeError if dtypes, shapes or devices differ."""
     outs, results = tree_leaves(out), tree_leaves(results)
     if len(outs) != len(results):
         raise RuntimeError(f"out gives {len(outs)} tensors for {len(results)} results: pass one for each")
@@ -85,12 +88,13 @@ def _described(tensor) -> str:
 
 
 def _copied_into(out, op, args: tuple, kwargs: dict):
-    """The call, whose results are copied into tensors of `out=` that no kernel can write."""
+    """Runs the call without `out=` and copies the results into it, where no kernel can write these tensors."""
     return copied_to(out, op(*args, **{name: value for name, value in kwargs.items() if name != "out"}))
 
 
 def _is_overridden(tensors) -> bool:
-    """Whether PyTorch's functions would ask a mode or a subclass first. A default device is a mode, and no stranger."""
+    """Whether a torch-function mode or subclass overrides PyTorch's functions. The mode of a default device does not count:
+    it changes factories only."""
     modes = torch.overrides._get_current_function_mode_stack()
     if any(not isinstance(mode, DeviceContext) for mode in modes):
         return True
@@ -101,7 +105,7 @@ def _is_overridden(tensors) -> bool:
 
 
 def _is_transformed(tensors) -> bool:
-    """Whether a transform of torch.func, forward mode or torch.jit.trace looks at every function."""
+    """Whether a transform of torch.func, forward-mode autograd or torch.jit.trace is active."""
     if torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None:
         return True
     if forward_ad._current_level < 0:
@@ -110,7 +114,7 @@ def _is_transformed(tensors) -> bool:
 
 
 def _is_traced(tensors) -> bool:
-    """Whether fake, functional or proxy tensors, or a mode that sees PyTorch's dispatcher, are about."""
+    """Whether a dispatch mode is active, or a tensor is fake or functional: the call is being traced."""
     from torch._subclasses.fake_tensor import FakeTensor
     from torch._subclasses.functional_tensor import FunctionalTensor
 
@@ -120,15 +124,17 @@ def _is_traced(tensors) -> bool:
 
 
 def _is_sharded(tensors) -> bool:
-    """Whether any is a DTensor, whose module takes long to import: there is none where nobody has."""
+    """Whether any tensor is a DTensor. Does not import its module, which takes long: without the module there is none."""
     module = sys.modules.get("torch.distributed.tensor")
     return module is not None and any(isinstance(tensor, module.DTensor) for tensor in tensors)
 
 
 def _is_thin(tensor) -> bool:
+    """Whether a tensor is of a subclass that does not define `__torch_dispatch__`: its data are those of a plain tensor."""
     return type(tensor) not in _PLAIN and not torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
 
 
 def _with(change, test, op, args: tuple, kwargs: dict):
+    """Calls the op with `change(tensor)` in place of each tensor that passes the test."""
     args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if test(tensor) else tensor, (args, kwargs))
     return op(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The op as Python sees it."""
+"""The Python class of ops, and the functions that make and prepare them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ _ANNOTATIONS = {"": inspect.Parameter.empty, "float": float, "int": int, "bool":
 class Op(_ingot.Op):
     """An op that runs on tensors as one fused kernel. Made by `ingot.op`.
 
-    A call takes tensors and numbers, by position or by name, and `out=` (a tensor, or a tuple of one for each result;
-    exact shape and dtype). It returns what the op returns: a tensor, or a tuple of tensors, with the dtypes, shapes and
-    strides that eager PyTorch gives. The first call for new dtypes, ranks or layouts compiles; new numbers compile
-    nothing, and new sizes only where rows of another range of lengths are reduced. What cannot run raises `ingot.Error`.
+    Arguments: tensors and numbers, by position or by name; `out=`, a tensor, or a tuple with one for each result, of exactly
+    the result's shape and dtype.
+    Returns: a tensor or a tuple of tensors, with the dtypes, shapes and strides of eager PyTorch's results.
+    Compiles: at the first call with new dtypes, ranks or layouts. New values of numbers do not recompile. New sizes do only
+    if the op reduces rows and their length falls into another range.
+    Raises: `ingot.Error` if the call cannot run.
 
-    Where a built-in function of PyTorch's may stand, an op may: under autograd, autocast, torch.func's transforms,
-    torch.compile, modes, and with subclasses of tensors (docs/pytorch.md).
+    An op may be used like a function of PyTorch: under autograd, autocast, torch.func's transforms, torch.compile and modes,
+    and with tensor subclasses (docs/pytorch.md).
     """
 
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
@@ -46,7 +48,7 @@ class Op(_ingot.Op):
             check_characters(source, "the op's text")
             self._read(Text(source, name or "", "<text>"))
             return
-        # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
+        # Errors in the function itself are reported now. Globals are read at the first use, for they may be assigned later.
         self._files = files_of(unwrapped(source), name or "")
         part = snippet(source, name, self._files)
         alone = "\n".join(part.lines) + "\n"
@@ -59,11 +61,11 @@ class Op(_ingot.Op):
     def _begin(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
         self.numerics, self.debug, self.lazy, self.traced, self.atomics = numerics, debug, lazy, traced, atomics
         self._function = self._text = self._gradient = self._files = None
-        self._key = str(next(_numbers))  # no two ops of a process share it
-        self._forms, self._overloads = {}, []  # of traced calls; under which it was registered
+        self._key = str(next(_numbers))  # unique in the process
+        self._forms, self._overloads = {}, []  # forms of traced calls; overloads that it is registered as
 
     def _resolve(self):
-        """Reads the text: what the first call needs, of this op or of a copy of it."""
+        """Captures and parses the op's source. C++ calls this at the op's first use."""
         self._read(self._text or capture(self._function, self._name, self._gradient, self._files))
 
     def _read(self, text: Text):
@@ -76,7 +78,7 @@ class Op(_ingot.Op):
         self._eager = eager
 
     def __reduce__(self):
-        # A function travels as its text here, too.
+        # A pickled op contains its source, never the function.
         return _restored, (self._captured, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
 
     def __deepcopy__(self, memo):
@@ -95,7 +97,7 @@ class Op(_ingot.Op):
 
     @property
     def signature(self) -> inspect.Signature:
-        """The op's parameters: tensors, or numbers where an annotation says so."""
+        """The op's parameters: tensors, or numbers if annotated as float, int or bool."""
         if self._function:
             return inspect.signature(self._function)
         kinds = {name: _ANNOTATIONS[kind] for name, kind, _ in self._parameters}
@@ -108,17 +110,17 @@ class Op(_ingot.Op):
 
     @property
     def reference(self) -> Reference:
-        """The same text in eager PyTorch, in Ingot's namespace."""
+        """The op's source, run in eager PyTorch with the names that Ingot supports."""
         return self._captured and self._eager.reference
 
     @property
     def returns(self) -> schema.Returns | None:
-        """What the op returns, as far as its text alone says."""
+        """The kind of the op's result; None if it cannot be told from the source alone."""
         return self._effects.returns
 
     @property
     def writes(self) -> frozenset[str] | None:
-        """The parameters that the op writes in place, as far as its text alone says."""
+        """The parameters that the op writes in place; None if they cannot be told from the source alone."""
         return self._effects.writes
 
     @functools.cached_property
@@ -127,18 +129,18 @@ class Op(_ingot.Op):
 
     @property
     def is_functional(self) -> bool:
-        """Whether the text says that the op writes nothing, and what it returns."""
+        """Whether the source alone shows that the op writes nothing, and the kind of its result."""
         return self.returns is not None and self.writes == frozenset()
 
     @functools.cached_property
     def uses_random(self) -> bool:
-        """Whether the op may draw random numbers, as far as its text alone says."""
+        """Whether the op may use random numbers, judged by its source alone."""
         return random.uses_random(self._tree)
 
     def _fallback(self, *args, **kwargs):
         return fallback.call(self, args, kwargs)
 
-    _traced_call = _traced.call  # what torch.compile reads in place of __call__, below
+    _traced_call = _traced.call  # installed below as the `__call__` that torch.compile traces
 
     def _form(self, _key: str, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> _traced.Form:
         key = kinds, keywords, has_out
@@ -146,7 +148,7 @@ class Op(_ingot.Op):
             self._forms[key] = _traced.form(self, *key)
         return self._forms[key]
 
-    _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
+    _form._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result does, which would import Dynamo
 
     @functools.cached_property
     def _shard_plans(self):
@@ -155,14 +157,15 @@ class Op(_ingot.Op):
         return sharded.Plans()
 
     def backward(self, function):
-        """A decorator: the gradient of the op, written by hand in the same language.
+        """A decorator that gives the op a custom backward, a function of the same language.
 
             @f.backward
             def _(grad, x, y): return grad * y, grad * x
 
-        It takes the gradients with respect to the op's results, then what the op takes, and returns one value a
-        parameter, None where there is none; what was broadcast is summed up. `def f_backward` beside `def f`, in its
-        module or in the op's text, is the same.
+        Its parameters are the gradients with respect to the op's results, then the op's own parameters. It returns one value
+        for each of the op's parameters, None for no gradient. Gradients of broadcast arguments are summed to their shape.
+        Instead of the decorator, `def f_backward` may be defined next to `def f`, in its module or in the op's source text.
+        Raises `ingot.Error` after the op's first use.
         """
         if self._text is not None:
             raise fail(f"`{self.name}` has been read already", "give an op its gradient before its first call, "
@@ -172,23 +175,27 @@ class Op(_ingot.Op):
         return function
 
     def source(self, *args, **kwargs) -> str:
-        """The source that is generated for these arguments."""
+        """The kernel source that Ingot generates for these arguments."""
         return self.emit("source", *args, **kwargs)
 
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
-        """The text of a stage for these arguments, whose values are never read: meta tensors will do.
+        """The output of a compilation stage as text, for these arguments. Their values are not read: meta tensors suffice.
 
-        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept of a call for its gradient;
-            backward-source: the kernels that autograd runs for it.
-        device: cpu or cuda; that of the arguments where none is given, and no GPU is needed for cuda.
-        architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
+        stage: ast, ir, schedule, kernel, source or ptx; backward: the residuals that a call saves for its gradient;
+            backward-source: the source of the kernels that compute the gradient.
+        device: cpu or cuda; by default the device of the arguments. cuda needs no GPU.
+        architecture: 90 for sm_90; 0 for that of the current device, or 90 without a GPU.
+        Raises `ingot.Error` for an unknown stage or device, and if the op does not compile.
         """
         check_characters(stage, "the stage")
         check_characters("" if device is None else device, "the device")
         return self._emit(stage, device, architecture, *args, **kwargs)
 
     def trace(self, *args, at=0, **kwargs) -> None:
-        """Prints every named value of the element `at` of the (first) result, beside eager PyTorch's."""
+        """Prints, for one element of the first result, each named value as Ingot and as eager PyTorch compute it.
+
+        at: the index of the element; a tuple with one number for each dim.
+        """
         found = _trace.rows(self, self._captured, self._parameters, args, kwargs, at)
         print(_trace.table(self.name, at, found))
 
@@ -197,19 +204,22 @@ class Op(_ingot.Op):
 
 
 def check_gradient(op: Op, *args, **kwargs) -> None:
-    """Compares an op's gradient with differences in float64, along random directions, for these arguments.
+    """Compares an op's gradient at these arguments with finite differences in float64, along random directions.
 
-    Raises `ingot.Error`, which names the parameter, where they are farther apart than a part in 10⁴.
+    Raises `ingot.Error`, which names the parameter, if the relative difference exceeds 10⁻⁴.
     """
     op._check_gradient(*args, **kwargs)
 
 
 def prepare_all(calls: typing.Iterable[tuple]) -> None:
-    """Compiles and loads what the calls would need, and launches nothing: `op.prepare` of many at once.
+    """Compiles and loads the kernels of many calls, without launching them.
 
-    A call is (op, arguments) or (op, arguments, keywords). Kernels of the CPU are compiled some dozens to a file, and a
-    file to a processor at a time: each costs a tenth of what it would alone. Whatever cannot be prepared, the rest is;
-    then the first `ingot.Error` is raised.
+    This is faster than `op.prepare` for each call: CPU kernels share source files, and the files are compiled in parallel
+    (docs/performance.md: batched-compilation).
+
+    calls: (op, arguments) or (op, arguments, keywords) each.
+    Raises TypeError for anything but an op. If some calls cannot be prepared, the others still are; then the first
+    `ingot.Error` is raised.
     """
     listed = []
     for made, arguments, *rest in calls:
@@ -224,7 +234,7 @@ _ingot._install_dynamo_call(Op, Op._traced_call)
 
 
 def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool) -> Op:
-    """An op from its pickled parts."""
+    """Makes an op from its pickled parts."""
     made = Op.__new__(Op)
     made._begin(numerics, debug, lazy, traced, atomics)
     made._read(text)
@@ -238,17 +248,20 @@ def op(source: str | types.FunctionType, /, *, name: str | None = None, numerics
 def op(*, name: str | None = None, numerics: str = "default",
        debug: bool = False, lazy: str = "auto", traced: str = "kernel", atomics: bool = False) -> typing.Callable[[types.FunctionType], Op]: ...
 def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto", traced="kernel", atomics=False):
-    """Makes an op of a function (`@ingot.op`, `@ingot.op(numerics="eager")`) or of a text (`ingot.op("relu(x) + y")`).
+    """Makes an op from a function (`@ingot.op`, `@ingot.op(debug=True)`) or from source text (`ingot.op("relu(x) + y")`).
 
-    name: which def of a text is the op (else the last), or what the op of a function or an expression is called.
-    numerics: 'default' keeps intermediates of 16-bit floats in float32; 'eager' rounds them after each op, as eager
-    PyTorch does; 'fast' allows fast-math.  debug: checks gathered indices on the GPU and synchronises.
-    lazy: whether what only one arm of a `where` needs is computed, and read, only where that arm is taken: 'auto' where
-    that pays, and whatever is gathered; 'always'; 'never'. Results are the same.
-    traced: what `torch.compile` and its kin see of a call: 'kernel', one opaque op with its fused gradient; 'text', the
-    op's own functions, for their compiler to fuse with what is around them.
-    atomics: whether the gradient of a gather from a large tensor may be added up in any order on a GPU, which spares a
-    sort; torch.use_deterministic_algorithms refuses it.
+    name: in source text with several defs, the one that is the op (by default the last); otherwise the op's name.
+    numerics: precision of 16-bit float intermediates: 'default' keeps them in float32; 'eager' rounds them after each
+        operation, as eager PyTorch does; 'fast' is 'default' with fast-math.
+    debug: on the GPU, checks gathered indices and synchronises after each launch. Checks a custom backward by finite
+        differences before its first use.
+    lazy: whether values that only one arm of a `where` needs are read and computed only if that arm is taken: 'auto', for
+        gathered values and where it pays; 'always'; 'never'. The results are the same.
+    traced: a call as `torch.compile` and other tracers see it: 'kernel', one opaque op with a fused gradient; 'text', the
+        op's own functions, which the tracer's compiler may fuse with the surrounding ones.
+    atomics: lets the gradient of a gather from a large tensor use atomic additions on a GPU, in any order, which saves a
+        sort. This raises an error under torch.use_deterministic_algorithms.
+    Raises `ingot.Error` for source that cannot be read or is not valid, and for an unknown option.
     """
     if source is None:
         return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy, traced=traced,

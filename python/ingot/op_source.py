@@ -1,4 +1,4 @@
-"""An op's source as a syntax tree: what the analyses of its results and of its writes share."""
+"""Helpers for analyses of an op's syntax tree, shared by returned_kinds.py and written_parameters.py."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import typing
 
 from . import _ingot
 
-# Functions whose results are not one tensor, or not always.
+# Functions that do not always return exactly one tensor.
 _NO_TENSOR = set("""split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split frexp
 std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthvalue sort topk cummax cummin unravel_index
 size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
-atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
+atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # sum to pow: Python's own without a tensor
 
 
 class Part(typing.NamedTuple):
-    """An item of a value that is unpacked."""
+    """Some item of `value`, which is unpacked or iterated over."""
 
     value: ast.expr
 
 
 def literal(node: ast.expr):
+    """The value of a literal; `...` for any other expression."""
     try:
         return ast.literal_eval(node)
     except ValueError:
@@ -28,7 +29,7 @@ def literal(node: ast.expr):
 
 
 def fixed_point(values: dict, update) -> dict:
-    """The facts of names once they no longer change; none, where that does not come soon."""
+    """Calls `update`, which changes `values`, until they no longer change. After 16 calls without that, every value is None."""
     for _ in range(16):
         before = dict(values)
         update()
@@ -39,7 +40,7 @@ def fixed_point(values: dict, update) -> dict:
 
 
 def statements(node: ast.FunctionDef):
-    """Those of the def itself, not of functions in it."""
+    """The statements of a def, including nested blocks but not nested functions and classes."""
     waiting = list(node.body)
     while waiting:
         statement = waiting.pop(0)
@@ -64,7 +65,7 @@ _known: set[str] = set()
 
 
 def tensor_functions() -> set[str]:
-    """The language's functions that give one tensor."""
+    """The supported functions that return exactly one tensor."""
     if not _known:
         names = (spelled for name, _, aliases, *_ in _ingot.language() for spelled in (name, *aliases))
         _known.update(name for name in names if name not in _NO_TENSOR and name not in ("max", "min"))

@@ -1,16 +1,20 @@
-"""Whether results are what eager PyTorch gives.
+"""Compares an op's results with eager PyTorch's, within a tolerance that is computed for each element.
 
-What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
-by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The compare_to_eager therefore
-runs eager PyTorch again and again, each time with one such step perturbed off by that much, and allows at each element the
-sum of what these perturbations do to it. Arithmetic on what such a step gave may round the other way, so it is perturbed as well.
-4 ulp count from the truth, so what eager's own step is off float64 is added to them; so is, of a function that adds what
-a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth, and of a sum and what is made of one
-what 4 ulp of all that was added are. Steps in 16-bit floats are perturbed by their rounding, which Ingot leaves out unless
-numerics="eager". What no such step has touched must be equal.
+IEEE arithmetic has the same bits in every implementation. A transcendental function may be off by 4 ulp, and later steps
+propagate that error, so no fixed tolerance fits every expression. `compare_to_eager` therefore runs eager PyTorch many
+times, each time with one inexact step perturbed by its error. The tolerance of an element is the sum of the changes that
+these perturbations cause in it. An element that no inexact step has affected must be equal.
 
-A push moves equal elements alike, so it does not show which of them may be the largest. A search of what was computed is
-therefore perturbed itself: to the first and to the last element that may be it, by what the perturbations before do to each.
+The perturbation of a step is the sum of:
+- 4 ulp for a transcendental function; 1 ulp for arithmetic on inexact values, which may round the other way;
+- the distance of eager's own step from float64, because the 4 ulp count from the exact value;
+- 4 ulp of an inner value, for functions that add a transcendental value to one that nearly cancels it;
+- 4 ulp of the sum of absolute values, for sums and functions made of sums;
+- the rounding, for steps in 16-bit floats, because Ingot rounds intermediates only with numerics="eager".
+
+A perturbation moves equal elements alike, so it does not show which of them may be the largest. For a search (argmax) of
+inexact values, the runs are therefore repeated with the search's result replaced: by the first and by the last element
+that may be the largest, given the tolerances of the searched elements.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-MOST_RUNS = 128  # past that, several steps are perturbed at once
-SLACK = 1.5  # perturbations that meet are worth more than their sum
+MOST_RUNS = 128  # with more steps, each run perturbs several
+SLACK = 1.5  # the joint effect of several steps may exceed the sum of their effects
 ULP_A_STEP = 4
 
 _EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fmin clamp clamp_min clamp_max relu where
@@ -31,31 +35,31 @@ sign sgn copysign nextafter square logical_and logical_or logical_xor logical_no
 bitwise_not bitwise_left_shift bitwise_right_shift heaviside hardtanh threshold leaky_relu nan_to_num
 fill full_like ones_like zeros_like empty_like full ones zeros empty empty_strided new_empty new_empty_strided scalar_tensor arange
 lift_fresh""".split())
-# Exact as well, but eager's vector loops lose what is left of a quotient past the digits of its type.
+# Exact as well, but eager's vector loops lose the digits of a quotient that its type cannot hold.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
-# What says where the largest or, of a sign of -1, the smallest element is.
+# Functions that find the largest element (sign 1) or the smallest (sign -1).
 _SEARCHES = {"argmax": 1, "argmin": -1, "max": 1, "min": -1}
 _MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
 expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
 unflatten flatten narrow diagonal roll contiguous repeat tril triu unfold constant_pad_nd reflection_pad1d
 reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d diag_embed pixel_shuffle
 pixel_unshuffle channel_shuffle upsample_nearest1d upsample_nearest2d upsample_nearest3d embedding""".split())
-# How large what a transcendental function gives inside of these is, in units whose ulp is eps, where it meets what nearly
-# cancels it: gelu's is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
+# Functions that add an inner transcendental value to a value that may nearly cancel it: the size of the inner value, scaled
+# so that its ulp is the result times eps. gelu is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
 _CANCELS = {
     "gelu": lambda x, *rest: x.abs() / 4,
     "logaddexp": lambda x, y: torch.full_like(x, 0.5),
     "logaddexp2": lambda x, y: torch.full_like(x, 0.5),
     "binary_cross_entropy_with_logits": lambda x, *rest: x.abs() + 1,
-    # Sums, and what is made of them: what was added, whatever is left of it.
+    # Sums, and functions made of sums: the sum of the absolute values, of which cancellation may leave little.
     "sum": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim),
     "nansum": lambda x, dim=None, keepdim=False: _sum(torch.where(x.isnan(), 0, x.abs()), dim, keepdim),
     "mean": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim) / max(1, x.numel()) * _sum(x, dim, True).numel(),
     "var": lambda x, *rest: (x * x).amax(),
     "std": lambda x, *rest: x.abs().amax(),
     "logsumexp": lambda x, *rest: x.abs().amax(),
-    # Its operands are perturbed together, of which it takes no notice.
+    # Not affected by the perturbation of its operands, which moves all of them alike.
     "_softmax": lambda x, dim, *rest: x.softmax(dim) * x.abs().amax(),
     "_log_softmax": lambda x, *rest: x.abs().amax() + 1,
     "native_layer_norm": lambda x, shape, *rest: _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), *rest),
@@ -98,7 +102,7 @@ def _normalised_by_channels(x, weight, bias, mean, variance, training, momentum,
 
 @dataclasses.dataclass
 class Verdict:
-    """`max_ulp` counts in units of eager's result; `message` is one line for people."""
+    """The outcome of a comparison. `max_ulp`: in units in the last place of eager's result. `message`: one line to print."""
 
     ok: bool
     bit_for_bit: bool
@@ -112,7 +116,8 @@ def as_list(value) -> list[torch.Tensor]:
 
 
 def functional(function):
-    """The same function of copies of its tensors. What it changes of these in place is returned too, before the rest."""
+    """A function that calls `function` on copies of its tensors. It returns the tensors that were written in place, then the
+    results, as one list."""
 
     def on_copies(*args, **kwargs):
         with _disable_current_modes():
@@ -126,14 +131,16 @@ def functional(function):
 
 
 def changes_of(tensors: list[torch.Tensor]):
-    """A function that tells which of the tensors were written since."""
+    """A function that returns those of the tensors that were written after this call."""
     before = [(tensor, tensor._version) for tensor in tensors]
     return lambda: [tensor for tensor, version in before if tensor._version > version]
 
 
 def compare_to_eager(reference, args, kwargs, results, numerics: str = "default", exact: bool = False) -> Verdict:
-    """Judges what an op gave for the arguments with which `reference` is called again. With `exact` only eager's own
-    bits are right, any NaN for any."""
+    """Compares an op's results with those of `reference(*args, **kwargs)`.
+
+    exact: accept only the same bits as eager's; all NaNs count as equal.
+    """
     with torch.no_grad():
         eager = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
         results = as_list(results)
@@ -158,7 +165,7 @@ def compare_to_eager(reference, args, kwargs, results, numerics: str = "default"
 
 
 def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> torch.Tensor:
-    """Which elements of an op's one result are farther off eager's than its steps explain."""
+    """A bool tensor: the elements of an op's only result that exceed their tolerance."""
     with torch.no_grad():
         eager = torch.as_tensor(reference(*args))
         (allowed,) = allowed_of_steps(lambda: reference(*args), [eager], numerics)
@@ -166,7 +173,7 @@ def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> 
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
-    """The elements as integers, all NaNs alike."""
+    """The bits of the elements as integers, with one pattern for all NaNs."""
     if not tensor.dtype.is_floating_point:
         return tensor
     integer = integer_of(tensor.dtype)
@@ -175,12 +182,12 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def integer_of(dtype: torch.dtype) -> torch.dtype:
-    """The signed integer that is as wide as a float."""
+    """The signed integer type of the same width as a float type."""
     return {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
 
 
 def difference(ours: torch.Tensor, eager: torch.Tensor) -> torch.Tensor:
-    """|ours - eager| in float64: 0 where both are NaN or the same infinity, infinite where one alone is."""
+    """|ours - eager| in float64: 0 if both are NaN or the same infinity, infinite if only one is."""
     a, b = ours.double(), eager.double()
     same = (a == b) | (a.isnan() & b.isnan())
     return torch.where(same, 0.0, (a - b).abs().nan_to_num(nan=float("inf"), posinf=float("inf")))
@@ -215,7 +222,7 @@ def _shape_difference(results, eager) -> str:
     for k, (ours, theirs) in enumerate(zip(results, eager)):
         facts = [("dtype", ours.dtype, theirs.dtype), ("shape", list(ours.shape), list(theirs.shape))]
         if theirs.numel() > 0:
-            # A result of Ingot's is dense memory of its own, where eager's may be a view.
+            # Ingot returns new dense tensors where eager may return views.
             facts.append(("strides", _strides(ours), _strides(torch.empty_like(theirs, device="meta"))))
         for what, mine, its in facts:
             if mine != its:
@@ -224,16 +231,16 @@ def _shape_difference(results, eager) -> str:
 
 
 def _strides(tensor: torch.Tensor) -> list[int]:
-    """Strides that matter: those of dims of size 1 do not."""
+    """The strides, with 0 for dims of size 1, whose stride has no meaning."""
     return [stride if size > 1 else 0 for size, stride in zip(tensor.shape, tensor.stride())]
 
 
 def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "default") -> list[torch.Tensor]:
-    """What each element of `reference()` may be off eager's by: the sum of what pushing each step does, infinite where one
-    is not finite."""
+    """The tolerance of each element of the results of `reference()`, in float64: the sum of the changes that the perturbations
+    cause. Infinite if a change is not finite."""
 
     def run(**perturbation) -> tuple[_Perturbed, list[torch.Tensor]]:
-        """The results of a run, and what it searches."""
+        """A run, and its results followed by the tensors that it searches."""
         with _Perturbed(numerics, **perturbation) as perturbed:
             results = [torch.as_tensor(value) for value in as_list(reference())]
         return perturbed, [*results, *(search.tensor for search in perturbed.searches)]
@@ -267,14 +274,15 @@ def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> s
 
 
 def _is_off(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Which elements are farther off than what is allowed. Where eager's is a finite number no reach excuses any other."""
+    """The elements that exceed their tolerance. An infinity or NaN where eager's element is finite always does, unless the
+    computation may overflow."""
     lost = eager.isfinite() & ~ours.isfinite()
     return ((difference(ours, eager) > allowed) | lost) & ~_overflows(ours, eager, allowed)
 
 
 def _overflows(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Where the result is infinite and eager's is so near to the largest number that it might have been: within half of it
-    where the steps reach infinity."""
+    """The infinite elements whose overflow the tolerance explains: eager's element plus its tolerance reaches the largest
+    number. With an infinite tolerance, eager's element must be at least half of the largest number."""
     if not ours.dtype.is_floating_point:
         return torch.zeros_like(ours, dtype=torch.bool)
     info = torch.finfo(ours.dtype)
@@ -284,15 +292,15 @@ def _overflows(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -
 
 @dataclasses.dataclass
 class _Search:
-    """For the largest element along a dim, or of all, of a tensor times `sign`."""
+    """A search for the largest element of `sign` times a tensor, along a dim or of all elements."""
 
     tensor: torch.Tensor
     sign: int
     dim: int | None = None
 
     def first_and_last(self, reach: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of the places where it may be, if each element may be off by its reach."""
-        # NaN is found before any number, and is what an element without a finite reach may be.
+        """The first and the last index that the search may find if each element may be off by its reach."""
+        # A search prefers NaN to any number. An element with an infinite reach may be NaN.
         largest, top = torch.finfo(torch.float64).max, float("inf")
         value = (self.tensor.double() * self.sign).nan_to_num(nan=top, posinf=largest, neginf=-largest)
         value, reach = self.lines(value), self.lines(reach)
@@ -303,27 +311,32 @@ class _Search:
         return torch.where(possible, places, len(places)).amin(-1), torch.where(possible, places, -1).amax(-1)
 
     def lines(self, tensor: torch.Tensor) -> torch.Tensor:
-        """What is searched, along the last dim."""
+        """The tensor with the searched dim last."""
         return tensor.flatten() if self.dim is None else torch.atleast_1d(tensor).movedim(self.dim, -1)
 
 
 def _is_scaled(kwargs: dict) -> bool:
-    """Whether it is a sum with a multiple, whose product eager's CPU kernel rounds or does not, as the elements lie."""
+    """Whether it is `x + alpha * y`. Depending on the layout, eager's CPU kernel rounds the product or not."""
     return kwargs.get("alpha", 1) != 1
 
 
 class _Perturbed(TorchDispatchMode):
-    """Eager PyTorch with some of its inexact steps perturbed to the edge of what they may be off by, the k-th where
-    k % groups == group, or with one search that finds what it is told. Counts the steps and keeps the searches."""
+    """A dispatch mode that perturbs inexact steps of eager PyTorch by the error that is allowed to them.
+
+    group, groups: perturbs the k-th step if k % groups == group; without a group, none.
+    sign: the direction, 1 or -1.
+    found: (number of a search, the indices that it must return).
+    Counts the steps and collects the searches.
+    """
 
     def __init__(self, numerics: str, group: int | None = None, groups: int = 1, sign: int = 1, found=None):
         super().__init__()
         self.group, self.groups, self.sign = group, groups, sign
-        self.found = found  # the search's number and the places
+        self.found = found  # (the search's number, its indices)
         self.rounds_halves = numerics == "eager"
         self.steps = 0
-        self.searches: list[_Search] = []  # of what an inexact step has had a part in
-        self.touched = {}  # storages that an inexact step has had a part in, kept alive, by address
+        self.searches: list[_Search] = []  # of inexact values
+        self.touched = {}  # storages of inexact values by address; kept alive, so that no address is reused
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -354,7 +367,7 @@ class _Perturbed(TorchDispatchMode):
         self.searches.append(search)
 
     def perturb(self, result, name, function, args, kwargs) -> None:
-        """Moves the step's result by as much as it may be off."""
+        """Moves the result of a step by the error that is allowed to it."""
         wide = self.widened(function, args, kwargs, result)
         if name in _EXACT_IN_FLOAT64 and not _is_half(result):
             wide = torch.where(result.isnan(), 0, wide) if wide.dtype == result.dtype else wide
@@ -370,13 +383,13 @@ class _Perturbed(TorchDispatchMode):
             reach = reach + difference(result, wide).nan_to_num(posinf=0.0)
         largest = torch.finfo(result.dtype).max
         perturbed = (result.double() + self.sign * reach).clamp(-largest, largest)
-        # Where eager's own step overflows or has no answer, float64's may be the right one.
+        # If eager's own step overflows or gives NaN, the value in float64 may be the correct one.
         instead = torch.where(wide.isfinite(), wide.double().clamp(-largest, largest), wide.double())
         result.copy_(torch.where(result.isfinite(), perturbed, instead))
 
     @staticmethod
     def widened(function, args, kwargs, result):
-        """The step in float64; its own result where there is no such thing."""
+        """The step computed in float64; the step's own result if it cannot run in float64."""
         try:
             wide = function(*map(_widened, args), **kwargs)
         except (RuntimeError, TypeError):
@@ -386,7 +399,7 @@ class _Perturbed(TorchDispatchMode):
 
 
 def _copied(value):
-    """An op's arguments as they are before it changes them."""
+    """Copies of an op's arguments, taken before it writes them in place."""
     if isinstance(value, torch.Tensor):
         return value.clone()
     return type(value)(map(_copied, value)) if isinstance(value, (list, tuple)) else value

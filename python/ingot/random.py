@@ -1,8 +1,9 @@
-"""The random numbers of a kernel, in eager PyTorch.
+"""Reproduces a kernel's random numbers in eager PyTorch.
 
-An op's reference runs under `KernelRandom`, a torch-function mode that gives PyTorch's random functions the numbers which the op's
-kernel draws: Philox4x32-10 of the element's place and the number of the draw, from a seed that PyTorch's generator gives
-the call. The formulas are those of frontend/library/random.py.
+An op's reference runs under `KernelRandom`, a torch-function mode under which PyTorch's random functions return the numbers
+that the op's kernel computes. These are Philox4x32-10 of the element's index and the number of the random call within the
+op. The key is a seed that PyTorch's generator gives to each call of the op. The formulas are those of
+frontend/library/random.py.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ _LOW = 0xFFFFFFFF
 
 
 def _times(factor: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The high and the low word of a product. An int64 holds 63 bits of it: it is made of the halves of a word."""
+    """The high and the low 32-bit word of factor * word. An int64 holds only 63 bits of the product, so it is computed from
+    16-bit halves."""
     low, high = factor * (word & 0xFFFF), factor * (word >> 16)
     middle = high + (low >> 16)
     return middle >> 16, ((middle & 0xFFFF) << 16) | (low & 0xFFFF)
 
 
 def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor]:
+    """Philox4x32-10 (Salmon et al., 2011): four random words from a counter of four words and a 64-bit key."""
     a, b, c, d = counter
     first, second = key & _LOW, (key >> 32) & _LOW
     for _ in range(10):
@@ -38,7 +41,7 @@ def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor
 
 
 def new_seed(values) -> torch.Tensor:
-    """What a call on these arguments draws its random numbers from: an int64 that PyTorch's generator gives, where it runs."""
+    """Draws a seed for a call on these arguments: a 0-dim int64 from PyTorch's generator of the call's device."""
     device = torch.device("cpu")
     for value in values:
         if isinstance(value, torch.Tensor) and value.device.type != "cpu":
@@ -47,8 +50,11 @@ def new_seed(values) -> torch.Tensor:
 
 
 class KernelRandom(TorchFunctionMode):
-    """PyTorch's random functions as the kernel of a call on these arguments has them. Where no seed is given it is drawn when
-    it is first needed: by the same function of PyTorch's, on the same device."""
+    """A mode under which PyTorch's random functions return the random numbers of the kernel for a call on these arguments.
+
+    seed: a 0-dim int64; without one, the first random function draws it, on the same device and from the same generator as
+    the kernel's call would.
+    """
 
     def __init__(self, arguments, seed: torch.Tensor | None = None):
         super().__init__()
@@ -63,7 +69,7 @@ class KernelRandom(TorchFunctionMode):
         return drawn(self, *args, **(kwargs or {}))
 
     def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
-        """So many words for each element of a tensor: the next draw."""
+        """The next random call: `count` random 32-bit words for each element of `like`, in int64 tensors of its shape."""
         if self._seed is None:
             self._seed = new_seed(self._leaves)
         number, self._count = self._count, self._count + 1
@@ -75,6 +81,7 @@ class KernelRandom(TorchFunctionMode):
         return [words[k : like.numel() * count : count].view(like.shape) for k in range(count)]
 
     def unit(self, like: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Uniform random numbers in [0, 1), as many as `like` has elements, with all the digits of `dtype`."""
         if dtype == torch.float64:
             return _of_53_bits(*self.words(like, 2))
         digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
@@ -82,11 +89,12 @@ class KernelRandom(TorchFunctionMode):
         return _of_bits(word, digits).to(dtype)
 
     def kept(self, like: torch.Tensor, p: float) -> torch.Tensor:
+        """The mask of a dropout: a bool tensor, true with probability 1 - p."""
         return self.unit(like, torch.float32) < 1 - p
 
     def keeps_all(self, input: torch.Tensor, p: float, training: bool) -> bool:
-        """Whether a dropout gives its input itself. Where it trains with p = 0 it uses up a draw all the same, as the kernel
-        does."""
+        """Whether a dropout returns its input unchanged. In training with p = 0 it still counts as a random call, as in the
+        kernel."""
         if training and p == 0:
             self.words(input, 1)
         return not training or p == 0
@@ -105,7 +113,7 @@ def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def _filled(like: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-    """Numbers in the dtype and the layout of a tensor; where a transform has several for each, in its dtype."""
+    """The numbers with the dtype and the layout of `like`. Numbers that a transform has batched only get its dtype."""
     if torch._C._functorch.is_functorch_wrapped_tensor(numbers):
         return numbers.to(like.dtype)
     return torch.empty_like(like).copy_(numbers)
@@ -265,7 +273,7 @@ def _refuse(generator):
 
 
 def is_random(function) -> bool:
-    """Whether it is one of PyTorch's that an op may draw by."""
+    """Whether a function is one of PyTorch's random functions that ops support."""
     return function in _FUNCTIONS
 
 
@@ -294,15 +302,17 @@ _FUNCTIONS = {
 }
 
 _ALWAYS = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
-# Where each of those that draw while they train says that it does, and whether it does where nothing is said.
+# Functions that use random numbers only in training: the position of their parameter `training`, and its default.
 _TRAINED = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True), "dropout3d": (2, True),
             "feature_dropout": (2, True), "alpha_dropout": (2, False), "feature_alpha_dropout": (2, False),
             "rrelu": (3, False), "rrelu_": (3, False)}
 
 
 def uses_random(tree: ast.Module) -> bool:
-    """Whether a text calls, or names, a function that draws random numbers, but for those that are told not to. Where a
-    name of the text's own is called like one it may be taken for one."""
+    """Whether an op's source calls or names a random function. Calls with a literal `training=False` do not count.
+
+    The answer may be a false positive if the source itself defines a name that equals a random function's.
+    """
     imported = {alias.asname: alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
                 for alias in node.names if alias.asname}
     idle, called = set(), set()

@@ -1,7 +1,7 @@
-"""The same text in eager PyTorch: what every op's results are compared with.
+"""Runs an op's source in eager PyTorch. The results of ops are checked against it.
 
-The text runs in a namespace of Ingot's, where each name of the language is PyTorch's own function, and where bare sum,
-min, max, abs, round, pow, any and all are torch's on tensors and Python's on the rest.
+The source runs in a namespace where each supported name is PyTorch's own function. The bare names sum, min, max, abs,
+round, pow, any and all are PyTorch's functions for tensors, and Python's for other values.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 @contextlib.contextmanager
 def as_called_by_users():
-    """Calls functions as a user does, also within an operator's kernel, where PyTorch leaves out the key of autograd, at which
-    it takes composite functions apart. A fake tensor would then take them apart by formulas in Python, of which that of
-    hinge_embedding_loss fails."""
+    """A context in which functions dispatch as in a user's call, for use inside an operator's kernel.
+
+    There, PyTorch excludes the autograd dispatch key, which decomposes composite functions. Fake tensors would then use
+    Python decompositions instead, and that of hinge_embedding_loss fails.
+    """
     autograd = torch._C.DispatchKey.AutogradFunctionality
     with torch.no_grad(), torch._C._PreserveDispatchKeyGuard():
         torch._C._dispatch_tls_set_dispatch_key_excluded(autograd, False)
@@ -44,8 +46,8 @@ def as_called_by_users():
 
 
 class Reference:
-    """An op in eager PyTorch: any tensors that eager takes, on any device, with gradients. Random numbers are those that
-    the op's kernel draws."""
+    """An op as a function of eager PyTorch: for all tensors and devices that eager supports, with gradients. The
+    random numbers are those of the op's kernel."""
 
     def __init__(self, text: Text, parameters):
         self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
@@ -61,40 +63,41 @@ class Reference:
             return self.__wrapped__(*bound.args, **bound.kwargs)
 
     def with_torch_random(self, *args, **kwargs):
-        """The same where PyTorch says how random numbers are drawn: under a transform, on a subclass."""
+        """A call with PyTorch's own random numbers, for transforms and subclasses, which define how they are drawn."""
         bound = self._bind(args, kwargs)
         return self.__wrapped__(*bound.args, **bound.kwargs)
 
     def with_seed(self, seed: torch.Tensor, **given):
-        """The same with the random numbers that the op's kernel draws from a seed."""
+        """A call with the random numbers that the op's kernel computes from this seed."""
         bound = self._bind((), given)
         with KernelRandom(bound.arguments, seed):
             return self.__wrapped__(*bound.args, **bound.kwargs)
 
     def as_written(self, *args, **kwargs):
-        """A call of no arguments that runs the text as its author would, for timing: PyTorch's own modules in place of
-        those that know the language's names too, and nothing around the function."""
+        """A function without parameters for timing. It runs the source without overhead of this class: with PyTorch's own
+        modules, where possible, instead of `_Module`, and with the arguments already bound."""
         bound = self._bind(args, kwargs)
         function = compile_text(self._text, self._names, self._plain_scope())
         return functools.partial(function, *bound.args, **bound.kwargs)
 
     @functools.cached_property
     def for_tracing(self):
-        """The function as torch.compile can read it: it looks up a function's module by its name."""
+        """The function for torch.compile to trace. Dynamo looks up a function's module in sys.modules by name, so this makes
+        one."""
         module = types.ModuleType(f"ingot.texts.{self.__name__}_{id(self):x}")
         vars(module).update(self._plain_scope(), __name__=module.__name__)
         sys.modules[module.__name__] = module
         return compile_text(self._text, self._names, vars(module))
 
     def faked(self, given: dict):
-        """A call of which some numbers are `Unknown`."""
+        """A call on fake tensors. Some of the numbers may be `Unknown`."""
         bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in given.items()}
         with AnyProbability(), as_called_by_users():
             return self.for_fakes(**bound)
 
     @functools.cached_property
     def for_fakes(self):
-        """The function for numbers that nobody knows (`Unknown`), into which math's functions would look."""
+        """The function for numbers that may be `Unknown`: in it, the functions of the math module propagate `Unknown`."""
         scope = namespace()
         function = compile_text(self._text, self._names, scope)
         for name, value in list(scope.items()):
@@ -121,7 +124,8 @@ class Reference:
 
 
 class Unknown(float):
-    """A number that a traced call does not know: what it is decides nothing about the results' dtypes and shapes."""
+    """A number whose value is not known while a call is traced. Arithmetic gives another unknown number. An operation that
+    needs the value raises `ingot.Error`, because dtypes and shapes of results might depend on it."""
 
     def _refuse(self, *_):
         raise fail("under torch.compile this op's results depend on the value of a number that is not known there",
@@ -138,7 +142,8 @@ class Unknown(float):
 
 
 class AnyProbability(TorchFunctionMode):
-    """What random functions give has the same dtype and shape whatever their unknown numbers are, into which they look."""
+    """A mode in which random functions get 0.5 in place of `Unknown` numbers. They check the value of a probability, although
+    dtypes and shapes do not depend on it."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if is_random(function):
@@ -150,7 +155,8 @@ _TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose",
 
 
 def propagating_unknown(function):
-    """A function of math's that makes an unknown number of one, and no bool or int."""
+    """Wraps a function of the math module: given an unknown number it returns an unknown number. A function that would return
+    a bool, an int or a tuple raises `ingot.Error` instead. Other members of the module are returned as they are."""
     if not callable(function):
         return function
 
@@ -165,7 +171,8 @@ def propagating_unknown(function):
 
 
 class Eager:
-    """The reference of an op, made when it is first asked for. It knows nothing of the op, which holds it."""
+    """Makes the reference of an op at its first use. C++ calls this object to fall back to eager. It does not refer to the op,
+    which owns it: that would be a cycle."""
 
     def define(self, text: Text, parameters):
         self._text, self._parameters = text, parameters
@@ -175,14 +182,15 @@ class Eager:
         return Reference(self._text, self._parameters)
 
     def __call__(self, seed: torch.Tensor | None = None, /, **given) -> list[torch.Tensor]:
-        """What the text returns, from left to right."""
+        """The tensors that the op's source returns, flattened from left to right. The call counts as an eager fallback."""
         _ingot.count_eager_fallback()
         results = self.reference.with_torch_random(**given) if seed is None else self.reference.with_seed(seed, **given)
         return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 
 def coerce(name: str, kind: str, value):
-    """A number as the annotation of its parameter has it. What stands for many while calls are traced stays so."""
+    """Converts a number to the type of its parameter's annotation. Symbolic and unknown numbers stay symbolic or unknown.
+    Raises `ingot.Error` for a tensor, and for a value that the type cannot hold."""
     if isinstance(value, torch.Tensor):
         raise fail(f"`{name}` is annotated {kind} and was given a tensor")
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -195,7 +203,7 @@ def coerce(name: str, kind: str, value):
 
 
 def _with_coerced_defaults(function: types.FunctionType) -> types.FunctionType:
-    """`n: float = 2` is 2.0."""
+    """Converts defaults to the annotated type: `n: float = 2` becomes 2.0."""
     def coerced(name, value):
         kind = function.__annotations__.get(name)
         return value if value is None or kind not in _COERCIONS else coerce(name, kind, value)
@@ -210,7 +218,7 @@ def _with_coerced_defaults(function: types.FunctionType) -> types.FunctionType:
 
 
 def compile_text(text: Text, parameters: list[str], scope: dict):
-    """The op's function, ready to be called in eager PyTorch: the text, run in a namespace."""
+    """Executes an op's source in a namespace, and returns the op's function with its custom backward, if there is one."""
     module = as_module(text, parameters)
     for statement in module.body:
         if isinstance(statement, ast.ImportFrom) and (statement.names[0].name == "*" or statement.module not in _MODULES):
@@ -231,9 +239,9 @@ def compile_text(text: Text, parameters: list[str], scope: dict):
 
 
 def with_custom_backward(function, gradient):
-    """The function with a gradient that was written by hand: it takes the gradients of the results, then the arguments."""
+    """The function with a custom backward for autograd. `gradient` takes the results' gradients, then the arguments."""
     signature, taken = inspect.signature(function), inspect.signature(gradient).parameters
-    returned_list = []  # autograd looks into tuples alone
+    returned_list = []  # autograd.Function supports tuples of tensors, but not lists
 
     class CustomBackward(torch.autograd.Function):
         generate_vmap_rule = True
@@ -251,7 +259,7 @@ def with_custom_backward(function, gradient):
 
         @staticmethod
         def backward(ctx, *grads):
-            # The gradient gets copies, as in a kernel: it may write its parameters.
+            # The custom backward gets copies, because it may write its parameters. In a kernel they are copies as well.
             tensors = iter(ctx.saved_tensors)
             values = [next(tensors) if number is None else number[0] for number in ctx.numbers]
             given = (value.clone() if isinstance(value, torch.Tensor) else value for value in (*grads, *values))
@@ -269,7 +277,7 @@ def with_custom_backward(function, gradient):
 
 
 def as_module(text: Text, parameters: list[str]) -> ast.Module:
-    """The text's tree; a bare expression becomes the def that it stands for."""
+    """The syntax tree of a source. A bare expression becomes a def with these parameters that returns it."""
     module = ast.parse(text.text.expandtabs() if "\t" in text.text else text.text)
     last = module.body[-1]
     if isinstance(last, ast.Expr) and not any(isinstance(s, ast.FunctionDef) for s in module.body):
@@ -280,7 +288,7 @@ def as_module(text: Text, parameters: list[str]) -> ast.Module:
 
 
 def _move(statement: ast.stmt, text: Text) -> str:
-    """Gives a statement the lines that it has in its file, whose name is returned."""
+    """Changes a statement's line numbers to those in its original file, and returns the file's name."""
     for line, file, original, _ in reversed(text.origins):
         if statement.lineno >= line:
             ast.increment_lineno(statement, original - line)
@@ -289,8 +297,8 @@ def _move(statement: ast.stmt, text: Text) -> str:
 
 
 def torch_function(name: str):
-    """PyTorch's own op of a name of the language; None where it has no such function."""
-    # Of a dropout, torch has one that must be told whether it trains.
+    """PyTorch's function for a supported name; None if it has no such function."""
+    # torch's own dropout functions require the argument `train`, so torch.nn.functional comes first for these.
     for module in (F, torch) if "dropout" in name else (torch, F, torch.special):
         if function := getattr(module, name, None):
             return function
@@ -300,7 +308,7 @@ def torch_function(name: str):
 
 
 def namespace() -> dict:
-    """A fresh namespace for the text of an op."""
+    """A new namespace in which an op's source can run."""
     scope = {"__builtins__": builtins, "__name__": "ingot.reference", "Tensor": torch.Tensor}
     for name, _, aliases, is_function, _, _ in _ingot.language():
         for spelled in (name, *aliases):
@@ -312,10 +320,12 @@ def namespace() -> dict:
 
 
 def _twofold(name: str):
+    """A function that calls PyTorch's function of this name if any argument is a tensor, else Python's builtin."""
     on_tensors, on_the_rest = getattr(torch, name), getattr(builtins, name)
 
     def function(*args, **kwargs):
-        of_items = args and isinstance(args[0], (tuple, list, dict, range))  # whatever stands beside them
+        # Of a container, it is Python's function, even if another argument is a tensor.
+        of_items = args and isinstance(args[0], (tuple, list, dict, range))
         any_tensor = any(isinstance(a, torch.Tensor) for a in args)
         return (on_tensors if any_tensor and not of_items else on_the_rest)(*args, **kwargs)
 
@@ -324,7 +334,7 @@ def _twofold(name: str):
 
 
 def _has_all(tree: ast.AST, name: str, module) -> bool:
-    """Whether the module has whatever the text takes from it under this name."""
+    """Whether the module has every attribute that the source reads from the name."""
     return all(
         hasattr(module, node.attr)
         for node in ast.walk(tree)
@@ -333,7 +343,7 @@ def _has_all(tree: ast.AST, name: str, module) -> bool:
 
 
 class _Module:
-    """PyTorch's module, and for what it lacks (torch.gelu) the language's name."""
+    """A module of PyTorch, extended by the supported names that it lacks (torch.gelu)."""
 
     def __init__(self, module, scope: dict):
         self._module, self._scope = module, scope

@@ -1,4 +1,4 @@
-"""Ops as PyTorch's dispatcher has them: `torch.ops.ns.name`."""
+"""Registers ops with PyTorch's dispatcher, as `torch.ops.ns.name`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ _NUMBERS = {"float": "float", "int": "SymInt", "bool": "bool"}
 
 
 def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
-    """Makes an op `torch.ops.ns.name`: with kernels for CPU and CUDA, autograd, autocast, vmap and a fake kernel, so that
-    `torch.compile`, `torch.export` and C++ may call it by that name. What traces calls of the op itself then sees this name,
-    where the schema takes the arguments, so that what is exported can be loaded wherever the name is registered.
+    """Registers an op as `torch.ops.ns.name`, with kernels for CPU and CUDA, autograd, autocast, vmap and a fake kernel.
+
+    `torch.compile`, `torch.export` and C++ can then call it by that name. Traced calls of the op itself use the name too, if
+    the schema accepts their arguments, so an exported program can be loaded wherever the name is registered.
 
     name: "ns::name", or "ns::name.overload".
-    schema: PyTorch's, "(Tensor x, Tensor y, float bias=0.5) -> Tensor"; without one it is read from the op's text:
-    what an annotation calls a number is one, all else a tensor; what the text writes in place is marked. Arguments
-    behind the op's own, `*, Tensor(a!) out`, make the overload that writes its results there.
-    An op that draws random numbers gets a second overload, `ns::name.seeded`, a function of its arguments, which takes the
-    seed from which it draws: `ns::name` draws that and calls it, and that is what traces see.
-    Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
+    schema: a PyTorch schema, "(Tensor x, Tensor y, float bias=0.5) -> Tensor". The default is derived from the op's source:
+        parameters annotated as numbers are numbers, all others are tensors, and those written in place are marked. Arguments
+        after the op's own, `*, Tensor(a!) out`, make an out= overload, which writes its results there.
+    Returns: the overload.
+    Raises `ingot.Error` if the name is taken, or if the schema does not fit the op or cannot be derived from its source.
+
+    An op that uses random numbers gets a second overload, `ns::name.seeded`. It also takes a seed, and is a pure function of
+    its arguments. `ns::name` draws a seed and calls it, so traces contain `ns::name.seeded`.
     """
     if not hasattr(op, "_overloads"):
         raise fail(f"{name}: what is registered is an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
@@ -45,11 +48,12 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
 
 
 def _check_fits(name: str, op, schema: str) -> None:
-    """What C++ can't see: a default of the schema's is what its callers get, and what the text writes is marked."""
+    """Checks that a schema has the op's defaults, and marks all parameters that the op writes. C++ checks the rest.
+    Raises `ingot.Error` if not."""
     try:
         arguments = torch._C.parse_schema(f"{name}{schema}").arguments
     except RuntimeError:
-        return  # to be said by who registers it
+        return  # the registration itself will report this
     for argument in arguments:
         is_marked = argument.alias_info is not None and argument.alias_info.is_write
         if argument.name in (op.writes or ()) and not is_marked:
@@ -64,7 +68,7 @@ def _check_fits(name: str, op, schema: str) -> None:
 
 
 def schema_of(op) -> str:
-    """The schema that the op's text has. Raises `ingot.Error` where the text alone does not say."""
+    """The schema that an op's source implies. Raises `ingot.Error` if it cannot be told from the source alone."""
     if op.writes is None or op.returns is None:
         what = "writes in place" if op.writes is None else "returns"
         raise fail(f"what `{op.name}` {what} can't be read from its text", "register it with schema=\"(Tensor x) -> Tensor\"")
@@ -87,7 +91,7 @@ def schema_of(op) -> str:
 
 
 def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
-    """The overload under which an op was registered, if its schema takes arguments of these kinds."""
+    """An overload of the op whose schema accepts arguments of these kinds: (namespace, name, overload), or None."""
     for found in op._overloads:
         arguments = {argument.name: argument for argument in found._schema.arguments}
         fits = (_takes(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
@@ -107,8 +111,11 @@ def _takes(argument, kind: str) -> bool:
 
 
 def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
-    """The overload in torch.ops.ingot that traced calls of an op go to, for arguments of these kinds: Tensor, Tensor?
-    (left out), float, int or bool. Its name is that of its text, so that what was compiled with it is never met by another text."""
+    """The overload in torch.ops.ingot for traced calls of an op that is not registered, as (namespace, name, overload).
+
+    kinds: those of the arguments: Tensor, Tensor? (left out), float, int or bool.
+    Its name contains a digest of the op's source, so compiled code that is cached under the name never meets other source.
+    """
     numbers = [n for (n, _, _), kind in zip(op._parameters, kinds) if kind == "float"]
     types = {"float": "Tensor", "int": "SymInt"}
     parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
@@ -126,7 +133,7 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     return "ingot", name, "default"
 
 
-_known: dict[str, tuple] = {}  # what each name stands for
+_known: dict[str, tuple] = {}  # the properties of each registered name
 _lock = threading.Lock()
 
 
@@ -145,10 +152,10 @@ def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
         raise fail(f"{name}: `{op.name}` draws random numbers, and has a parameter `seed`",
                    "call that another name: a registered op takes `seed`, from which it draws")
     packet, _, specific = name.partition(".")
-    if _is_taken(packet, specific):  # before `seeded` is registered, for that can't be taken back
+    if _is_taken(packet, specific):  # checked first, because a registration of `seeded` cannot be undone
         raise fail(f"{name}: the name is registered already", "choose another: a registration is for ever")
     seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
-    schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())  # as torch.library insists on
+    schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())  # the form that torch.library requires
     try:
         torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
     except RuntimeError as error:
@@ -158,7 +165,7 @@ def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
         return seeded(*args, **kwargs, seed=new_seed(tree_leaves((args, kwargs))))
 
     torch.library.impl(name, "CompositeImplicitAutograd", call_with_new_seed)
-    # Within vmap, so that its `randomness=` says whether samples share a seed.
+    # Also under vmap, whose `randomness=` then decides whether all samples share a seed.
     torch.library.impl(name, "FuncTorchVmapMode", call_with_new_seed)
     return overload(name)
 
@@ -172,10 +179,10 @@ def _is_taken(packet: str, specific: str) -> bool:
 
 
 def _with_seed(op, schema: str) -> str:
-    """The schema with `Tensor seed` behind the op's own parameters, given by name."""
+    """The schema with a keyword-only `Tensor seed` after the op's own parameters."""
     found = re.fullmatch(r"\s*\((.*)\)\s*->(.*)", schema, re.DOTALL)
     if not found:
-        return schema  # PyTorch says what is wrong with it
+        return schema  # PyTorch will report the error
     inside, returns = found.groups()
     arguments = [argument.strip() for argument in inside.split(",") if argument.strip()]
     own = [i for i, argument in enumerate(arguments) if argument != "*"][:len(op._parameters)]
@@ -186,9 +193,9 @@ def _with_seed(op, schema: str) -> str:
 
 
 def overload(name: str) -> torch._ops.OpOverload:
-    """That of "ns::name" or "ns::name.overload", which is new."""
+    """The overload of "ns::name" or "ns::name.overload", which was registered just now."""
     namespace, _, rest = name.partition("::")
     packet, _, specific = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), packet)
-    torch._ops._refresh_packet(packet)  # it remembers the overloads that it found when it was first asked for
+    torch._ops._refresh_packet(packet)  # it caches the overloads that existed when it was first used
     return getattr(packet, specific or "default")

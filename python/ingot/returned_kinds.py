@@ -1,7 +1,7 @@
-"""What an op returns, from its source alone; None where the source does not say.
+"""Infers the kind of an op's result (a tensor, a tuple, a list) from its source alone. None means unknown.
 
-Each name has one kind, wherever it is assigned: a pass over the statements joins what each of them says, until no kind
-changes.
+Every name has a single kind in the whole function. Passes over the statements join the kinds of all its assignments, until
+a fixed point is reached.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import typing
 from .op_source import Part, called_name, is_module, literal, fixed_point, statements, tensor_functions
 
 _TWOFOLD = set("sum any all abs round pow".split())
-_TYPES = set("float int bool".split())  # Python's; a tensor's methods are casts
-# Functions that give a tuple: of as many tensors as an argument says, of two, or of some number that sizes decide.
+_TYPES = set("float int bool".split())  # as functions Python's; as methods of a tensor, casts
+# Functions that return a tuple: _SPLITS of a length that arguments or sizes decide, _PAIRS of two tensors.
 _SPLITS = set("split chunk unbind unsafe_chunk unsafe_split split_with_sizes tensor_split hsplit vsplit dsplit".split())
 _PAIRS = set("std_mean var_mean aminmax frexp".split())
 NUMBERS = ("float", "int", "bool")
@@ -21,8 +21,12 @@ _ADDING = ("append", "insert", "extend")
 
 
 class Returns(typing.NamedTuple):
-    """What an op returns: `count` tensors (1: the tensor itself; None: a tuple of as many as sizes decide), or a list of some
-    number of them. `named`: which of torch.return_types the tuple is."""
+    """The kind of a result or another value.
+
+    count: the number of tensors; 1 is the tensor itself, None a tuple whose length depends on sizes.
+    is_list: a list of tensors instead of a tuple.
+    named: the name of the tuple's type in torch.return_types, or empty.
+    """
 
     count: int | None
     is_list: bool = False
@@ -38,21 +42,21 @@ TENSOR = Returns(1)
 _NOTHING = Returns(0)
 _SOME = Returns(None)
 _LIST = Returns(None, True)
-_UNSEEN = Returns(-1)  # below all of them: of what was not looked at yet, and of a number that a sum begins with
+_UNSEEN = Returns(-1)  # bottom: not inferred yet, or a number, to which a sum may add tensors
 
 
 class Function:
-    """A def, and what each of its names was assigned."""
+    """A def, with the kinds and the assigned expressions of its names."""
 
     def __init__(self, definitions: dict, node: ast.FunctionDef, above: tuple = (), given: dict | None = None,
                  known: dict | None = None):
         self.definitions, self.node, self.above, self.given = definitions, node, (*above, node.name), given
-        self.known = {} if known is None else known  # what helpers return, by what they were given
+        self.known = {} if known is None else known  # (helper, kinds of its arguments) → the kind of its result
         arguments = node.args
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         self.parameters = {a.arg for a in every}
         self.numbers = {a.arg for a in every if isinstance(a.annotation, ast.Name) and a.annotation.id in NUMBERS}
-        self.numbers_of: dict[str, set] = {}  # where names are assigned numbers
+        self.numbers_of: dict[str, set] = {}  # name → the targets where it is assigned a literal number
         self.kinds = self._kinds()
         self.assigned: dict[str, list] = {}
         for statement in statements(node):
@@ -78,7 +82,7 @@ class Function:
             self.assigned.setdefault(target.value.id, []).append(value)
 
     def _added_to_list(self, statement: ast.stmt) -> tuple[str, list] | None:
-        """The name of a list, and what a statement adds to it."""
+        """If a statement adds to a list: the list's name and the added expressions."""
         match statement:
             case ast.AugAssign(target=ast.Name(id=name), value=value) if _is_several(self.kinds.get(name)):
                 return name, [value]
@@ -87,7 +91,7 @@ class Function:
         return None
 
     def is_list_that_is_changed(self, target: ast.expr) -> bool:
-        """Whether what is written is a list, or its place for an item: no tensor."""
+        """Whether a write changes a list, or stores into one of its items, rather than into a tensor."""
         if isinstance(target, ast.Name):
             return _is_several(self.kinds.get(target.id))
         return isinstance(getattr(target, "ctx", None), ast.Store) and self.is_place_in_list(target)
@@ -96,7 +100,7 @@ class Function:
         return isinstance(target, ast.Subscript) and _is_several(self.of(target.value, self.kinds))
 
     def _kinds(self) -> dict[str, Returns | None]:
-        """Finds the kind of each name: the lowest that agrees with every statement."""
+        """Finds the kind of each name: the lowest in the order of kinds that agrees with every statement."""
         arguments, inner = self.node.args, [n for n in ast.walk(self.node) if n is not self.node]
         stored = [n for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         kinds = {n.id: _UNSEEN for n in stored}
@@ -111,7 +115,8 @@ class Function:
         kinds = fixed_point(kinds, each_statement)
         while unseen := [name for name, of in kinds.items() if of == _UNSEEN and name in self.numbers_of]:
             others = {n.id for n in stored if n not in self.numbers_of.get(n.id, ())}
-            # These stay numbers. Names that are nothing else come first, since sums wait for their kinds.
+            # The remaining names are numbers, so their kind is None. Names that are only ever numbers come first, because the
+            # kinds of sums depend on theirs.
             kinds |= dict.fromkeys([name for name in unseen if name not in others] or unseen[: 1 + len(unseen) // 8])
             kinds = fixed_point(kinds, each_statement)
         return kinds
@@ -137,14 +142,14 @@ class Function:
                 for part, item in zip(parts, items):
                     self._bind(part, item, kinds)
             case ast.Name(id=name), ast.Constant(value=int() | float() as number) if type(number) is not bool:
-                self.numbers_of.setdefault(name, set()).add(target)  # no result, but a sum may begin with it
+                self.numbers_of.setdefault(name, set()).add(target)  # a number is no result, but a sum may start from it
             case ast.Subscript(value=ast.Name(id=name)), _ if _is_several(kinds.get(name)):
                 kinds[name] = _added(kinds[name], self._of_items([value], True, kinds))
             case _:
                 _join(target, self.of(value if isinstance(target, ast.Name) else _listed(value), kinds), kinds)
 
     def _bind_each(self, target: ast.expr, items: ast.expr, kinds: dict, bound: dict):
-        """The target of a loop over `items`, whose names are in `kinds`."""
+        """Joins into `bound` the kinds of a loop's target. `kinds`: those of the names in `items`."""
         called = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
         is_pythons = called not in kinds and called not in self.definitions
         match target:
@@ -158,7 +163,7 @@ class Function:
                 _join(target, _part(self.of(_listed(items), kinds)), bound)
 
     def _of_items(self, items: list[ast.expr], is_list: bool, kinds: dict) -> Returns | None:
-        """A tuple or a list of these."""
+        """The kind of a tuple or list display with these items."""
         parts = [_part(self.of(_listed(i.value), kinds)) if isinstance(i, ast.Starred) else self.of(i, kinds) for i in items]
         if not all(part in (TENSOR, _UNSEEN) for part in parts):
             return None
@@ -183,7 +188,7 @@ class Function:
         return None if of == _UNSEEN else of
 
     def of_parameter(self, name: str) -> Returns | None:
-        """The op's own are tensors; a helper's are what it was called with."""
+        """The kind of a parameter: a tensor for the op's own, the kind of the argument for a helper's."""
         return TENSOR if self.given is None else self.given.get(name)
 
     def of(self, node, kinds: dict) -> Returns | None:
@@ -219,13 +224,13 @@ class Function:
     def of_call(self, node: ast.Call, kinds: dict) -> Returns | None:
         name = called_name(node)
         if isinstance(node.func, ast.Name) and name in kinds:
-            return None  # a function that has a name here
+            return None  # a local name, which may be any function
         if isinstance(node.func, ast.Name) and name in self.definitions:
             return self._of_helper(name, node, kinds)
         is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
         arguments = [node.func.value, *node.args] if is_method else node.args
         subject = self.of(_listed(arguments[0]), kinds) if arguments else None
-        if name in ("tuple", "list", "sum") and not is_method and subject is not None:  # Python's
+        if name in ("tuple", "list", "sum") and not is_method and subject is not None:  # Python's functions
             return _UNSEEN if subject == _UNSEEN else {"tuple": _SOME, "list": _LIST, "sum": TENSOR}[name]
         if name in ("broadcast_tensors", "meshgrid"):
             return _SOME
@@ -251,13 +256,13 @@ class Function:
 
 
 def _extreme(node: ast.Call, rest: list[ast.expr]) -> Returns | None:
-    """The kind of max or min of a tensor: x.max() is a tensor, x.max(1) two."""
+    """The kind of max or min of a tensor: x.max() is a tensor, x.max(1) a tuple of two."""
     by_dim = any(keyword.arg == "dim" for keyword in node.keywords)
     if not rest and not by_dim:
         return TENSOR
     if by_dim or isinstance(rest[0], (ast.Constant, ast.UnaryOp)):
         return Returns(2, named=called_name(node))
-    return None  # another tensor, or a dim
+    return None  # the argument may be a tensor or a dim
 
 
 def _of_operator(of: Returns | None, operator: ast.operator, other: Returns | None) -> Returns | None:
@@ -265,7 +270,7 @@ def _of_operator(of: Returns | None, operator: ast.operator, other: Returns | No
         return TENSOR
     if None not in (of, other):
         return _one([_several(of), _several(other)])
-    if isinstance(operator, ast.Mult):  # some number of times
+    if isinstance(operator, ast.Mult):  # a tuple or list that is repeated
         return _several(of or other)
     return _first_in((of, other), _UNSEEN)
 
@@ -275,7 +280,7 @@ def _first_in(found: tuple, *kinds: Returns) -> Returns | None:
 
 
 def _join(target: ast.expr, of: Returns | None, kinds: dict):
-    """A name is also of this kind."""
+    """Joins a kind into the kinds of the target's names."""
     if isinstance(target, ast.Name):
         kinds[target.id] = _one([kinds.get(target.id, _UNSEEN), of])
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -284,12 +289,12 @@ def _join(target: ast.expr, of: Returns | None, kinds: dict):
 
 
 def _listed(node: ast.expr) -> ast.expr:
-    """Where items are taken, a generator is as good as a list; it is no result."""
+    """The node, with a generator expression replaced by a list: equivalent if the items are consumed."""
     return ast.ListComp(node.elt, node.generators) if isinstance(node, ast.GeneratorExp) else node
 
 
 def _added(of: Returns | None, several: Returns | None) -> Returns | None:
-    """A list to which others are added."""
+    """The kind of a list after several items are added to it."""
     if several == _UNSEEN or of == _UNSEEN:
         return of
     return _LIST if of is not None and of.is_list and _is_several(several) else None
@@ -300,12 +305,12 @@ def _is_several(of: Returns | None) -> bool:
 
 
 def _part(of: Returns | None) -> Returns | None:
-    """An item of it, or a row of a tensor."""
+    """The kind of one item of a tuple or list, or of a slice of a tensor."""
     return TENSOR if of == TENSOR or _is_several(of) else _first_in((of,), _UNSEEN)
 
 
 def _several(of: Returns | None) -> Returns | None:
-    """Some number of its items."""
+    """The kind of a tuple or list with an unknown number of these items."""
     return (_LIST if of.is_list else _SOME) if _is_several(of) else _first_in((of,), _UNSEEN)
 
 
@@ -313,7 +318,7 @@ _SPLIT_BY = set("split_size split_sizes split_size_or_sections sections indices 
 
 
 def _split(node: ast.Call, name: str) -> Returns:
-    """Of a function that gives several tensors, as many as literal arguments say."""
+    """The kind of a result of `_SPLITS` or `_PAIRS`. Literal arguments decide the number of tensors."""
     if name in _PAIRS:
         return Returns(2, named=name if name in ("aminmax", "frexp") else "")
     is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
@@ -329,7 +334,7 @@ def _split(node: ast.Call, name: str) -> Returns:
 
 
 def _returns_always(body: list[ast.stmt]) -> bool:
-    """Whether no way through the statements comes out at their end."""
+    """Whether control flow never reaches the end of these statements."""
     last = body[-1]
     if isinstance(last, ast.If):
         return _returns_always(last.body) and bool(last.orelse) and _returns_always(last.orelse)
@@ -339,7 +344,7 @@ def _returns_always(body: list[ast.stmt]) -> bool:
 
 
 def _one(kinds: list) -> Returns | None:
-    """The kind that covers all of these; tuples of several lengths are tuples of some length."""
+    """The join of kinds. Tuples of different lengths join to a tuple of unknown length."""
     found = set(kinds) - {_UNSEEN}
     if not found:
         return _UNSEEN if kinds else None

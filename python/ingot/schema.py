@@ -1,6 +1,6 @@
-"""What an op's source says of its calls: what it returns and what it writes. PyTorch's schema of a registered op follows from it.
+"""Infers an op's effects from its source: the kind of its result and the parameters that it writes in place.
 
-Nothing is guessed: where the source does not say, the answer is None.
+They determine the PyTorch schema of a registered op. An effect that the source does not show is None, never a guess.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .written_parameters import writes
 
 
 class OpEffects(typing.NamedTuple):
-    """`returns`: None where the text does not say. `writes`: the parameters that are written; None for perhaps any."""
+    """`returns`: the kind of the result, None if unknown. `writes`: the parameters written in place, None if unknown."""
 
     returns: Returns | None
     writes: frozenset[str] | None
 
 
 def effects_of(tree: ast.Module, name: str) -> OpEffects:
-    """Of the def `name` of a text."""
+    """The effects of the def `name` of a module."""
     definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     return OpEffects(Function(definitions, definitions[name]).returns(), writes(definitions, name, {}))
 
 
 def signature(tree: ast.Module, name: str) -> inspect.Signature:
-    """Of the def `name` of a text, of which nothing is run: a default that is no literal is `...`."""
+    """The signature of the def `name` of a module. Nothing is executed: a default that is not a literal is `...`."""
     (node,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name][-1:]
     positional = [*node.args.posonlyargs, *node.args.args]
     defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults

@@ -1,8 +1,9 @@
-"""A call with DTensors: our kernel on the shards, where the op is the same op of each of them.
+"""Runs a call with DTensors as Ingot's kernel on the local shards, if the op of the shards gives the shards of the result.
 
-`OpState::split` says whether it is, from the whole tensors' facts, so all ranks decide alike. A replicated argument that is
-read along a cut is cut as well, which moves nothing; what would have to move is left to the text, whose functions have
-PyTorch's rules. What stays whole beside shards has a gradient that is the sum of the ranks': Partial.
+`OpState::shard` decides whether it does, from properties of the whole tensors, so all ranks decide alike. A replicated
+argument that is read along a sharded dim is sharded as well, which needs no communication. A call that would need
+communication falls back to eager, where PyTorch's sharding rules apply. The gradient of an argument that stays replicated
+next to shards is the sum of the ranks' gradients: Partial.
 """
 
 from __future__ import annotations
@@ -20,18 +21,22 @@ from .shards import moved, shard_of, whole_of
 
 __all__ = ["Plans", "call"]
 
-_MAX_PLANS = 4096  # as many as an op remembers calls
+_MAX_PLANS = 4096  # equal to the number of bound calls that an op caches
 
 
 def call(op, args: tuple, kwargs: dict):
-    """The op's results; NotImplemented where the text is to have the call."""
+    """The op's results; NotImplemented if the call must fall back to eager."""
     leaves, form = _flat(args, kwargs)
     plan = op._shard_plans.find(op, leaves, form)
     return NotImplemented if plan is None else plan.run(op, leaves, form)
 
 
 class Form(typing.NamedTuple):
-    """How a call's arguments are made up: the last ones have names; without a tree they are leaves themselves."""
+    """The structure of a call's arguments.
+
+    names: of the last arguments, which were passed by name.
+    tree: their nesting; None if no argument is a container.
+    """
 
     names: tuple[str, ...]
     tree: TreeSpec | None
@@ -51,9 +56,9 @@ def _flat(args: tuple, kwargs: dict) -> tuple[list, Form]:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How a call is computed of shards."""
+    """The placements with which a call runs on shards."""
 
-    tensors: list[tuple[tuple, DTensorSpec]]  # of each DTensor its placements, and what its gradient is
+    tensors: list[tuple[tuple, DTensorSpec]]  # of each DTensor: its placements, the spec of its gradient
     results: list[DTensorSpec]
 
     def run(self, op, leaves: list, form: Form):
@@ -71,11 +76,11 @@ def _shard(tensor: DTensor, placements: tuple, gradient: DTensorSpec) -> torch.T
 
 
 class Plans:
-    """The plans of one op, None for the text."""
+    """The plans of one op. The plan is None for calls that fall back to eager."""
 
     def __init__(self):
         self._plans = {}
-        self._asks_numbers = False  # of some call: then numbers belong to what a plan is known by
+        self._asks_numbers = False  # if the plan of any call depends on a number, the keys include numbers
 
     def find(self, op, leaves: list, form: Form) -> Plan | None:
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -104,7 +109,7 @@ class Plans:
 
 
 def _make_plan(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
-    """Whether another number may have another plan, and the plan."""
+    """Returns (whether the plan depends on the values of numbers, the plan)."""
     mesh = tensors[0].device_mesh
     if any(tensor.device_mesh != mesh for tensor in tensors) or mesh.get_coordinate() is None:
         return False, None
@@ -121,7 +126,7 @@ def _make_plan(op, leaves: list, form: Form, tensors: list, recorded: bool) -> t
     device = tensors[0]._local_tensor.device
     try:
         asks_numbers, sharding = op._shard(device, wholes, along_mesh, recorded, *args, **kwargs)
-    except _ingot.Error:  # eager has a word for it as well
+    except _ingot.Error:  # eager will report the error
         return False, None
     if sharding is None:
         return asks_numbers, None
@@ -147,19 +152,23 @@ def _shard_dim(placement) -> int | None:
 
 
 def _shard_sizes(size: int, shards: int) -> set[int]:
-    """As torch.chunk makes them: of one size but for the last, and those behind it that are left nothing."""
+    """The sizes of shards as torch.chunk makes them: all equal, then one that may be smaller, then empty ones."""
     each = max(-(-size // shards), 1)
     return {min(each, max(size - k * each, 0)) for k in range(shards)}
 
 
 def _is_sharded_twice(dims) -> bool:
-    """Along one dim of the tensor, by two of the mesh."""
+    """Whether two dims of the mesh shard the same dim of the tensor."""
     dims = [dim for dim in dims if dim is not None]
     return len(set(dims)) < len(dims)
 
 
 def _placements(dims, partial: list[bool] | None = None) -> tuple:
-    """Of a tensor that is cut so along each dim of the mesh; where it is whole, Partial along the dims that say so."""
+    """The placements of a tensor.
+
+    dims: for each dim of the mesh, the tensor's dim that it shards, or None.
+    partial: the dims of the mesh along which an unsharded tensor is Partial instead of Replicate.
+    """
     return tuple(
         Shard(dim) if dim is not None else Partial() if partial and partial[m] else Replicate()
         for m, dim in enumerate(dims)

@@ -1,8 +1,8 @@
-"""From DTensors to their shards and back, differentiable as often as one likes.
+"""Converts DTensors to their shards and back, with derivatives of any order.
 
-PyTorch's own `to_local`, `from_local` and `redistribute` are so once: what their backward gives has no history. Here the
-backward of each is another of them. A gradient has the placements of what it is the gradient of, but that of what is
-Partial is whole: to each rank's summand it is the same.
+PyTorch's own `to_local`, `from_local` and `redistribute` are differentiable only once: the results of their backward have no
+history. Here the backward of each function calls the functions of this module. A gradient has the placements of its
+tensor, except that the gradient of a Partial tensor is Replicate: it is the same for each rank's summand.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ __all__ = ["moved", "shard_of", "whole_of"]
 
 
 def shard_of(tensor: DTensor, gradient: DTensorSpec) -> torch.Tensor:
-    """This rank's shard; `gradient` is what the gradients with respect to all ranks' shards are together."""
+    """This rank's shard. `gradient`: the spec of the DTensor that the gradients of all ranks' shards form."""
     return _ToShard.apply(tensor, gradient) if tensor.requires_grad else _arrived(tensor)
 
 
 def whole_of(shard: torch.Tensor, spec: DTensorSpec) -> DTensor:
-    """The DTensor of which each rank gives its shard."""
+    """The DTensor that the ranks' shards form."""
     return _ToWhole.apply(shard, spec) if shard.requires_grad else DTensor(shard, spec, requires_grad=False)
 
 
 def moved(tensor: DTensor, placements: tuple) -> DTensor:
+    """The tensor with other placements."""
     return tensor if tensor.placements == placements else _Moved.apply(tensor, placements)
 
 
 def _arrived(tensor: DTensor) -> torch.Tensor:
+    """The local shard, after a pending collective has finished."""
     if isinstance(tensor._local_tensor, AsyncCollectiveTensor):
         tensor._local_tensor = tensor._local_tensor.trigger_wait()
     return tensor._local_tensor
@@ -44,7 +46,7 @@ class _ToShard(torch.autograd.Function):
     def forward(ctx, tensor, gradient):
         ctx.gradient = gradient
         shard = _arrived(tensor)
-        return shard.view_as(shard)  # which autograd may mark
+        return shard.view_as(shard)  # a new tensor, because autograd sets its history
 
     @staticmethod
     def backward(ctx, gradient):

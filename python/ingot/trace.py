@@ -1,7 +1,7 @@
-"""One element of a call, value by value: what Ingot's kernel computes beside what eager PyTorch does.
+"""Traces one element of a call: every named value, as Ingot's kernel and as eager PyTorch compute it.
 
-The op's text is run once more with a note taken after every assignment and change in place, in eager PyTorch and in
-Ingot; there, the notes that are tensors become further results. Both run on copies of the arguments.
+The op's source is rewritten to record the value after each assignment and in-place write. The rewritten op runs in eager
+PyTorch and in Ingot, where the recorded tensors become additional results. Both run on copies of the arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NOTES = "trace_notes"
 
 @dataclasses.dataclass
 class Row:
-    """A named value of one element; `ingot` is None for a number, which the host computes."""
+    """A named value of one element. `ingot` is None for a number, which no kernel computes."""
 
     name: str
     ingot: float | int | bool | None
@@ -30,8 +30,11 @@ class Row:
 
 
 def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
-    """The named values of the element `at` of the first result, or of the first tensor that is changed where there is no
-    result, in the order in which they are computed."""
+    """The named values of one element, in the order in which they are computed.
+
+    at: the element's index in the first result, or in the first tensor that is written if the op returns nothing.
+    Raises `ingot.Error` if the index is out of range, and if no value has the shape of the result.
+    """
     names = [name for name, _, _ in parameters]
     noted, results = _run_eager(text, names, op, args, kwargs)
     index = _index(at, results[0].shape)
@@ -49,7 +52,7 @@ def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
 
 
 def table(name: str, at, found: list[Row]) -> str:
-    """The rows as text, in columns."""
+    """Formats the rows as a text table."""
     lines = [("", "ingot", "eager", "difference")]
     for row in found:
         mine = "" if row.ingot is None else _show(row.ingot)
@@ -78,7 +81,7 @@ def _index(at, shape) -> tuple:
 
 
 def _element(value, shape, index):
-    """The value at an index of the result, or None where it has none there."""
+    """The element of a value at an index of the result; None if the value does not broadcast to the result's shape."""
     if isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, torch.Tensor):
@@ -96,7 +99,7 @@ def _run_eager(text: Text, names, op, args, kwargs):
     bound = op.signature.bind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     bound.apply_defaults()
     changed = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
-    # The generators are as before, for the call in Ingot, which draws the same random numbers then.
+    # fork_rng restores the generators, so that the call in Ingot uses the same random numbers.
     with torch.no_grad(), torch.random.fork_rng(), KernelRandom(bound.arguments):
         noted, result = function(*bound.args, **bound.kwargs)
     results = changed() if result is None else as_list(result)
@@ -114,8 +117,11 @@ def _run_ingot(op, text: Text, names, tensors: list[int], args, kwargs) -> dict:
 
 
 def _with_notes(text: Text, names, tensors: list[int] | None) -> ast.Module:
-    """The text with a note after every assignment and change of the op's own def. It returns the notes and the result
-    (None where it has none) or, where `tensors` says which of the notes are tensors, these alone."""
+    """The source with a record after every assignment and in-place write of the op's own def.
+
+    It returns (the records, the result or None). With `tensors`, the indices of records that are tensors, it returns only
+    those tensors.
+    """
     module = as_module(text, names)
     for statement in module.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == text.name:
@@ -156,13 +162,13 @@ class _Notes:
 
     @staticmethod
     def note(name: str, value: str) -> ast.stmt:
-        # As it is now: it may be changed in place later.
+        # A clone, because the value may be written in place later.
         kept = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
         return ast.parse(f"{_NOTES}.append(({name!r}, {kept}))").body[0]
 
 
 def _given_values(node: ast.stmt) -> list[str]:
-    """The names that are worth something else after a statement."""
+    """The names whose values a statement changes."""
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return [name for target in targets for name in _names_in(target)]
@@ -172,7 +178,7 @@ def _given_values(node: ast.stmt) -> list[str]:
 
 
 def _names_in(target: ast.expr) -> list[str]:
-    """`x` of x, of x[0] and of x[0].t(); each one of `x, y`."""
+    """The names in a target: `x` for x, x[0] and x[0].t(); both for `x, y`."""
     if isinstance(target, ast.Name):
         return [target.id]
     if isinstance(target, (ast.Tuple, ast.List)):

@@ -1,7 +1,7 @@
-"""What torch.compile sees of an op's call: `Op.__call__` in Python, in place of the one in C.
+"""The Python version of `Op.__call__` that torch.compile traces in place of the C version.
 
-Dynamo reads it as it reads any method; nothing else ever runs it. It ends in one function of PyTorch's dispatcher, or in
-the op's own text, of which Dynamo then sees each function.
+Dynamo traces it like any method. The fallback for fake tensors and other tracers calls it as well. It calls one function of
+PyTorch's dispatcher or, for calls that no schema describes, the op's source, of which Dynamo then sees each function.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["Form", "call", "form"]
 
 
 class Form(typing.NamedTuple):
-    """How a call is traced: what of it does not depend on values. Of plain data, as Dynamo takes it for a constant."""
+    """The value-independent part of a traced call. It contains only plain data, because Dynamo treats it as a constant."""
 
-    overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty for the text. Both take names
-    places: tuple[int, ...]  # of each parameter, where its value stands in the call; -1 for its default
-    as_tensors: tuple[bool, ...]  # its number travels in a tensor, lest it become a constant
-    kinds: tuple[str, ...]  # what its annotation makes of it, where that is another type than it has
-    names: tuple[str, ...]
-    fills: bool  # what is left out is given as None
-    takes_seed: bool = False  # a seed goes along
-    returns: str = ""  # what the results are put into: tuple, or the name of one of torch.return_types
+    overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty: the op's source
+    places: tuple[int, ...]  # for each parameter, the position of its value in the call; -1: its default
+    as_tensors: tuple[bool, ...]  # whether its number is passed as a tensor, so that it is no constant of the trace
+    kinds: tuple[str, ...]  # the type that its value is converted to; empty: none
+    names: tuple[str, ...]  # all arguments are passed by name
+    fills: bool  # whether None is passed for arguments that are left out
+    takes_seed: bool = False  # whether a seed is passed
+    returns: str = ""  # container of the results: tuple, a name in torch.return_types, or empty
 
 
 def call(self, *args, out=None, **kwargs):
     values = [*args, *kwargs.values()]
-    # Dynamo guards what it reads: the key, which no two ops share, is what keeps their compiled calls apart.
+    # Dynamo guards on every value that it reads. The key is unique to the op, so ops never share a compiled call.
     form = self._form(self._key, tuple([_kind(value) for value in values]), tuple(kwargs), out is not None)
     named = {}
     for i, place in enumerate(form.places):
@@ -64,7 +64,12 @@ def call(self, *args, out=None, **kwargs):
 
 
 def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> Form:
-    """The form of a call whose values are of these kinds, the last of them given by name."""
+    """The form of a call.
+
+    kinds: those of its values, as `_kind` gives them.
+    keywords: the names of the last values.
+    Raises `ingot.Error` for arguments that do not fit the op's signature.
+    """
     names = [name for name, _, _ in op._parameters]
     annotations = [annotation for _, annotation, _ in op._parameters]
     positional = len(kinds) - len(keywords)
@@ -76,7 +81,7 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     given = [a or kind for a, kind in zip(changed, given)]
     _check(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
     names, plain = tuple(names), (False,) * len(places)
-    # An operator takes None for what is left out: one that is given where the default is another would be lost.
+    # An operator takes None for an argument that is left out. An explicit None would be lost if the default is another value.
     hides_none = any(kinds[place] == "None" and op.signature.parameters[name].default not in (None, inspect.Parameter.empty)
                      for name, place in at.items())
     if op.traced == "kernel" and not has_out and not hides_none and "" not in given and _has_schema(names):
@@ -86,23 +91,23 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
             as_tensors = tuple(kind == "float" for kind in given)
             return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, fills=True, takes_seed=op.uses_random,
                         returns=_container(op))
-    op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
+    op.reference.for_tracing  # noqa: B018  made now, because Dynamo does not trace this function
     return Form((), places, plain, changed, names, fills=False)
 
 
 def _container(op) -> str:
-    """What holds the results, where that is not what an operator of PyTorch's gives."""
+    """The container of the op's results, if a PyTorch operator would return another one. Empty otherwise."""
     returns = op.returns
     return "tuple" if returns.count is None and not returns.is_list else returns.named
 
 
 def _has_schema(names: tuple[str, ...]) -> bool:
-    """Whether PyTorch takes such parameters: 64 of them, a gradient's among them, of ASCII."""
+    """Whether a PyTorch operator can have these parameters: ASCII names, and at most 64 with those of the backward operator."""
     return len(names) <= 48 and all(name.isascii() for name in names)
 
 
 def _check(op, kinds: tuple[str, ...], named: dict[str, str]):
-    """What C++ refuses of a call whatever its tensors are."""
+    """Makes the checks of the C++ call that do not depend on tensors. Raises `ingot.Error`."""
     try:
         given = op.signature.bind(*kinds, **named).arguments
     except TypeError as error:
@@ -116,7 +121,7 @@ _FITTING = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": (
 
 
 def _kind(value) -> str:
-    """Empty for what a schema of ours does not take."""
+    """The kind of a value, or an empty string for a type that no schema of ours accepts."""
     if isinstance(value, torch.Tensor):
         return "Tensor"
     if value is None:

@@ -1,4 +1,4 @@
-"""A loss and its gradient, computed in one pass over memory."""
+"""Computes a loss and its gradients in one call, and in one kernel if possible."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ Argnums = typing.Union[int, str, typing.Sequence[typing.Union[int, str]]]
 
 
 def value_and_grad(op: Op, argnums: Argnums = 0, has_aux: bool = False) -> ValueAndGrad:
-    """The op that gives a loss together with its gradients, in one kernel where that can be.
+    """Makes an op that returns a loss together with its gradients, from one kernel if possible.
 
         loss_and_grad = ingot.value_and_grad(loss)
         value, grad = loss_and_grad(prediction, target)
 
-    op: returns one float, a 0-dim tensor such as `sum()` or `mean()` gives.
-    argnums: with respect to which parameters, by number or by name. One gives one gradient, a sequence a tuple; the
-    gradient of a list or dict of tensors is one like it. All are of the arguments' dtypes and shapes, and 0 where an
-    argument has no part in the value.
-    has_aux: the op returns something beside the value, which has no part in the gradients; the call then gives
-    ((value, aux), gradients).
+    op: must return a 0-dim float tensor, as `sum()` or `mean()` does.
+    argnums: the parameters to differentiate by, as numbers or names. One gives a gradient, a sequence gives a tuple of them.
+        The gradient of a list or dict of tensors is a list or dict. Gradients have the dtypes and shapes of the arguments,
+        and are 0 for an argument that the value does not depend on.
+    has_aux: the op returns further results after the value, which the gradients ignore. The call then returns
+        ((value, aux), gradients).
+    Raises `ingot.Error` for anything but an op, and for argnums that name no parameter or one twice.
 
-    What it gives can be differentiated like any op's results; `requires_grad` of the arguments plays no part otherwise.
+    The results are differentiable like those of any op. Gradients are computed whether or not arguments require grad.
     """
     return ValueAndGrad(op, argnums, has_aux)
 
 
 class ValueAndGrad:
-    """What `value_and_grad` makes."""
+    """A loss with its gradients as a callable. Made by `value_and_grad`."""
 
     def __init__(self, op: Op, argnums: Argnums, has_aux: bool):
         if not isinstance(op, Op):
@@ -50,7 +51,7 @@ class ValueAndGrad:
             raise fail(f"argnums names a parameter of `{op.name}` twice", "name each once")
         if not self._wanted:
             raise fail("argnums is empty", "name the parameters whose gradients are wanted")
-        # The kernel gives them in the order of the parameters.
+        # The kernel returns the gradients in the order of the parameters.
         self._order = sorted(range(len(self._wanted)), key=self._wanted.__getitem__)
         self.__name__ = f"{op.name}_value_and_grad"
         self._fused = _Fused(op, [name for _, name in self._wanted], has_aux)
@@ -73,7 +74,7 @@ class ValueAndGrad:
 
     @property
     def reference(self) -> _Reference:
-        """The same in eager PyTorch, of the op's text."""
+        """The same value and gradients, computed by eager PyTorch from the op's source."""
         return _Reference(self)
 
     def _run_eager(self, function, args: tuple, kwargs: dict):
@@ -99,8 +100,8 @@ class ValueAndGrad:
             gradients, (value, aux) = _by_autograd(results, given, recorded)
         return (value, aux) if self.has_aux else value, gradients[0] if self._is_single else gradients
 
-    # What the ladder asks of an op.
-    _shard_plans = None  # a value is of all shards
+    # Members of an op that the fallback order uses.
+    _shard_plans = None  # a value depends on all shards, so there is no plan for one
 
     @property
     def name(self) -> str:
@@ -114,15 +115,15 @@ class ValueAndGrad:
         return self.reference.with_torch_random(*args, **kwargs)
 
     def prepare(self, *args, **kwargs) -> None:
-        """Compiles and loads what a call with these arguments would need; launches nothing."""
+        """Compiles and loads the kernels of a call with these arguments, without launching them."""
         self._fused.prepare(*args, **kwargs)
 
     def source(self, *args, **kwargs) -> str:
-        """The source that is generated for these arguments."""
+        """The kernel source that Ingot generates for these arguments."""
         return self.emit("source", *args, **kwargs)
 
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
-        """The text of a stage for these arguments, as `Op.emit` gives it."""
+        """The output of a compilation stage as text. Stages, arguments and errors are those of `Op.emit`."""
         return self._fused._emit(stage, device, architecture, *args, **kwargs)
 
     def __reduce__(self):
@@ -133,7 +134,7 @@ class ValueAndGrad:
 
 
 class _Reference:
-    """As an op's own: random numbers are those of the kernel, or `elsewhere` PyTorch's."""
+    """The eager reference, like that of an op: a call uses the kernel's random numbers, `with_torch_random` PyTorch's."""
 
     def __init__(self, of: ValueAndGrad):
         self._of = of
@@ -146,7 +147,7 @@ class _Reference:
 
 
 class _Fused(_ingot.Op):
-    """The op behind it: it gives what the op returns and then the gradients, all in one tuple."""
+    """The fused op: it returns a tuple of the op's results and then the gradients."""
 
     def __init__(self, op: Op, names: list[str], has_aux: bool):
         self._of = op, names, has_aux
@@ -171,9 +172,9 @@ def _is_transformed() -> bool:
 
 
 def _by_autograd(results, given, recorded: bool):
-    """As torch.func.grad_and_value, of whose transforms DTensors and other subclasses know nothing.
+    """The same as torch.func.grad_and_value, whose transforms do not support DTensors and other subclasses.
 
-    recorded: whether autograd hears of it.
+    recorded: whether autograd records the computation, so that the results can be differentiated.
     """
     leaves, spec = tree_flatten(given)
     with torch.enable_grad():

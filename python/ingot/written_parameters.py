@@ -1,4 +1,4 @@
-"""Which parameters an op writes in place, from its source alone; None where the source does not say."""
+"""Infers which parameters an op writes in place, from its source alone. None means unknown."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import torch
 from .op_source import Part, called_name, is_module, fixed_point, tensor_functions
 from .returned_kinds import NUMBERS, TENSOR, Function
 
-# Functions whose results may lie in their argument's memory.
+# Functions whose results may share their argument's storage.
 _VIEWS = set("""view reshape view_as reshape_as t transpose permute adjoint expand expand_as broadcast_to unsqueeze squeeze
 flatten unflatten ravel narrow select slice diagonal detach alias contiguous to type type_as float double half bfloat16 int
 long short char byte bool unfold movedim moveaxis swapaxes swapdims real T mT H mH values indices atleast_1d atleast_2d
 atleast_3d positive conj resolve_conj resolve_neg requires_grad_ split chunk unbind tensor_split hsplit vsplit dsplit
 split_with_sizes broadcast_tensors meshgrid squeeze_ dropout dropout1d dropout2d dropout3d alpha_dropout
 feature_alpha_dropout einsum imag matrix_transpose as_strided""".split())
-# Calls that give numbers, which share no memory.
+# Calls that return numbers, which have no storage.
 _NUMBER_FUNCTIONS = (*NUMBERS, "len", "range")
 _NUMBER_METHODS = ("size", "dim", "numel", "nelement", "ndimension", "item", "stride")
 
 
 def writes(definitions: dict, name: str, known: dict) -> frozenset[str] | None:
-    """The parameters that a def writes in place; `known`: those of others, None while they are looked at."""
+    """The parameters that a def writes in place. `known`: a cache by def; None for a def that is being analysed."""
     if name not in known:
         known[name] = None
         known[name] = _written_parameters(definitions, definitions[name], known)
@@ -38,7 +38,7 @@ def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -
     if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node)):
         return None
     for scope in (n for n in ast.walk(node) if isinstance(n, _SCOPES) and n is not node):
-        if any(True for _ in _written(scope)):  # whose names are its own
+        if any(True for _ in _written(scope)):  # the names in this scope are different ones
             return None
     for target in _written(node):
         if target is not None and function.is_list_that_is_changed(target):
@@ -53,11 +53,11 @@ def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -
             return None
         if isinstance(call.func, ast.Attribute):
             continue
-        if name in function.assigned or name in function.parameters:  # another function's name
+        if name in function.assigned or name in function.parameters:  # a local name, which may be any function
             return None
         if name in definitions:
             inner = writes(definitions, name, known)
-            if inner is None or inner:  # which of the arguments these are is not followed
+            if inner is None or inner:  # arguments of helpers are not traced to parameters
                 return None
     return frozenset(written)
 
@@ -66,7 +66,7 @@ _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
 
 
 def _written(node: ast.AST):
-    """The expressions that are written in place; None for one that the text does not show."""
+    """The expressions that are written in place; None for a write whose target is unknown."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign):
             yield inner.target
@@ -98,11 +98,11 @@ def _written_by(call: ast.Call):
         yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
 
 
-_WITH_STATISTICS = ("batch_norm", "instance_norm")  # which may write their running statistics
+_WITH_STATISTICS = ("batch_norm", "instance_norm")  # they may write their running statistics
 
 
 def _keywords(call: ast.Call) -> dict[str | None, ast.expr]:
-    """The arguments by name; those of a dict that is written out are among them, None stands for any other."""
+    """The keyword arguments of a call, with those of a literal `**{…}`. The key None represents any other `**` argument."""
     found = {}
     for keyword in call.keywords:
         of_dict = keyword.value if keyword.arg is None and isinstance(keyword.value, ast.Dict) else None
@@ -115,7 +115,7 @@ def _keywords(call: ast.Call) -> dict[str | None, ast.expr]:
 
 @functools.lru_cache(maxsize=None)
 def _place_of_inplace(name: str) -> int | None:
-    """Where a function of PyTorch's takes `inplace` by position."""
+    """The position of the parameter `inplace` of a function of torch.nn.functional; None if it has none."""
     function = getattr(torch.nn.functional, name, None)
     try:
         names = list(inspect.signature(function).parameters) if function else []
@@ -125,7 +125,7 @@ def _place_of_inplace(name: str) -> int | None:
 
 
 def _roots_of_names(function: Function) -> dict[str, frozenset[str] | None]:
-    """The parameters in whose memory each name may lie: the fewest that every statement agrees with."""
+    """For each name, the parameters whose storage it may share: the smallest set that agrees with every statement."""
     roots = {name: frozenset() for name in function.assigned}
     roots |= {name: frozenset({name} - function.numbers) for name in function.parameters}
 
@@ -141,7 +141,7 @@ def _union(found: list[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def _roots(function: Function, node, names: dict) -> frozenset[str] | None:
-    """The parameters in whose memory an expression may lie; None where that is not known."""
+    """The parameters whose storage an expression may share; None if unknown."""
     match node:
         case ast.Constant() | ast.Attribute(attr="shape" | "ndim" | "dtype" | "device"):
             return frozenset()
