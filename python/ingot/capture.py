@@ -62,12 +62,12 @@ class Snippet:
 def check_characters(text: str, what: str) -> None:
     """Raises `ingot.Error` if `text` is not a str, or contains a NUL or a lone surrogate. `what` names it in the message."""
     if not isinstance(text, str):
-        raise fail(f"{what} is {text!r}, which is no text", "give a str")
+        raise fail(f"{what} is {text!r}, which is not a str", "pass a str")
     bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
     if bad is not None:
         line, column = text.count("\n", 0, bad) + 1, bad - text.rfind("\n", 0, bad)
-        shown = "a NUL" if text[bad] == "\0" else f"half of a character ({text[bad]!a}, a lone surrogate)"
-        raise fail(f"{what} holds {shown} at {line}:{column}", "leave it out")
+        shown = "a NUL" if text[bad] == "\0" else f"a lone surrogate ({text[bad]!a})"
+        raise fail(f"{what} contains {shown} at {line}:{column}", "remove it")
 
 
 def shown_path(path: str) -> str:
@@ -133,14 +133,14 @@ def unwrapped(function) -> types.FunctionType:
     source would not contain it. Raises `ingot.Error` for other decorators and for anything that is not a Python function.
     """
     if not isinstance(function, types.FunctionType):
-        raise fail(f"ingot.op takes a Python function or a text, not a {type(function).__name__}")
+        raise fail(f"ingot.op takes a Python function or source text, not a {type(function).__name__}")
     inner = getattr(function, "__wrapped__", None)
     if inner is None:
         return function
     if not function.__globals__.get("__name__", "").startswith("torch."):
         raise fail(
-            f"`{function.__name__}` is wrapped by a decorator, which would be left out: an op is compiled from its text",
-            "take the decorator off, or call the op from a decorated function",
+            f"`{function.__name__}` is wrapped by a decorator, but an op is compiled from the function's own source",
+            "remove the decorator, or call the op from a decorated function",
         )
     return unwrapped(inner)
 
@@ -152,8 +152,8 @@ def snippet(function, name: str | None = None, files: Files | None = None) -> Sn
     lines = _lines(function, {} if files is None else files)
     if lines is None or first > len(lines):
         raise fail(
-            f"the source of `{function.__name__}` is not to be found",
-            "a function travels as its text, so it must come from a file; or pass the text itself to ingot.op",
+            f"the source of `{function.__name__}` cannot be found",
+            "an op is compiled from its source: define the function in a file, or pass the source text to ingot.op",
         )
     lines = inspect.getblock(lines[first - 1 :])
     lines, indent = _dedent([line.rstrip("\r\n") for line in lines])
@@ -237,7 +237,7 @@ def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
         if found:
             break
     if not found:
-        raise fail("the text of a lambda is not to be told apart", "write it as a def")
+        raise fail(f"the source of the lambda at {file}:{first} cannot be identified", "write it as a def")
     node = max(found, key=lambda pair: (pair[0].lineno, pair[0].col_offset))[0]
     body = ast.get_source_segment(source, node.body)
     texts = {id(default): _default_text(default, value) for default, value in _defaults(node.args, function)}
@@ -388,7 +388,7 @@ class _Capture:
             other = self.functions[part.name][1]
             raise fail(
                 f"two functions are called `{part.name}`: {other.file}:{other.line} and {part.file}:{part.line}",
-                "an op and all that it uses make one text; rename one of them",
+                "an op and all that it uses are compiled as one module; rename one of them",
             )
         self.functions[part.name] = (function, part)
         self.add_meaning(part.name, function, f"the function at {part.file}:{part.line}", part)
@@ -402,7 +402,7 @@ class _Capture:
             if found:
                 self.add_value(used, value, part)
             elif used not in function.__code__.co_freevars:
-                self.add_meaning(used, None, "the language's own", part)
+                self.add_meaning(used, None, "a built-in name", part)
 
     def add_defaults(self, function: types.FunctionType, part: Snippet) -> None:
         """Adds functions that are default values of parameters."""
@@ -424,7 +424,7 @@ class _Capture:
         if known.what != what:
             raise fail(
                 f"`{name}` is {known.text} where `{known.user}` uses it and {text} where `{user.name}` does",
-                "an op and all that it uses make one text; rename one of them",
+                "an op and all that it uses are compiled as one module; rename one of them",
             )
 
     def add_value(self, name: str, value, user: Snippet) -> None:
@@ -434,7 +434,7 @@ class _Capture:
             self.add_meaning(name, constant, constant, user)
             self.constants[name] = constant
         elif getattr(builtins, name, None) is value or value is torch.Tensor:
-            self.add_meaning(name, None, "the language's own", user)
+            self.add_meaning(name, None, "a built-in name", user)
         elif spelled := torch_spelling(value):
             module, _, function = spelled.rpartition(".")
             is_own = module != "math" and function == name
@@ -455,8 +455,8 @@ class _Capture:
     def add_module(self, name: str, module, user: Snippet) -> None:
         if module not in _MODULE_PATHS:
             raise fail(
-                f"`{user.name}` uses the module `{name}`; an op knows torch, torch.nn.functional and math",
-                f"bind what it needs to a name of its own: EPS = {name}.EPS",
+                f"`{user.name}` uses the module `{name}`; an op supports torch, torch.nn.functional and math",
+                f"assign the value that it needs to a global name: EPS = {name}.EPS",
             )
         self.add_meaning(name, module, f"the module {_MODULE_PATHS[module]}", user)
         if _MODULES.get(name) is not module:
@@ -472,9 +472,9 @@ class _Capture:
         if isinstance(value, torch.Tensor):
             hint = "pass it as an argument: a tensor's values are not part of an op"
         elif hasattr(value, "_parameters"):
-            hint = "an op made from text is used by its text; make it from a function to use it in another"
+            hint = "an op made from source text cannot be used in another op; make it from a function"
         elif callable(value):
-            hint = "an op calls plain functions; write what it needs as a def"
+            hint = "an op calls plain functions; define this one with def"
         else:
-            hint = "what travels with an op are functions, numbers, strings, dtypes, and tuples and lists of these"
+            hint = "an op can use functions, numbers, strings, dtypes, and tuples, lists and dicts of these"
         return fail(f"`{user.name}` uses `{name}`, which is a {kind} ({user.file}:{user.line})", hint)

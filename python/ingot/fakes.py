@@ -41,7 +41,7 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
         return results
     if len(results) != len(schema.returns):
         raise fail(f"{op.name} returns {len(results)} results, and its schema says {len(schema.returns)}",
-                   "register it with a schema of as many")
+                   f"register it with a schema of {len(results)} results")
     return results[0] if len(schema.returns) == 1 else tuple(results)
 
 
@@ -60,7 +60,7 @@ def _results(op, numbers: list[str], given: dict) -> list[torch.Tensor]:
     if laid_out is not None and is_known:
         return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in laid_out]
     results = op.reference.faked({name: Unknown("nan") if name in numbers else value for name, value in given.items()})
-    # Ingot returns new tensors where the function may return views: their layout is that of a copy.
+    # Ingot returns new tensors where the function may return views: their layout is that of a clone.
     results = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results) if result is not None]
     if laid_out is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in laid_out]:
         return results

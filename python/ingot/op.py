@@ -168,8 +168,8 @@ class Op(_ingot.Op):
         Raises `ingot.Error` after the op's first use.
         """
         if self._text is not None:
-            raise fail(f"`{self.name}` has been read already", "give an op its gradient before its first call, "
-                       "and to one that is made from text in the text: def f_backward(grad, x): …")
+            raise fail(f"it is too late to give `{self.name}` a custom backward: its source has been read",
+                       "do so before the op's first use; in an op made from source text, define f_backward(grad, x)")
         self._gradient = unwrapped(function)
         self._files = files_of(self._gradient) | self._files
         return function

@@ -128,7 +128,7 @@ class Unknown(float):
     needs the value raises `ingot.Error`, because dtypes and shapes of results might depend on it."""
 
     def _refuse(self, *_):
-        raise fail("under torch.compile this op's results depend on the value of a number that is not known there",
+        raise fail("under torch.compile this op's results depend on a number whose value is not known there",
                    'make the op with traced="text", so that its own functions are compiled')
 
     __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _refuse
@@ -324,7 +324,7 @@ def _twofold(name: str):
     on_tensors, on_the_rest = getattr(torch, name), getattr(builtins, name)
 
     def function(*args, **kwargs):
-        # Of a container, it is Python's function, even if another argument is a tensor.
+        # For a container it is Python's function, even if another argument is a tensor.
         of_items = args and isinstance(args[0], (tuple, list, dict, range))
         any_tensor = any(isinstance(a, torch.Tensor) for a in args)
         return (on_tensors if any_tensor and not of_items else on_the_rest)(*args, **kwargs)

@@ -76,7 +76,7 @@ def _difference(row: Row) -> str:
 def _index(at, shape) -> tuple:
     index = at if isinstance(at, tuple) else (at,) if shape else ()
     if len(index) != len(shape) or not all(-n <= i < n for i, n in zip(index, shape)):
-        raise fail(f"at={at} is no element of a result of shape {list(shape)}", "give one index for each dim")
+        raise fail(f"at={at} is not the index of an element of a result of shape {list(shape)}", "give one index for each dim")
     return index
 
 
@@ -104,7 +104,7 @@ def _run_eager(text: Text, names, op, args, kwargs):
         noted, result = function(*bound.args, **bound.kwargs)
     results = changed() if result is None else as_list(result)
     if not results:
-        raise fail("the op returns nothing and changes nothing")
+        raise fail("the op returns nothing and writes nothing in place, so there is no value to trace")
     return noted, results
 
 

@@ -40,15 +40,15 @@ class ValueAndGrad:
 
     def __init__(self, op: Op, argnums: Argnums, has_aux: bool):
         if not isinstance(op, Op):
-            raise fail(f"value_and_grad takes an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
+            raise fail(f"value_and_grad takes an op, not a {type(op).__name__}", "make an op of the function: ingot.op(f)")
         self.op, self.argnums, self.has_aux = op, argnums, has_aux
         self._is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
         if not self._is_single and not isinstance(argnums, (tuple, list)):
-            raise fail(f"argnums is {argnums!r}", "name parameters by their numbers or names: one, or a tuple of them")
+            raise fail(f"argnums is {argnums!r}", "pass the position or name of a parameter, or a tuple of them")
         parameters = list(op.signature.parameters)
         self._wanted = [_index(parameters, op, of) for of in ([argnums] if self._is_single else argnums)]
         if len({index for index, _ in self._wanted}) != len(self._wanted):
-            raise fail(f"argnums names a parameter of `{op.name}` twice", "name each once")
+            raise fail(f"argnums names a parameter of `{op.name}` twice", "name each parameter once")
         if not self._wanted:
             raise fail("argnums is empty", "name the parameters whose gradients are wanted")
         # The kernel returns the gradients in the order of the parameters.
@@ -164,7 +164,8 @@ def _index(parameters: list[str], op: Op, of: int | str) -> tuple[int, str]:
         return parameters.index(of), of
     if hasattr(of, "__index__") and not isinstance(of, bool) and -len(parameters) <= of < len(parameters):
         return of % len(parameters), parameters[of]
-    raise fail(f"`{op.name}` has no parameter {of!r}", f"argnums names some of {', '.join(parameters)}, or their numbers")
+    raise fail(f"`{op.name}` has no parameter {of!r}",
+               f"argnums takes positions or names of these parameters: {', '.join(parameters)}")
 
 
 def _is_transformed() -> bool:

@@ -312,9 +312,9 @@ def test_deep_recursion_of_helpers_is_an_error():
 
 
 @pytest.mark.parametrize("call, says", [
-    (lambda op, bad: ingot.op("x", numerics=bad), "numerics holds"), (lambda op, bad: ingot.op("x", lazy=bad), "lazy holds"),
-    (lambda op, bad: ingot.op("x", name=bad), "the op's name holds"), (lambda op, bad: op.emit(bad, 1), "the stage holds"),
-    (lambda op, bad: op.emit("ir", 1, device=bad), "the device holds"), (lambda op, bad: op(**{bad: 1}), "parameter|a name"),
+    (lambda op, bad: ingot.op("x", numerics=bad), "numerics contains"), (lambda op, bad: ingot.op("x", lazy=bad), "lazy contains"),
+    (lambda op, bad: ingot.op("x", name=bad), "the op's name contains"), (lambda op, bad: op.emit(bad, 1), "the stage contains"),
+    (lambda op, bad: op.emit("ir", 1, device=bad), "the device contains"), (lambda op, bad: op(**{bad: 1}), "parameter|a name"),
 ], ids=["numerics", "lazy", "name", "stage", "device", "keyword"])
 @pytest.mark.parametrize("bad", ["no\0thing", "\ud800"], ids=["NUL", "surrogate"])
 def test_names_that_no_text_holds(call, says, bad):

@@ -145,7 +145,7 @@ def test_results_in_a_list():
 
 def test_given_too_late():
     f = ingot.op("x * 2")
-    with pytest.raises(ingot.Error, match="before its first call"):
+    with pytest.raises(ingot.Error, match="before the op's first use"):
         f.backward(lambda grad, x: grad)
 
 

@@ -172,7 +172,7 @@ def test_a_foreign_module_is_named():
 def test_a_function_without_source():
     scope = {}
     exec("def made(x): return x", scope)
-    with pytest.raises(ingot.Error, match="source of `made` is not to be found"):
+    with pytest.raises(ingot.Error, match="source of `made` cannot be found"):
         ingot.op(scope["made"])
 
 
@@ -390,7 +390,7 @@ def test_trace(capsys):
     assert rows["total"] == ["4", "4", "0"]
     assert rows["part"] == ["0.75", "0.75", "0"]
     assert rows["returns"] == ["75", "75", "0"]
-    with pytest.raises(ingot.Error, match="no element"):
+    with pytest.raises(ingot.Error, match="not the index of an element"):
         shares.trace(x, y, at=2)
 
 

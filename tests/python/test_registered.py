@@ -126,7 +126,7 @@ def test_the_schema_is_read_from_the_text(text, schema):
     "def f(x):\n    y = x * 1\n    [y.add_(1) for y in (x,)]\n    return y",
 ])
 def test_what_the_text_does_not_say_is_asked_for(text):
-    with pytest.raises(ingot.Error, match="can't be read from its text(.|\n)*schema="):
+    with pytest.raises(ingot.Error, match="cannot be inferred from its source(.|\n)*schema="):
         registered(ingot.op(text))
 
 
