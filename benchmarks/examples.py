@@ -14,8 +14,13 @@ import sys
 import tempfile
 import time
 
+import saved
+
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "examples" / "handwritten"
+RUN = ("date", "device", "ingot", "torch", "cuda", "op", "file", "arguments", "sizes", "seed", "backward", "numerics", "lazy",
+       "graph", "rounds", "copy_gb_s")
+CANDIDATE = ("name", "state", "us", "share_of_copy", "speedup")
 PEERS = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
 
 
@@ -54,6 +59,14 @@ def compared(kernels: list[pathlib.Path], baselines: tuple[str, ...], size: str 
     return json.loads(text) | {"status": done.returncode} if text else {"error": done.stderr, "status": done.returncode}
 
 
+def to_save(found: dict) -> dict:
+    """The identity of a comparison and what the tables show of each candidate; {"error": …} as it is."""
+    if "error" in found:
+        return found
+    return {"run": {key: found.get(key) for key in RUN},
+            "candidates": [{key: each.get(key) for key in CANDIDATE} for each in found["candidates"]]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=list(groups()))
@@ -67,9 +80,7 @@ def main() -> None:
         found[name] = compared(groups()[name], options.baselines, options.size, more)
         print(f"{name}: {time.monotonic() - begin:.0f} s\n", flush=True)
         if options.save:
-            for candidate in found[name].get("candidates", ()):
-                candidate.pop("source", None)
-            options.save.write_text(json.dumps(found, indent=1) + "\n")
+            options.save.write_text(saved.as_text({name: to_save(each) for name, each in found.items()}))
     sys.exit(any(each["status"] for each in found.values()))
 
 

@@ -14,7 +14,6 @@ clock (steps.py): everybody in turns.
 import argparse
 import datetime
 import fnmatch
-import json
 import pathlib
 import platform
 import sys
@@ -26,6 +25,7 @@ import torch
 import ingot
 import latency
 import measure
+import saved
 import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
                    WITH_VALUES)
@@ -191,7 +191,7 @@ def main() -> None:
         results |= found
         wrong += wrong_there
     if options.save:
-        options.save.write_text(json.dumps(results | {"incorrect": wrong}, indent=2) + "\n")
+        options.save.write_text(saved.as_text(results | {"failures": wrong}))
     if wrong:
         print("\nnot as it must be:", *wrong, sep="\n  ")
     sys.exit(bool(wrong))

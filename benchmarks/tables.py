@@ -6,7 +6,7 @@
 A table stands below a comment that names it and the files of results/ that it is of; where several have a case, the last is
 taken:
 
-    <!-- benchmarks/tables.py: reductions 2026-11-25-h200-reductions.json 2026-11-27-h200-small-graphs-boxes.json -->
+    <!-- benchmarks/tables.py: reductions 2026-11-27-h200-reductions.json -->
 """
 
 import argparse

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import measure  # noqa: E402
 import rows  # noqa: E402
 import run  # noqa: E402
+import saved  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 import thresholds  # noqa: E402
@@ -154,12 +155,33 @@ def test_a_table_is_of_all_that_was_kept():
     assert [tables.digits(2, 1e-3)(us) for us in (82, 200, 1234, 12345)] == ["0.082", "0.20", "1.2", "12"]
 
 
+def test_results_are_saved_with_one_line_per_row_and_rounded_floats():
+    text = saved.as_text({"machine": {"threads": 123456}, "cpu": [{"case": "a", "us": 1.2345678, "errors": {}}, {"case": "b"}],
+                          "mul": {"run": {"sizes": {"n": 123456}}, "candidates": [{"name": "ingot", "speedup": None}]}})
+    assert text == """{
+"machine":{"threads":123456},
+"cpu":[
+{"case":"a","us":1.2346},
+{"case":"b"}
+],
+"mul":{
+"run":{"sizes":{"n":123456}},
+"candidates":[
+{"name":"ingot"}
+]
+}
+}
+"""
+    for path in tables.RESULTS.glob("*.json"):
+        assert saved.as_text(json.loads(path.read_text())) == path.read_text(), f"{path.name} is not in the saved form"
+
+
 def test_the_benchmarks_run(tmp_path):
-    saved = tmp_path / "results.json"
-    command = [sys.executable, ROOT / "benchmarks" / "run.py", "cpu", "--quick", "--only", "*off*", "--save", saved]
+    results = tmp_path / "results.json"
+    command = [sys.executable, ROOT / "benchmarks" / "run.py", "cpu", "--quick", "--only", "*off*", "--save", results]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = json.loads(saved.read_text())["cpu"]
+    rows = json.loads(results.read_text())["cpu"]
     assert [row["case"] for row in rows if "f32" in row["case"]] == [
         f"{threads}: one off f32: x and y" for threads in ("one thread", "all threads")]
     assert all(set(row["microseconds"]) == {"ingot"} for row in rows)
