@@ -1,4 +1,4 @@
-// What a warm call costs from C++, plain and where x requires grad, beside eager: one JSON object on standard output.
+// Times a warm call from C++, also where x requires grad, and eager's. Prints one JSON object.
 //
 //   ingot_call_benchmark cpu|cuda
 

@@ -1,5 +1,5 @@
-"""The kernels of examples/handwritten, as their authors wrote them and as an expert would, beside Ingot's, eager PyTorch and
-torch.compile: runs the compare lines of their first comments, and keeps what was found.
+"""Compares the kernels of examples/handwritten, usual ones and experts' ones, with Ingot, eager PyTorch and torch.compile.
+Runs the compare lines in their first comments.
 
     python benchmarks/examples.py --save results.json
 """
@@ -25,19 +25,20 @@ PEERS = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
 
 
 def preparation(path: pathlib.Path) -> list[str]:
-    """The words behind `python` in a file's first comment, where it makes what is compared on."""
+    """The arguments of `python` in a file's first comment, which makes the data of the comparison; empty if there is
+    none."""
     said = re.search(r"^//\s+python (.*)$", path.read_text(), re.MULTILINE)
     return shlex.split(said[1]) if said else []
 
 
 def compare_line(path: pathlib.Path) -> list[str]:
-    """The words behind `ingot compare` in a file's first comment."""
+    """The arguments of `ingot compare` in a file's first comment."""
     said = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
     return shlex.split(re.sub(r"\n//", " ", said))
 
 
 def groups() -> dict[str, list[pathlib.Path]]:
-    """Kernels of one op, by the name of the first."""
+    """The kernels of each op, keyed by the name of its first kernel."""
     found: dict[str, list[pathlib.Path]] = {}
     for path in sorted(FOLDER.glob("*.cu")):
         found.setdefault(path.stem.removesuffix("_expert"), []).append(path)
@@ -45,7 +46,7 @@ def groups() -> dict[str, list[pathlib.Path]]:
 
 
 def compared(kernels: list[pathlib.Path], baselines: tuple[str, ...], size: str | None, more: list[str]) -> dict:
-    """What comparing found; of one that failed, {"error": …}."""
+    """The document of a comparison; of one that failed, {"error": …}."""
     words = [f"n={size}" if size and word.startswith("n=") else word for word in compare_line(kernels[0])]
     if script := preparation(kernels[0]):
         subprocess.run([sys.executable, *script], cwd=ROOT, check=True)
@@ -60,7 +61,7 @@ def compared(kernels: list[pathlib.Path], baselines: tuple[str, ...], size: str 
 
 
 def to_save(found: dict) -> dict:
-    """The identity of a comparison and what the tables show of each candidate; {"error": …} as it is."""
+    """The identity of a comparison and the figures that the tables need of each candidate; {"error": …} as it is."""
     if "error" in found:
         return found
     return {"run": {key: found.get(key) for key in RUN},

@@ -1,8 +1,8 @@
-"""One process: the first call of an example. Prints JSON.
+"""Times the first call of an example in this process. Prints JSON.
 
     python benchmarks/first_call.py cpu|cuda NAME
 
-The context is made and a kernel of PyTorch's has run, then the clock runs from `op` to the launch's return.
+The clock runs from `ingot.op` until the launch returns. The CUDA context was created and a kernel of PyTorch has run before.
 """
 
 import json

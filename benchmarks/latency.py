@@ -1,4 +1,5 @@
-"""What a call costs before the kernel runs: cold, from the disk cache, and warm; each beside its alternatives."""
+"""Latency of a call until its kernel is launched: cold, from the disk cache, and warm; each compared with its
+baselines."""
 
 import json
 import os
@@ -18,8 +19,8 @@ FIRST_CALL = pathlib.Path(__file__).parent / "first_call.py"
 
 
 def first_call(device: str, runs: int = 5) -> dict:
-    """Milliseconds of each example's first call in a new process, with an empty cache folder and then with a filled one
-    (medians)."""
+    """Milliseconds of each example's first call in a new process (medians): with an empty cache folder, and then with a
+    filled one."""
 
     def run(name: str, folder: str) -> dict:
         env = {**os.environ, "INGOT_CACHE_DIR": folder}
@@ -39,8 +40,8 @@ def first_call(device: str, runs: int = 5) -> dict:
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
-    """Microseconds of a warm call from Python on tensors too small to matter; where x requires grad, and with the
-    gradient."""
+    """Microseconds of a warm call from Python on tensors so small that only the call counts; also where x requires
+    grad, and with the gradient."""
     x, y = torch.randn(n, device=device), torch.randn(n, device=device)
     f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
     out = torch.empty_like(x)
@@ -61,7 +62,7 @@ def warm_call(device: str, n: int = 1024) -> dict:
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:
-    """The same from C++ (benchmarks/call.cpp), where it was built."""
+    """The same from C++ (benchmarks/call.cpp); None where that program was not built."""
     program = build / "bin" / "ingot_call_benchmark"
     if not program.exists():
         return None
@@ -69,8 +70,8 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
 
 
 def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
-    """What is limited of them, by the thresholds' names: of what eager's own function costs in the same run, and what
-    first calls on the GPU cost."""
+    """The figures that have limits, keyed by the names of the thresholds: ratios to eager's own function in the same
+    run, and first calls on the GPU."""
     found = {}
     for door, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
         for r in rows:

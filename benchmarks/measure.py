@@ -1,4 +1,4 @@
-"""The cases, each by `ingot.compare`: on the arguments of its own alone, everybody in this process."""
+"""Measures the cases by `ingot.compare`, on the given arguments only. All candidates run in this process."""
 
 from typing import Callable, Iterable, Iterator
 
@@ -16,25 +16,25 @@ Asked = tuple[str, ...]  # some of PEERS
 
 
 def large(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
-    """Tensors that no cache holds."""
+    """Tensors larger than any cache."""
     for case in cases:
         yield attempt(case, Tensors("cuda"), asked)
 
 
 def small(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
-    """Calls one after another on the same tensors, launch included: the GPU's time or the host's, whichever is longer."""
+    """Repeated calls on the same tensors, launch included: GPU time or CPU time, whichever is longer."""
     for case in cases:
         yield attempt(case, Tensors("cuda"), asked, with_host=True, warm=True)
 
 
 def few(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
-    """The same in a CUDA graph, without the host."""
+    """The same in a CUDA graph, without the CPU time."""
     for case in cases:
         yield attempt(case, Tensors("cuda"), asked, warm=True, graph=True)
 
 
 def on_the_cpu(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
-    """On one thread and on all of them, in the cache; results are allocated by everybody."""
+    """On one thread and on all threads, in the cache. All candidates allocate their results."""
     all_threads = torch.get_num_threads()
     for case in cases:
         for threads, name in ((1, "one thread"), (all_threads, "all threads")):
@@ -49,13 +49,13 @@ def on_the_cpu(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
 def gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
     """The gradients of a call that was made before."""
     for case in cases:
-        # Who draws random numbers of his own has others' gradients.
+        # A candidate with random numbers of its own has other gradients.
         row = attempt(case, Tensors("cuda"), asked, backward=True, time_incorrect=case.draws)
         yield row | {"case": f"backward: {case.name}", "group": case.name}
 
 
 def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False, rounds: int = ROUNDS, **options) -> dict:
-    """A row; what fails in it is said there, and keeps nobody from the next."""
+    """A row. An error is noted in it, so that the next case still runs."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
         found = compared(case, case.make(tensors), asked, rounds=rounds, **options)
@@ -68,7 +68,7 @@ def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False,
 
 
 def compared(case: Case, args: tuple, asked: Asked, **options) -> dict:
-    """What `ingot.compare` finds of the case."""
+    """The document of `ingot.compare` for the case."""
     op = ingot.op(case.text, **case.options)
     chosen = {who: each for who, each in candidates(case, op, args[0].device).items() if who in asked}
     return ingot.compare(op, chosen, *args, isolated=False, given_only=True, why=False, **options).found
@@ -79,7 +79,7 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     made: dict = dict(WORDS)
     if not case.autotune or device.type != "cuda":
         del made["autotune"], made["dynamic"]
-    if case.first:  # of which a compiler may learn
+    if case.first:  # from which a compiler may specialise
         first = case.first(Tensors(device.type))
         op(*first)
         made["compile"] = after(first, torch.compile(plain_function(op), fullgraph=True))
@@ -92,7 +92,7 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
 
 
 def after(first: tuple, function: Callable) -> Callable:
-    """The function, which is called with other arguments before its first call."""
+    """Calls `function` with other arguments before its first call."""
     called = []
 
     def call(*args):
@@ -104,7 +104,7 @@ def after(first: tuple, function: Callable) -> Callable:
 
 
 def jiterated(text: str) -> Callable:
-    """Of the tensors alone: numbers stand in the text."""
+    """A function that passes the tensors only: scalars are constants in the source."""
     results = text.count("T&")
     make = torch.cuda.jiterator
     function = make._create_multi_output_jit_fn(text, results) if results else make._create_jit_fn(text)
@@ -112,8 +112,8 @@ def jiterated(text: str) -> Callable:
 
 
 def in_a_row(found: dict, with_host: bool = False, must_be_right: bool = True) -> dict:
-    """Of a comparison's document: microseconds of a call, shares of a copy's speed, how many times as fast as each baseline
-    Ingot is, and what is wrong with whom."""
+    """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedup over
+    each baseline, and the errors."""
     timed = {c["name"]: c for c in found["candidates"] if "us" in c}
     microseconds = {who: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_host else c["us"] for who, c in timed.items()}
     row: dict = {"microseconds": microseconds, "share_of_copy": {who: c["share_of_copy"] for who, c in timed.items()},

@@ -1,11 +1,11 @@
-"""Tables of what was measured, beside what must be reached."""
+"""Prints tables of measurements beside their thresholds."""
 
 import statistics
 from typing import Iterable
 
 import thresholds
 
-WIDTH = 56  # of a case's name
+WIDTH = 56  # of the column of case names
 
 def table(title: str, header: list[str], rows: list[list]) -> None:
     cells = [header] + [[f"{c:.3g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
@@ -16,7 +16,7 @@ def table(title: str, header: list[str], rows: list[list]) -> None:
 
 
 def checked(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict]) -> list[str]:
-    """Prints `kind` of each of `who` as the rows come, beside what they must reach. Returns what is wrong with them."""
+    """Prints `kind` of each candidate as the rows arrive, beside the thresholds. Returns a line per failure."""
     print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in who) + "   at least", flush=True)
     wrong, groups = [], {}
     for row in rows:
@@ -35,7 +35,8 @@ def checked(title: str, part: str, kind: str, who: list[str], rows: Iterable[dic
 
 
 def described(limits: dict[str, float], ratios: dict[str, float]) -> str:
-    """A share of the copy stands in the table; how many times as fast as a baseline ingot is stands here."""
+    """The thresholds of a row. A fraction of copy bandwidth is already in the table; speedups over baselines are shown
+    here."""
     def one(baseline: str, limit: float) -> str:
         if baseline == "copy":
             return f"{limit:.2f}"
@@ -57,7 +58,7 @@ def averaged(group: str, limits: dict[str, float], ratios: list[dict[str, float]
 
 
 def at_most(values: dict[str, float]) -> list[str]:
-    """Costs of calls beside their limits."""
+    """Prints the costs of calls beside their limits. Returns a line per missed limit."""
     limits = thresholds.TABLE["calls"]["at_most"]
     over = [name for name, value in values.items() if value > limits[name] * (1 + thresholds.TOLERANCE)]
     table("calls", ["", "measured", "at most", ""],

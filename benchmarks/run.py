@@ -1,14 +1,14 @@
-"""The benchmarks: prints tables beside what must be reached (thresholds.toml), and fails where something is missed.
+"""Runs the benchmarks. Prints tables of measurements and thresholds (thresholds.toml); fails if a threshold is missed.
 
-    python benchmarks/run.py                            everything that this machine can run
+    python benchmarks/run.py                            all parts that this machine can run
     python benchmarks/run.py gpu                        large tensors on the GPU; also: gpu-small, gpu-reductions, gpu-few,
                                                         gradients, graphs, calls, cpu, cpu-reductions
     python benchmarks/run.py gpu --only 'one off*'      some cases
-    python benchmarks/run.py gpu --quick                beside the copy alone
-    python benchmarks/run.py --save results.json        and keep the numbers
+    python benchmarks/run.py gpu --quick                without baselines, compared with a copy only
+    python benchmarks/run.py --save results.json        also saves the results
 
-Needs `ingot` importable. The cases are compared by `ingot.compare` (measure.py), what is more than a call of an op by the same
-clock (steps.py): everybody in turns.
+`ingot` must be importable. Ops are timed by `ingot.compare` (measure.py). Programs that are more than one call of an op are
+timed by the same clock (steps.py). All candidates of a case run in alternating rounds.
 """
 
 import argparse
@@ -138,7 +138,7 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
 
 def measured(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
              timed: Callable) -> tuple[list[dict], list[str]]:
-    """The rows of the chosen cases beside the chosen ones of the baselines, and what is wrong with them."""
+    """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure."""
     rows: list[dict] = []
     chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
     asked = tuple(baseline for baseline in baselines if baseline in options.baselines)

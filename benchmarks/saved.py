@@ -2,7 +2,7 @@
 
 import json
 
-DIGITS = 5  # significant; the tables show three at most, and two roundings must not show
+DIGITS = 5  # significant digits; the tables show at most three, and must not change by being rounded twice
 
 
 def as_text(document: dict) -> str:

@@ -1,6 +1,9 @@
-"""What is more than a call of an op: a call with its gradient, a loss with its own, a loop in a CUDA graph, a step of
-training. Everybody is timed as `ingot.compare` times, once it has given about what eager PyTorch does; what runs in a loop of
-its own, by what a turn of it takes, the host's part or the device's."""
+"""Measures programs that are more than one call of an op: a call with its gradient, a loss with its gradient, a loop in
+a CUDA graph, a training step.
+
+Each candidate is timed as `ingot.compare` times, after its result was found to be close to eager PyTorch's. A program
+with a loop of its own is timed by an iteration's CPU time or device time, whichever is longer.
+"""
 
 import statistics
 from typing import Callable, Iterable, Iterator
@@ -14,7 +17,7 @@ from ingot.tools.benchmark import COPIED_BYTES, Dropped, run_rounds
 from measure import ROUNDS, Asked, first_line
 
 Call = Callable[[], object]
-Made = dict[str, Callable[[], Call]]  # what makes a call of no arguments, by whom; "eager" is among them
+Made = dict[str, Callable[[], Call]]  # by candidate, a function that makes a call without arguments; "eager" is among them
 
 
 def calls_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
@@ -24,7 +27,7 @@ def calls_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
 
 
 def losses_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
-    """Shares of a copy's speed, counting the bytes of the arguments and of the gradient."""
+    """Fractions of copy bandwidth, counting the bytes of the arguments and of the gradient."""
     for case in cases:
         yield attempt(case.name, case.group, lambda case=case: loss_with_gradient(case, case.make(Tensors("cuda"))), asked,
                       beside_a_copy=True)
@@ -36,7 +39,7 @@ def programs(cases: Iterable[Program], asked: Asked) -> Iterator[dict]:
 
 
 def with_gradient(case: Case, args: tuple) -> Made:
-    """A call, and the gradients with respect to the arguments that require grad."""
+    """A call and its gradients with respect to the arguments that require grad."""
     op = ingot.op(case.text, **case.options)
     leaves = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
     given = torch.randn_like(op.reference(*args))
@@ -53,8 +56,8 @@ def with_gradient(case: Case, args: tuple) -> Made:
 
 
 def loss_with_gradient(case: Case, args: tuple) -> Made:
-    """A loss and its gradient with respect to the first argument: `ingot.value_and_grad`, and of the others their call and
-    autograd's."""
+    """A loss and its gradient with respect to the first argument: `ingot.value_and_grad` for Ingot, a call and autograd
+    for the baselines."""
     op = ingot.op(case.text, **case.options)
     leaf, rest = args[0].detach().requires_grad_(), args[1:]
 
@@ -69,7 +72,7 @@ def loss_with_gradient(case: Case, args: tuple) -> Made:
         def call():
             return function(*args)
 
-        call.bytes_moved = sum(a.nbytes for a in (*args, leaf) if isinstance(a, torch.Tensor))  # a gradient is as large
+        call.bytes_moved = sum(a.nbytes for a in (*args, leaf) if isinstance(a, torch.Tensor))  # the gradient has leaf's size
         return call
 
     return {"ingot": lambda: at_once(ingot.value_and_grad(op)), "eager": lambda: by_autograd(plain_function(op)),
@@ -78,7 +81,7 @@ def loss_with_gradient(case: Case, args: tuple) -> Made:
 
 def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, draws: bool = False,
             beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
-    """A row; what fails in it is said there, and keeps nobody from the next."""
+    """A row. An error is noted in it, so that the next case still runs."""
     row: dict = {"case": name, "group": group, "errors": {}}
     try:
         calls = checked(makers(), asked, row["errors"], draws)
@@ -90,7 +93,7 @@ def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, dra
 
 
 def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
-    """Who fails in his turn is left out, and the others begin anew."""
+    """Times the calls. If one raises an error, it is dropped and the others are timed again."""
     times = None
     while calls and times is None:
         try:
@@ -105,7 +108,7 @@ def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = 
               for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}
     row = {"microseconds": {who: times[who].median * 1e6 for who in calls}, "times_as_fast_as": faster}
     if beside_a_copy and "ingot" in calls:
-        # What a copy of as many bytes would take: half of those it moves are read.
+        # The time of a copy of as many bytes. Half of the bytes that a copy moves are reads.
         as_many = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
         row["share_of_copy"] = {who: statistics.median(c * as_many / s for c, s in zip(times["copy"].device, samples))
                                 for who, samples in seconds.items()}
@@ -114,8 +117,9 @@ def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = 
 
 
 def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = False) -> dict[str, Call]:
-    """Ingot's and those of the baselines that were asked for, each once it has given three times about what eager does: what
-    a step of training changes shows in the next. Where everybody draws his own random numbers, norms are about eager's."""
+    """The calls of Ingot and of the requested baselines. Each must have given a result close to eager's three times in
+    a row, because the changes that a training step makes show in the next step. With random numbers, only the norms are
+    compared."""
     answers, calls = {}, {}
     for who in dict.fromkeys(("eager", "ingot", *asked)):
         if who not in made:
@@ -128,7 +132,7 @@ def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = Fals
         except Exception as error:
             calls.pop(who, None)
             errors[who] = first_line(error)
-            if who == "eager":  # which says what is right
+            if who == "eager":  # eager defines the correct result
                 return {}
     return {who: call for who, call in calls.items() if who in ("ingot", *asked)}
 

@@ -1,10 +1,10 @@
-"""The tables of the documents, made of what was measured and kept.
+"""Makes the tables of the documents from saved results.
 
-    python benchmarks/tables.py            makes them anew, and says in which documents one is another now
-    python benchmarks/tables.py --check    only says it, and fails
+    python benchmarks/tables.py            makes the tables again, and lists the documents that changed
+    python benchmarks/tables.py --check    changes no document; fails and lists the documents that would change
 
-A table stands below a comment that names it and the files of results/ that it is of; where several have a case, the last is
-taken:
+A comment above each table names the table and the files of results/ with its data. Where several files have a case, the last
+one counts:
 
     <!-- benchmarks/tables.py: reductions 2026-11-27-h200-reductions.json -->
 """
@@ -24,17 +24,17 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MARK = re.compile(r"(<!-- benchmarks/tables\.py: ([\w-]+) (.+?) -->\n\n)((?:\|.*\n)*)")
-NOBODY = "–"  # measured it
-WINS = 1.02  # a speed, as a multiple of Ingot's, above which it is in bold
+NOBODY = "–"  # shown where nothing was measured
+WINS = 1.02  # a speedup over Ingot above which it is in bold
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
 
-Cell = Callable[[list[dict]], str]  # of the cases that a name stands for
-Columns = dict[str, Cell]  # by their titles
+Cell = Callable[[list[dict]], str]  # made of the cases that match a name
+Columns = dict[str, Cell]  # by title
 
 
 def cases(part: str, wanted: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
-    """A table of cases that run.py kept under `part`. A column in which nobody was measured is left out."""
+    """A table of cases that run.py saved under `part`. A column without any measurement is left out."""
 
     def table(results: dict) -> str:
         def cells(cell: Cell) -> list[str]:
@@ -61,7 +61,7 @@ def joined(cells: list[str]) -> str:
 
 
 def of(kind: str, who: str, form: Callable[[float], str]) -> Cell:
-    """What was measured of `who`; of several cases the least and the most; a dash where nobody measured it."""
+    """The figure of one candidate: of several cases the least and the greatest, a dash where nothing was measured."""
 
     def cell(measured: list[dict]) -> str:
         found = [row[kind][who] for row in measured if who in row.get(kind, {})]
@@ -75,12 +75,12 @@ def columns(kind: str, form: Callable[[float], str], *who: str, title: str = "{}
 
 
 def digits(count: int, scale: float = 1.0) -> Callable[[float], str]:
-    """So many that tell something, of numbers to scale."""
+    """Formats a scaled number with `count` significant digits."""
     return lambda value: f"{value * scale:.{max(0, count - 1 - math.floor(math.log10(value * scale)))}f}"
 
 
 def examples(results: dict) -> str:
-    """Ingot's share of copy bandwidth, and the speed of each baseline as a multiple of Ingot's."""
+    """Ingot's fraction of copy bandwidth, and the speed of each baseline as a multiple of Ingot's."""
     lines = []
     for case, label in EXAMPLES.items():
         found = {c["name"]: c for c in results[case]["candidates"]}
@@ -118,7 +118,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
 
 
 def kept(names: Iterable[str]) -> dict:
-    """All that files of results/ have, a case as the last of them has it."""
+    """All parts that the files of results/ hold. Where several files have a case, the last one counts."""
     found: dict = {}
     for name in names:
         for part, value in json.loads((RESULTS / name).read_text()).items():
@@ -129,7 +129,7 @@ def kept(names: Iterable[str]) -> dict:
 
 
 def renewed(text: str) -> str:
-    """A document with its tables made anew."""
+    """The document with its tables made again."""
     return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](kept(mark[3].split())), text)
 
 

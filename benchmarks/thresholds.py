@@ -1,4 +1,4 @@
-"""What must be reached (thresholds.toml), and what was missed of it."""
+"""Reads the thresholds (thresholds.toml) and finds those that were missed."""
 
 import pathlib
 import tomllib
@@ -8,23 +8,23 @@ TOLERANCE = TABLE["tolerance"]
 
 
 def each(part: str, case: str, group: str) -> dict[str, float]:
-    """How many times as fast as which baseline a case must be: every one of its group, or it alone."""
+    """The least speedups of a case over baselines: its own thresholds or else its group's."""
     table = TABLE[part]["each"]
     return table.get(case, table.get(group, {}))
 
 
 def averages(part: str) -> dict[str, dict[str, float]]:
-    """The same of the geometric means of whole groups."""
+    """The least geometric means of the speedups of whole groups."""
     return TABLE[part].get("average", {})
 
 
 def ratios(row: dict) -> dict[str, float]:
-    """How many times as fast as each baseline and a copy a case was, and as the best of the baselines."""
+    """The speedups of a case over each baseline, over a copy, and over the best of the baselines."""
     found = row.get("times_as_fast_as", {})
     baselines = [ratio for who, ratio in found.items() if who != "copy"]
     return found | ({"best": min(baselines)} if baselines else {})
 
 
 def missed(limits: dict[str, float], found: dict[str, float]) -> list[str]:
-    """The baselines beside which too little was reached. One that was not timed says nothing."""
+    """The baselines whose threshold was missed. A baseline that was not timed misses nothing."""
     return [baseline for baseline, limit in limits.items() if baseline in found and found[baseline] < limit * (1 - TOLERANCE)]

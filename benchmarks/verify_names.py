@@ -1,5 +1,5 @@
-"""Tries every function of one number that the language has on all floats of 32 bits (and of 16), beside eager PyTorch and
-float64, and prints what has not eager's bits.
+"""Compares every unary function of the language with eager PyTorch and float64, on all floats of 32 bits (and of 16). Prints
+the functions whose bits differ from eager's.
 
     python benchmarks/verify_names.py [--within SECONDS] [--device cpu]
 """
@@ -15,7 +15,7 @@ from ingot.tools import verification
 
 
 def functions_of_one_number() -> list:
-    """Their ops, by the names that the language has first."""
+    """The functions' ops, each under the name that the language lists first."""
     made = []
     for name in ingot.language():
         if not name.is_function:

@@ -1,4 +1,4 @@
-"""What is measured, a file a theme: each has a list CASES of rows of a table."""
+"""The benchmark cases, one file per theme. Each file has a list CASES; a case is a row of a table."""
 
 from . import activations, chains, cpu, elementwise, gradients, graphs, kernelbench, layouts, reductions, sizes
 

@@ -1,4 +1,5 @@
-"""Activations of one tensor: the heavier they are, the farther from what the memory gives."""
+"""Activations of one tensor. The more instructions an activation has, the farther its speed is from the memory
+bandwidth."""
 
 import torch
 
@@ -6,7 +7,7 @@ from .case import ByHand, Case, Tensors
 
 
 def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
-    """`formula` is the jiterator's, of a number x."""
+    """`formula` is the jiterator's, in terms of a scalar x."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
     by_hand = ByHand("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
                      (f"-DFUNCTION={function}", f"-DLANES={lanes}"))

@@ -1,4 +1,4 @@
-"""A row of a table: an op, its arguments, and what else computes it."""
+"""A benchmark case: an op, its arguments, and the baselines that compute the same."""
 
 import dataclasses
 import pathlib
@@ -10,7 +10,7 @@ import ingot
 
 
 class Tensors:
-    """Makes arguments. On the GPU a tensor has up to 2^28 elements, which no cache holds; on the CPU 2^20."""
+    """Makes arguments. On the GPU a tensor has up to 2^28 elements, more than any cache holds; on the CPU 2^20."""
 
     def __init__(self, device: str, n: int | None = None):
         self.device = device
@@ -34,12 +34,12 @@ FOLDERS = [pathlib.Path(__file__).parents[1] / "kernels", pathlib.Path(__file__)
 
 @dataclasses.dataclass(frozen=True)
 class ByHand:
-    """A hand-written kernel: of kernels/, which reach what the memory gives, or of examples/handwritten, which are as one
-    usually writes them. How it is launched stands in its file, or in `launch`."""
+    """A hand-written kernel. Those of kernels/ reach copy bandwidth; those of examples/handwritten are as such kernels
+    are usually written. The kernel's file or `launch` says how it is launched."""
 
     name: str
     launch: str = ""
-    options: tuple[str, ...] = ()  # of the compiler
+    options: tuple[str, ...] = ()  # options of the compiler
 
     @property
     def path(self) -> pathlib.Path:
@@ -52,18 +52,18 @@ class ByHand:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`text` is an op in Ingot's language, and so in PyTorch; `make(Tensors)` gives its arguments. Cases of one
-    threshold have its name before a colon."""
+    """`text` is an op in Ingot's language, which is also PyTorch code; `make(Tensors)` returns its arguments. Cases
+    that share a threshold have its name before a colon."""
 
     name: str
     text: str
     make: Callable[[Tensors], tuple]
     jiterator: str = ""
     by_hand: ByHand | None = None
-    options: dict = dataclasses.field(default_factory=dict)  # of ingot.op
-    first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, from which a compiler may learn
-    draws: bool = False  # random numbers, of which everybody has his own
-    autotune: bool = True  # max-autotune and shapes in general take seconds to compile: of like cases, one has them
+    options: dict = dataclasses.field(default_factory=dict)  # arguments of ingot.op
+    first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, for which a compiler may specialise
+    draws: bool = False  # uses random numbers; each candidate has its own
+    autotune: bool = True  # also max-autotune and dynamic shapes, which take seconds to compile
     on_cpu: bool = True
 
     @property
@@ -73,7 +73,8 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """More than a call of an op: `makers(Tensors)` gives, for Ingot and each baseline, what makes a call of no arguments."""
+    """A case that is more than one call of an op. `makers(Tensors)` returns, for Ingot and each baseline, a function
+    that makes a call without arguments."""
 
     name: str
     makers: Callable[[Tensors], dict[str, Callable[[], Callable[[], object]]]]

@@ -1,4 +1,5 @@
-"""Long chains, which keep the arithmetic busy: beside nvcc's code for the same formula, with the same roundings."""
+"""Long chains of ops, limited by arithmetic throughput, compared with nvcc's code for the same formula with the same
+roundings."""
 
 from .case import ByHand, Case, Tensors
 

@@ -1,4 +1,4 @@
-"""What is measured on the CPU alone, in its cache."""
+"""Cases that are measured on the CPU only, on tensors that fit its cache."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Ops on whole tensors in order: the examples, and what training spends its time on."""
+"""Pointwise ops on contiguous tensors: the examples, and ops that take much of the time of training."""
 
 import pathlib
 
@@ -33,7 +33,7 @@ def denoising(make: Tensors) -> tuple:
 
 
 def moments(make: Tensors) -> tuple:
-    """Parameter, gradient, both moments, and the numbers of a step."""
+    """Parameter, gradient, both moments, and the scalars of a step."""
     tensors = [make.normal(make.n // 4).abs() for _ in range(4)]
     return *tensors, KEEP, RATE, CORRECTION
 
@@ -45,7 +45,7 @@ def hidden(make: Tensors) -> tuple:
 
 
 def gradients(make: Tensors) -> tuple:
-    """Of the result, and both inputs."""
+    """The gradient of the result, and both inputs."""
     return tuple(make.normal(make.n // 2, dtype=torch.bfloat16) for _ in range(3))
 
 

@@ -1,4 +1,5 @@
-"""Gradients: of what is trained, alone and with the call that they are of; and of losses, together with their values."""
+"""Gradients of ops used in training, alone and together with the forward call; and losses together with their
+gradients."""
 
 import torch
 
@@ -14,7 +15,7 @@ def trained(*shape: int, make: Tensors, dtype: torch.dtype = torch.float32) -> t
 
 
 def rows(count: int = 1, weights: int = 0, dtype: torch.dtype = torch.float32):
-    """So many matrices, of 2^26 elements on the GPU, and vectors of their width behind the first one."""
+    """`count` matrices, of 2^26 elements on the GPU, and `weights` vectors of their width after the first matrix."""
 
     def arguments(make: Tensors) -> tuple:
         shape = make.either(1 << 26, 1 << 18) // WIDTH, WIDTH
@@ -59,13 +60,13 @@ CASES = [
     dropout("bf16", torch.bfloat16),
 ]
 
-# --- A value and its gradient ---------------------------------------------------------------------------------------
+# --- Losses with their gradients ------------------------------------------------------------------------------------
 
 GIOU_SUM = example("giou") + "\n\ndef giou_sum(pred, target, eps: float):\n    return giou(pred, target, eps).sum()\n"
 
 
 def of_boxes(name: str, text: str, power: int) -> Case:
-    """48 bytes a box: both are read, and a gradient is written."""
+    """2^power boxes, 48 bytes each: both boxes are read, and a gradient is written."""
 
     def arguments(make: Tensors) -> tuple:
         return pairs_of_boxes(Tensors(make.device, make.either(1 << power + 4, 1 << 14)))

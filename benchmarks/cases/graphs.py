@@ -1,4 +1,4 @@
-"""What launches many kernels: a sampler's loop in a CUDA graph, and a step of training."""
+"""Programs that launch many kernels: a sampler's loop in a CUDA graph, and a training step."""
 
 import sys
 from typing import Callable
@@ -20,8 +20,8 @@ STEPS = 50
 
 
 def sampler(images: int) -> Program:
-    """Images that are denoised in 50 steps, whose number is counted down on the device. What a network would predict is
-    there already."""
+    """Images that are denoised in 50 steps. The step's number is counted down on the device. The predictions that a
+    network would make are ready-made."""
 
     def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
         shape = (images, 3, *make.either((256, 256), (4, 4)))
@@ -59,7 +59,8 @@ def sampler(images: int) -> Program:
 
 
 def captured(function: Call) -> Call:
-    """What replays the function; it was called before, so that all is compiled. Without a GPU the function itself."""
+    """A function that replays a CUDA graph of `function`, which is called once before so that all is compiled. Without
+    a GPU, `function` itself."""
     result = function()
     if not result.is_cuda:
         return function
@@ -71,7 +72,7 @@ def captured(function: Call) -> Call:
         graph.replay()
         return result
 
-    replay.of = function  # with what it holds: the graph writes there
+    replay.of = function  # keeps its tensors alive: the graph writes there
     return replay
 
 
@@ -90,7 +91,7 @@ def eager_denoise(eps, sample, noise, table, t):
 
 
 def training(batch: int) -> Program:
-    """The model of examples/train.py, forwards, backwards and through AdamW, launched anew each time."""
+    """A step of the model of examples/train.py: forward, backward and AdamW, all launched anew each time."""
 
     def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
         if str(EXAMPLES) not in sys.path:

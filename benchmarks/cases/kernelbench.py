@@ -1,4 +1,5 @@
-"""In the manner of KernelBench: activations (level 1), and what stands behind a convolution or a matrix product (2)."""
+"""Kernels in the style of KernelBench: activations (level 1), and ops that follow a convolution or a matrix product
+(2)."""
 
 from .case import Case, Tensors
 

@@ -1,5 +1,5 @@
-"""Whatever a plain vector kernel is slow on: data that begin between two vectors, rows of odd widths, tensors that lie
-in another order than the result."""
+"""Layouts on which a simple vectorised kernel is slow: unaligned data, rows of odd widths, and tensors whose dims are
+in another order than the result's."""
 
 import dataclasses
 import math
@@ -12,13 +12,13 @@ from .case import ByHand, Case, Tensors
 from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_JITERATED, RELU_ADD_JITERATED, SWIGLU,
                           SWIGLU_JITERATED, example, pairs_of_boxes, some_bytes)
 
-# --- One element off ------------------------------------------------------------------------------------------------
+# --- One element off alignment --------------------------------------------------------------------------------------
 
 
 def one_off(group: str, inputs: int, new: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
             by_hand: ByHand, *numbers: float) -> Iterator[Case]:
-    """Each input alone and all together, and the same after a call with aligned tensors. `new` makes a tensor that has
-    so many elements more than it takes."""
+    """Each input unaligned alone and all together, and the same after a call with aligned tensors. `new` makes a tensor
+    with as many more elements as its second argument says."""
 
     def beginning_at(*offsets: int) -> Callable[[Tensors], tuple]:
         return lambda make: (*(new(make, offset)[offset:] for offset in offsets), *numbers)
@@ -58,7 +58,7 @@ def rows(group: str, width: int, stride: int, bias: str, name: str, autotune: bo
         biases = {"b": make.normal(width), "c": make.normal(count, 1)}
         return x, *(biases[b] for b in BIASES[bias].split(" + ")), r
 
-    names = BIASES[bias].split(" + ")  # the kernel has a place for either, and leaves alone what it is not compiled for
+    names = BIASES[bias].split(" + ")  # the kernel has a parameter for each and may ignore one
     launch = f"grid=ceil(n / 1024), block=256, args=x, {names[0]}, {names[-1]}, r, out, x.size(1), x.stride(0), n"
     options = tuple(f"-DBY_{kind.upper()}" for kind in ("row", "column") if bias in (kind, "both"))
     return Case(f"{group}: {name}", f'F.gelu(x + {BIASES[bias]}, approximate="tanh") + r', tensors,
@@ -82,7 +82,7 @@ PLANES = Case("tanh(x - b)", "torch.tanh(x - b)", planes, TANH_JITERATED,
               ByHand("tanh_planes"))
 
 
-# --- Rows by their numbers ------------------------------------------------------------------------------------------
+# --- Gathered rows --------------------------------------------------------------------------------------------------
 
 
 def gathered(make: Tensors) -> tuple:
@@ -98,7 +98,7 @@ GATHERED = [
          "def f(table, i, s): return torch.where((i >= 0)[:, None], table[i] * s, 0.0)", gathered, autotune=False),
 ]
 
-# --- Other orders ---------------------------------------------------------------------------------------------------
+# --- Transposed and permuted tensors --------------------------------------------------------------------------------
 
 
 def squares(make: Tensors, count: int = 2, share: int = 1) -> tuple:
@@ -107,7 +107,7 @@ def squares(make: Tensors, count: int = 2, share: int = 1) -> tuple:
 
 
 def permuted(make: Tensors, order: tuple[int, ...]) -> tuple:
-    """A tensor that lies in order once its dims are permuted, and one that does."""
+    """A tensor that is contiguous once its dims are permuted, and a contiguous one."""
     sizes = make.either((512, 640, 832), (85, 64, 192))
     return make.normal(*(sizes[order.index(k)] for k in range(3))), make.normal(*sizes)
 
@@ -118,8 +118,8 @@ def images(make: Tensors, *orders: torch.memory_format) -> tuple:
 
 
 def turning(function: str, batch: str, rows: str, columns: str) -> ByHand:
-    """Of two arguments, x, which lies as the result does, and y, which lies across; x has so many rows and columns as it
-    lies."""
+    """The transpose kernel for two arguments: x has the result's layout, y the transposed one. `rows` and `columns` are
+    x's in memory."""
     launch = f"grid={columns} // 64, {rows} // 64, {batch}, block=256, args=y, x, out, {rows}, {columns}"
     return ByHand("transpose", launch, (f"-DFUNCTION(crossed, straight)=({function})",))
 
@@ -134,7 +134,7 @@ def permutation(*order: int, autotune: bool = False, by_hand: ByHand | None = No
 
 
 TRANSPOSED = [
-    # The result lies as x.t() does, which comes first.
+    # The result has the layout of x.t(), the first operand.
     Case("transposed: relu(x.t()) + y", "torch.relu(x.t()) + y", squares,
          by_hand=turning("(straight > 0.0f ? straight : 0.0f) + crossed", "1", "x.size(0)", "x.size(1)")),
     Case("transposed: four pairs", "a.t() * b + c.t() * d + e.t() * f + g.t() * h",
@@ -152,7 +152,7 @@ TRANSPOSED = [
          turning("crossed * straight", *IMAGE), autotune=False),
 ]
 
-# --- Boxes that need not be read ------------------------------------------------------------------------------------
+# --- Boxes of which some need not be read ---------------------------------------------------------------------------
 
 
 def padded_boxes(make: Tensors) -> tuple:

@@ -1,6 +1,7 @@
-"""Reductions: what people write with them, rows of all lengths, columns, and few elements to one number.
+"""Reductions: common losses and norms, rows of many lengths, columns, and few elements reduced to a scalar.
 
-What is added up is positive: results are then compared with eager's beside their own size.
+All summands are positive, so that the results are not small beside their rounding errors when they are compared with
+eager's.
 """
 
 import torch
@@ -13,14 +14,14 @@ from .layouts import padded_boxes
 
 
 def first_half_valid(make: Tensors) -> tuple:
-    """Sorted, so that what is there comes first."""
+    """Boxes sorted so that the valid ones come first."""
     pred, target, eps = pairs_of_boxes(make)
     target[len(target) // 2 :] = 0
     return pred, target, eps
 
 
 def short_boxes(make: Tensors) -> tuple:
-    """Predictions in bfloat16 of whole pixels."""
+    """Targets in whole pixels, and predictions in bfloat16."""
     count = make.either(1 << 26, 1 << 18)
     corner = make.integers(count, 2, below=200, dtype=torch.uint8)
     target = torch.cat([corner, corner + 1 + make.integers(count, 2, below=55, dtype=torch.uint8)], 1)
@@ -46,7 +47,7 @@ BOXES = [
 
 
 def rows_of(columns: int, dtype: torch.dtype = torch.float32):
-    """As many as make 1 GiB on the GPU."""
+    """Rows of so many columns, 1 GiB of them on the GPU."""
     return lambda make: (make.uniform(make.n * 4 // dtype.itemsize // columns, columns).to(dtype),)
 
 
@@ -73,7 +74,7 @@ SUMS = [
     Case("middle dim", "x.sum(1)", cube, autotune=False),
 ]
 
-# --- Rows that are normalised ---------------------------------------------------------------------------------------
+# --- Normalised rows ------------------------------------------------------------------------------------------------
 
 
 def softmax(group: str, columns: int, dtype: torch.dtype = torch.float32, autotune=False, on_cpu=True) -> Case:
@@ -89,7 +90,7 @@ SOFTMAX = [
     *(softmax("softmax bf16", columns, torch.bfloat16) for columns in (128, 4096)),
     softmax("softmax bf16, long", 32768, torch.bfloat16),
 ]
-# Widths that no rule was made from.
+# Widths that no schedule rule was derived from.
 OTHER_WIDTHS = [
     softmax("softmax of other widths", columns, on_cpu=False)
     for columns in (40, 75, 152, 270, 444, 700, 901, 1300, 1801, 2500, 3333, 5504, 7000, 9001, 14000, 22220)

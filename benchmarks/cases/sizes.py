@@ -1,4 +1,4 @@
-"""Ten to the third to the sixth elements, where a call costs as much as the kernel."""
+"""10^3 to 10^6 elements, where a call costs as much as the kernel."""
 
 from .case import Case
 from .elementwise import FOUR_EXAMPLES

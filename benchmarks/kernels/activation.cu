@@ -1,4 +1,4 @@
-// An activation of a tensor; FUNCTION and LANES are given to the compiler. The heavier the function, the more lanes.
+// An activation of a tensor. FUNCTION and LANES, the elements per thread, are macros; costly functions have more lanes.
 #include "functions.cuh"
 #include "vector.cuh"
 

@@ -1,4 +1,4 @@
-// tanh-gelu(x + b) + r in bfloat16; b is a row of a multiple of 8 columns.
+// tanh-gelu(x + b) + r in bfloat16; b is a row; its length is a multiple of 8.
 //
 // launch: grid=ceil(n / 2048), block=256, args=x, b, r, out, b.numel(), n
 #include "functions.cuh"

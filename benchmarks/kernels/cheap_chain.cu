@@ -1,4 +1,4 @@
-// ROUNDS times five cheap ops.
+// Five cheap ops, repeated ROUNDS times.
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, y, out, n
 #include "vector.cuh"

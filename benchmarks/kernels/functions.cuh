@@ -1,4 +1,4 @@
-// PyTorch's activations as one writes them in CUDA.
+// PyTorch's activations, written as usual in CUDA.
 #pragma once
 
 __device__ inline float silu(float x) { return x / (1.0f + expf(-x)); }

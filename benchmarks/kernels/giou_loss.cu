@@ -1,6 +1,6 @@
-// The mean GIoU loss of the boxes that are there: a target's corners first, the prediction's only where it has an area.
-// The grid fills the GPU and goes on through the boxes, two at a time a thread, so that one load waits beside another;
-// the block that ends last adds up what all of them have found. PRED and TARGET are the types of the corners.
+// The mean GIoU loss of the valid boxes. The prediction is loaded only where the target has an area. A grid-stride loop
+// handles two boxes per thread at a time, so that their loads overlap. The last block to end adds up the blocks' sums.
+// PRED and TARGET are the types of the corners.
 //
 // launch: grid=1056, block=256, args=pred, target, eps, out, empty(f32, 2112), zeros(i32, 1), pred.size(0)
 #include "vector.cuh"
@@ -12,7 +12,7 @@ struct Box {
   __device__ float area() const { return (x2 - x1) * (y2 - y1); }
 };
 
-/// What is added up: the losses of the boxes that are there, and how many these are.
+/// The sum of the losses of the valid boxes, and their number.
 struct Sum {
   float loss = 0.0f;
   int count = 0;
@@ -35,7 +35,7 @@ __device__ float loss_of(const Box& p, const Box& t, float eps) {
   return 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
 }
 
-/// The sum over the block, in its first thread.
+/// The sum over the block; valid in its first thread.
 __device__ Sum sum_of_block(Sum sum) {
   __shared__ Sum warps[kWarps];
   for (int apart = 16; apart; apart /= 2) {
@@ -69,7 +69,7 @@ __device__ Sum sum_of_thread(const PRED* pred, const TARGET* target, float eps, 
   return sum;
 }
 
-/// blocks: as many sums as there are blocks; done: 0, and left so for the next launch.
+/// blocks: one sum per block. done: the number of blocks that have ended; 0 before and after a launch.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     giou_loss(const PRED* pred, const TARGET* target, float eps, PRED* loss, Sum* blocks, unsigned* done, int n) {
   __shared__ bool last;

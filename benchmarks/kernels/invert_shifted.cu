@@ -1,4 +1,4 @@
-// ~x of bytes, wherever x begins.
+// ~x of bytes, for x of any alignment.
 //
 // launch: grid=ceil(n / 4096), block=256, args=x, out, n
 #include "shifted.cuh"

@@ -1,4 +1,4 @@
-// A product of bytes and floats.
+// The product of bytes and floats.
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, y, out, n
 #include "vector.cuh"

@@ -1,4 +1,4 @@
-// relu(x) + y + 0.5 wherever x and y begin.
+// relu(x) + y + 0.5, for x and y of any alignment.
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, y, out, n
 #include "shifted.cuh"

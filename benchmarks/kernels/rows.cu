@@ -1,6 +1,6 @@
-// gelu(x + b + c) + r in float32 along whole rows of any width: one division finds the first lane's row, the others
-// count. b is a row (with BY_ROW), c a column (with BY_COLUMN). The rows of x and r are `stride` apart: just as wide,
-// or, of a multiple of four columns, any multiple of four.
+// gelu(x + b + c) + r in float32, for rows of any width. One division finds the row of a thread's first element; the
+// rows of its other elements are counted from there. b is a row (with BY_ROW), c a column (with BY_COLUMN). `stride` is
+// the row stride of x and r. It equals `columns`, or both are multiples of four.
 #include "functions.cuh"
 #include "vector.cuh"
 

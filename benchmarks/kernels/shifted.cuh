@@ -1,17 +1,17 @@
-// Reading vectors of 16 bytes where the data begin between two of them: the two aligned vectors around the elements are
-// shifted together. The second load is the neighbour's first, so it comes from L1.
+// Loads vectors of 16 bytes from unaligned data: the two aligned vectors around the elements are combined by funnel
+// shifts. A thread's second load is its neighbour's first, so it hits L1.
 #pragma once
 
 #include "vector.cuh"
 
-/// Four words, each of the bits from `bits` of a word on and as many of the next one as it lacks.
+/// Four words shifted right by `bits`: the upper bits of a word come from the next one.
 template <int First>
 __device__ uint4 words_from(const unsigned (&w)[8], int bits) {
   return {__funnelshift_r(w[First], w[First + 1], bits), __funnelshift_r(w[First + 1], w[First + 2], bits),
           __funnelshift_r(w[First + 2], w[First + 3], bits), __funnelshift_r(w[First + 3], w[First + 4], bits)};
 }
 
-/// 16 bytes of two aligned vectors, from `bytes` on. All threads have the same `bytes`, so the switch costs nothing.
+/// The 16 bytes at offset `bytes` of two aligned vectors. `bytes` is uniform, so the switch does not diverge.
 __device__ inline uint4 shifted(uint4 a, uint4 b, int bytes) {
   const unsigned w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   const int bits = 8 * (bytes & 3);
@@ -36,7 +36,8 @@ __device__ Vec<T, N> load_shifted(const T* data) {
   return reinterpret_cast<const Vec<T, N>&>(bits);
 }
 
-/// As `map`, wherever the inputs begin. The last vectors go by elements: what lies behind them may not be ours to read.
+/// As `map`, for inputs of any alignment. The last vectors are computed by single elements: an aligned vector may reach
+/// past the end of the tensor there.
 template <int N, typename F, typename Out, typename... In>
 __device__ void map_shifted(F f, long long n, Out* out, const In*... in) {
   const long long i = N * thread_index();

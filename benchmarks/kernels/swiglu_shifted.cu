@@ -1,4 +1,4 @@
-// silu(x) * y in bfloat16, wherever x and y begin.
+// silu(x) * y in bfloat16, for x and y of any alignment.
 //
 // launch: grid=ceil(n / 2048), block=256, args=x, y, out, n
 #include "functions.cuh"

@@ -1,5 +1,5 @@
-// tanh(x - b), b a number a channel, planes of any size: vectors along the whole, one division, and the plane that ends
-// within a vector gives way to the next. n is a multiple of 4.
+// tanh(x - b) for planes of any size; b has a number per channel. Vectors may cross the end of a plane: one division
+// finds the plane of a vector's first element, and later elements may use the next plane's b. n is a multiple of 4.
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, b, out, x.size(2) * x.size(3), b.numel(), n
 #include "vector.cuh"

@@ -1,4 +1,4 @@
-// Ten transcendental functions of one another.
+// A chain of ten transcendental functions.
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, out, n
 #include "vector.cuh"
