@@ -21,20 +21,20 @@ FOLDER = ROOT / "examples" / "handwritten"
 RUN = ("date", "device", "ingot", "torch", "cuda", "op", "file", "arguments", "sizes", "seed", "backward", "numerics", "lazy",
        "graph", "rounds", "copy_gb_s")
 CANDIDATE = ("name", "state", "us", "share_of_copy", "speedup")
-PEERS = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
+BASELINES = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
 
 
 def preparation(path: pathlib.Path) -> list[str]:
     """The arguments of `python` in a file's first comment, which makes the data of the comparison; empty if there is
     none."""
-    said = re.search(r"^//\s+python (.*)$", path.read_text(), re.MULTILINE)
-    return shlex.split(said[1]) if said else []
+    found = re.search(r"^//\s+python (.*)$", path.read_text(), re.MULTILINE)
+    return shlex.split(found[1]) if found else []
 
 
 def compare_line(path: pathlib.Path) -> list[str]:
     """The arguments of `ingot compare` in a file's first comment."""
-    said = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
-    return shlex.split(re.sub(r"\n//", " ", said))
+    found = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
+    return shlex.split(re.sub(r"\n//", " ", found))
 
 
 def groups() -> dict[str, list[pathlib.Path]]:
@@ -70,10 +70,11 @@ def to_save(found: dict) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=list(groups()))
-    parser.add_argument("--save", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--baselines", type=lambda names: tuple(filter(None, names.split(","))), default=PEERS)
-    parser.add_argument("--size", metavar="N", help="instead of the n of the lines")
+    parser.add_argument("names", nargs="*", default=list(groups()), help="ops to compare; default: all")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="save the results as JSON")
+    parser.add_argument("--baselines", type=lambda names: tuple(filter(None, names.split(","))), default=BASELINES,
+                        help="comma-separated baselines; default: " + ",".join(BASELINES))
+    parser.add_argument("--size", metavar="N", help="replaces n in the compare lines")
     options, more = parser.parse_known_args()
     found = {}
     for name in options.names:

@@ -57,8 +57,8 @@ def warm_call(device: str, n: int = 1024) -> dict:
     calls |= {"recorded": lambda: f(leaf, y, 0.5), "recorded_mul": lambda: leaf * y,
               "with_gradient": lambda: torch.autograd.grad(f(leaf, y, 0.5), leaf, grad),
               "with_gradient_mul": lambda: torch.autograd.grad(leaf * y, leaf, grad)}
-    times = run_rounds({who: [call] for who, call in calls.items()}, torch.device(device))
-    return {"device": device, "microseconds": {who: (times[who].host or times[who].median) * 1e6 for who in calls}}
+    times = run_rounds({name: [call] for name, call in calls.items()}, torch.device(device))
+    return {"device": device, "microseconds": {name: (times[name].host or times[name].median) * 1e6 for name in calls}}
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:
@@ -73,17 +73,17 @@ def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, flo
     """The figures that have limits, keyed by the names of the thresholds: ratios to eager's own function in the same
     run, and first calls on the GPU."""
     found = {}
-    for door, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
+    for api, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
         for r in rows:
             us = r["microseconds"]
             if r["device"] == "cuda":
-                found[f"a call on the GPU, {door}, of eager's"] = us["ingot"] / us[f"eager_{mul}"]
+                found[f"call on the GPU from {api}, ratio to eager's"] = us["ingot"] / us[f"eager_{mul}"]
             else:
                 recorded = us["recorded"] - us["ingot"], us[f"recorded_{mul}"] - us[f"eager_{mul}"]
-                found[f"a recorded call on the CPU, {door}, what it costs more, of eager's"] = recorded[0] / recorded[1]
+                found[f"extra cost of a recorded call on the CPU from {api}, ratio to eager's"] = recorded[0] / recorded[1]
     for r in first:
         if r["device"] == "cuda":
-            found["first call from disk, milliseconds"] = r["warm_disk_ms"]["relu_add"]
+            found["first call with the disk cache, milliseconds"] = r["warm_disk_ms"]["relu_add"]
             found["cold call, milliseconds, median of the examples"] = statistics.median(r["cold_ms"].values())
             found["cold call, milliseconds, slowest example"] = max(r["cold_ms"].values())
     return found

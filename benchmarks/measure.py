@@ -8,58 +8,59 @@ import ingot
 from cases.case import Case, Tensors
 from ingot.tools.candidates.ops import plain_function
 
-PEERS = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
-WORDS = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",
+BASELINES = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
+CANDIDATE_NAMES = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",
          "dynamic": "torch.compile:dynamic"}
 ROUNDS = 9
-Asked = tuple[str, ...]  # some of PEERS
+Selected = tuple[str, ...]  # some of BASELINES
 
 
-def large(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def large(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """Tensors larger than any cache."""
     for case in cases:
-        yield attempt(case, Tensors("cuda"), asked)
+        yield attempt(case, Tensors("cuda"), selected)
 
 
-def small(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def small(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """Repeated calls on the same tensors, launch included: GPU time or CPU time, whichever is longer."""
     for case in cases:
-        yield attempt(case, Tensors("cuda"), asked, with_host=True, warm=True)
+        yield attempt(case, Tensors("cuda"), selected, with_cpu_overhead=True, warm=True)
 
 
-def few(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def few(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """The same in a CUDA graph, without the CPU time."""
     for case in cases:
-        yield attempt(case, Tensors("cuda"), asked, warm=True, graph=True)
+        yield attempt(case, Tensors("cuda"), selected, warm=True, graph=True)
 
 
-def on_the_cpu(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def on_the_cpu(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """On one thread and on all threads, in the cache. All candidates allocate their results."""
     all_threads = torch.get_num_threads()
     for case in cases:
         for threads, name in ((1, "one thread"), (all_threads, "all threads")):
             torch.set_num_threads(threads)
             try:
-                row = attempt(case, Tensors("cpu"), asked, warm=True, rounds=21)
+                row = attempt(case, Tensors("cpu"), selected, warm=True, rounds=21)
             finally:
                 torch.set_num_threads(all_threads)
             yield row | {"case": f"{name}: {case.name}", "group": name}
 
 
-def gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """The gradients of a call that was made before."""
     for case in cases:
         # A candidate with random numbers of its own has other gradients.
-        row = attempt(case, Tensors("cuda"), asked, backward=True, time_incorrect=case.draws)
+        row = attempt(case, Tensors("cuda"), selected, backward=True, time_incorrect=case.is_random)
         yield row | {"case": f"backward: {case.name}", "group": case.name}
 
 
-def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False, rounds: int = ROUNDS, **options) -> dict:
+def attempt(case: Case, tensors: Tensors, selected: Selected, with_cpu_overhead: bool = False, rounds: int = ROUNDS,
+            **options) -> dict:
     """A row. An error is noted in it, so that the next case still runs."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
-        found = compared(case, case.make(tensors), asked, rounds=rounds, **options)
-        row |= in_a_row(found, with_host, must_be_right=not case.draws)
+        found = compared(case, case.make(tensors), selected, rounds=rounds, **options)
+        row |= row_of(found, with_cpu_overhead, must_be_correct=not case.is_random)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
     if tensors.device == "cuda":
@@ -67,16 +68,16 @@ def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False,
     return row
 
 
-def compared(case: Case, args: tuple, asked: Asked, **options) -> dict:
+def compared(case: Case, args: tuple, selected: Selected, **options) -> dict:
     """The document of `ingot.compare` for the case."""
     op = ingot.op(case.text, **case.options)
-    chosen = {who: each for who, each in candidates(case, op, args[0].device).items() if who in asked}
+    chosen = {name: each for name, each in candidates(case, op, args[0].device).items() if name in selected}
     return ingot.compare(op, chosen, *args, isolated=False, given_only=True, why=False, **options).found
 
 
 def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     """The baselines that can express the case."""
-    made: dict = dict(WORDS)
+    made: dict = dict(CANDIDATE_NAMES)
     if not case.autotune or device.type != "cuda":
         del made["autotune"], made["dynamic"]
     if case.first:  # from which a compiler may specialise
@@ -86,8 +87,8 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     if device.type == "cuda":
         if case.jiterator:
             made["jiterator"] = jiterated(case.jiterator)
-        if case.by_hand:
-            made["handwritten"] = case.by_hand.against
+        if case.handwritten:
+            made["handwritten"] = case.handwritten.against
     return made
 
 
@@ -111,20 +112,21 @@ def jiterated(text: str) -> Callable:
     return lambda *args: function(*(a for a in args if isinstance(a, torch.Tensor)))
 
 
-def in_a_row(found: dict, with_host: bool = False, must_be_right: bool = True) -> dict:
+def row_of(found: dict, with_cpu_overhead: bool = False, must_be_correct: bool = True) -> dict:
     """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedup over
     each baseline, and the errors."""
     timed = {c["name"]: c for c in found["candidates"] if "us" in c}
-    microseconds = {who: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_host else c["us"] for who, c in timed.items()}
-    row: dict = {"microseconds": microseconds, "share_of_copy": {who: c["share_of_copy"] for who, c in timed.items()},
+    microseconds = {name: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_cpu_overhead else c["us"]
+                    for name, c in timed.items()}
+    row: dict = {"microseconds": microseconds, "share_of_copy": {name: c["share_of_copy"] for name, c in timed.items()},
                  "copy_gb_s": found.get("copy_gb_s"),
                  "errors": {c["name"]: c["message"] for c in found["candidates"] if c["state"] == "failed"
-                            or c["state"] == "incorrect" and must_be_right}}
+                            or c["state"] == "incorrect" and must_be_correct}}
     if found["timing_error"]:
         row["errors"]["ingot"] = found["timing_error"]
     if own := timed.get("ingot"):
-        row["times_as_fast_as"] = {who: us / microseconds["ingot"] if with_host else 1 / timed[who]["speedup"]
-                                   for who, us in microseconds.items() if who != "ingot"} | {"copy": own["share_of_copy"]}
+        row["times_as_fast_as"] = {name: us / microseconds["ingot"] if with_cpu_overhead else 1 / timed[name]["speedup"]
+                                   for name, us in microseconds.items() if name != "ingot"} | {"copy": own["share_of_copy"]}
     return row
 
 

@@ -15,16 +15,16 @@ def table(title: str, header: list[str], rows: list[list]) -> None:
         print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))))
 
 
-def checked(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict]) -> list[str]:
+def checked(title: str, part: str, kind: str, candidates: list[str], rows: Iterable[dict]) -> list[str]:
     """Prints `kind` of each candidate as the rows arrive, beside the thresholds. Returns a line per failure."""
-    print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in who) + "   at least", flush=True)
+    print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in candidates) + "   at least", flush=True)
     wrong, groups = [], {}
     for row in rows:
         limits, ratios = thresholds.each(part, row["case"], row["group"]), thresholds.ratios(row)
         groups.setdefault(row["group"], []).append(ratios)
         missed = thresholds.missed(limits, ratios)
         cells = [f"{row[kind][name]:.3f}" if name in row.get(kind, {}) else "failed" if name in row["errors"] else "-"
-                 for name in who]
+                 for name in candidates]
         print(f"  {row['case']:{WIDTH}}" + "".join(f"{cell:>13}" for cell in cells) +
               f"   {described(limits, ratios)}{'  MISSED' * bool(missed)}", flush=True)
         wrong += [f"{row['case']}: {ratios[baseline]:.3f} of {baseline}'s speed" for baseline in missed]

@@ -29,16 +29,16 @@ import saved
 import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
                    WITH_VALUES)
-from measure import PEERS
+from measure import BASELINES
 from report import at_most, checked, table
 
 
 def machine() -> dict:
-    facts = {"date": datetime.date.today().isoformat(), "torch": torch.__version__, "ingot": ingot.__version__,
+    found = {"date": datetime.date.today().isoformat(), "torch": torch.__version__, "ingot": ingot.__version__,
              "cpu": cpu_model(), "threads": torch.get_num_threads(), "python": platform.python_version()}
     if torch.cuda.is_available():
-        facts |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
-    return facts
+        found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+    return found
 
 
 def cpu_model() -> str:
@@ -49,22 +49,22 @@ def cpu_model() -> str:
 
 def has_gpu() -> bool:
     if not torch.cuda.is_available():
-        print("\nno GPU: its tables are left out")
+        print("\nThere is no GPU: this part is skipped.")
     return torch.cuda.is_available()
 
 
 def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "large", "large tensors on the GPU, share of a device copy's speed",
-                           "share_of_copy", PEERS, ON_THE_GPU, measure.large)
+    rows, wrong = measured(options, "large", "large tensors on the GPU, fraction of copy bandwidth",
+                           "share_of_copy", BASELINES, ON_THE_GPU, measure.large)
     return {"large": rows}, wrong
 
 
 def gpu_small(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "small", "calls with small tensors on the GPU, microseconds", "microseconds",
+    rows, wrong = measured(options, "small", "calls on small tensors on the GPU, microseconds", "microseconds",
                            ("eager", "compile", "jiterator"), SMALL, measure.small)
     return {"small": rows}, wrong
 
@@ -72,8 +72,8 @@ def gpu_small(options: argparse.Namespace) -> tuple[dict, list[str]]:
 def gpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "reductions", "reductions on the GPU, share of a device copy's speed",
-                           "share_of_copy", PEERS, REDUCTIONS, measure.large)
+    rows, wrong = measured(options, "reductions", "reductions on the GPU, fraction of copy bandwidth",
+                           "share_of_copy", BASELINES, REDUCTIONS, measure.large)
     return {"reductions": rows}, wrong
 
 
@@ -100,14 +100,15 @@ def cpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
 def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    def alone_and_with_their_call(cases: Iterable, asked: tuple[str, ...]) -> Iterator[dict]:
+    def alone_and_with_call(cases: Iterable, selected: tuple[str, ...]) -> Iterator[dict]:
         for case in cases:
-            yield from measure.gradients([case], asked)
-            yield from steps.calls_with_gradients([case], asked)
+            yield from measure.gradients([case], selected)
+            yield from steps.calls_with_gradients([case], selected)
 
-    rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with their call, microseconds", "microseconds",
-                           ("eager", "compile"), GRADIENTS, alone_and_with_their_call)
-    values, also_wrong = measured(options, "values-and-gradients", "losses with their gradients, share of a device copy's speed",
+    rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with the forward call, microseconds",
+                           "microseconds",
+                           ("eager", "compile"), GRADIENTS, alone_and_with_call)
+    values, also_wrong = measured(options, "values-and-gradients", "losses with their gradients, fraction of copy bandwidth",
                                   "share_of_copy", ("eager", "compile"), WITH_VALUES, steps.losses_with_gradients)
     return {"gradients": rows, "values_and_gradients": values}, wrong + also_wrong
 
@@ -115,7 +116,7 @@ def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
 def graphs(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "graphs", "loops in CUDA graphs and steps of training, microseconds", "microseconds",
+    rows, wrong = measured(options, "graphs", "loops in CUDA graphs and training steps, microseconds", "microseconds",
                            ("eager", "compile", "handwritten"), GRAPHS, steps.programs)
     return {"graphs": rows}, wrong
 
@@ -124,9 +125,9 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
     warm = [latency.warm_call(device) for device in devices]
     cpp = [r for device in devices if (r := latency.cpp_call(options.build, device))]
-    for found, door in ((warm, "Python"), (cpp, "C++")):
+    for found, api in ((warm, "Python"), (cpp, "C++")):
         for r in found:
-            table(f"a warm call from {door} on {r['device']}, microseconds", list(r["microseconds"]),
+            table(f"a warm call from {api} on {r['device']}, microseconds", list(r["microseconds"]),
                   [list(r["microseconds"].values())])
     first = [latency.first_call(device) for device in devices]
     for r in first:
@@ -141,7 +142,7 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, base
     """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure."""
     rows: list[dict] = []
     chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
-    asked = tuple(baseline for baseline in baselines if baseline in options.baselines)
+    selected = tuple(baseline for baseline in baselines if baseline in options.baselines)
     if not chosen:
         return [], []
 
@@ -155,13 +156,13 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, base
             yield case
 
     def found() -> Iterator[dict]:
-        for row in timed(in_time(), asked):
+        for row in timed(in_time(), selected):
             rows.append(row)
             yield row
         if left:
             yield {"case": f"{len(left)} more, from {left[0].name} on", "group": "", "errors": {"ingot": "no time was left"}}
 
-    return rows, checked(title, part, kind, ["ingot", *asked], found())
+    return rows, checked(title, part, kind, ["ingot", *selected], found())
 
 
 def main() -> None:
@@ -170,16 +171,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", action="append",
-                        help="cases whose names match as files' would; may be said several times")
-    parser.add_argument("--baselines", type=lambda names: tuple(names.split(",")), default=PEERS,
-                        help="what is timed beside ingot and a copy; of " + ",".join(PEERS))
-    parser.add_argument("--quick", action="store_const", const=(), dest="baselines", help="nothing beside the copy")
+                        help="measure only the cases whose names match this file pattern; may be repeated")
+    parser.add_argument("--baselines", type=lambda names: tuple(names.split(",")), default=BASELINES,
+                        help="comma-separated baselines to time: " + ",".join(BASELINES))
+    parser.add_argument("--quick", action="store_const", const=(), dest="baselines",
+                        help="time no baselines, compare with a copy only")
     parser.add_argument("--within", metavar="SECONDS", type=float, default=1e6,
-                        help="begins no further case after that, and fails")
-    parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="writes all numbers as JSON")
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "build")
+                        help="start no case after this time, and fail if cases are left")
+    parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="save the results as JSON")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "build",
+                        help="the build folder, with the C++ benchmark")
     options = parser.parse_args()
-    if unknown := {*options.parts} - {*parts} | {*options.baselines} - {"ingot", "copy", *PEERS}:
+    if unknown := {*options.parts} - {*parts} | {*options.baselines} - {"ingot", "copy", *BASELINES}:
         parser.error(f"no such part or baseline: {', '.join(sorted(unknown))}")
     options.end = time.monotonic() + options.within
 
@@ -193,7 +196,7 @@ def main() -> None:
     if options.save:
         options.save.write_text(saved.as_text(results | {"failures": wrong}))
     if wrong:
-        print("\nnot as it must be:", *wrong, sep="\n  ")
+        print("\nfailures:", *wrong, sep="\n  ")
     sys.exit(bool(wrong))
 
 

@@ -14,28 +14,28 @@ import ingot
 from cases.case import Case, Program, Tensors
 from ingot.tools.candidates.ops import plain_function
 from ingot.tools.benchmark import COPIED_BYTES, Dropped, run_rounds
-from measure import ROUNDS, Asked, first_line
+from measure import ROUNDS, Selected, first_line
 
 Call = Callable[[], object]
 Made = dict[str, Callable[[], Call]]  # by candidate, a function that makes a call without arguments; "eager" is among them
 
 
-def calls_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def calls_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     for case in cases:
-        yield attempt(f"both: {case.name}", case.name, lambda case=case: with_gradient(case, case.make(Tensors("cuda"))), asked,
-                      draws=case.draws, in_a_loop=True)
+        yield attempt(f"both: {case.name}", case.name, lambda case=case: with_gradient(case, case.make(Tensors("cuda"))),
+                      selected, is_random=case.is_random, in_loop=True)
 
 
-def losses_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+def losses_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """Fractions of copy bandwidth, counting the bytes of the arguments and of the gradient."""
     for case in cases:
-        yield attempt(case.name, case.group, lambda case=case: loss_with_gradient(case, case.make(Tensors("cuda"))), asked,
-                      beside_a_copy=True)
+        yield attempt(case.name, case.group, lambda case=case: loss_with_gradient(case, case.make(Tensors("cuda"))), selected,
+                      with_copy=True)
 
 
-def programs(cases: Iterable[Program], asked: Asked) -> Iterator[dict]:
+def programs(cases: Iterable[Program], selected: Selected) -> Iterator[dict]:
     for case in cases:
-        yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), asked, in_a_loop=True)
+        yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), selected, in_loop=True)
 
 
 def with_gradient(case: Case, args: tuple) -> Made:
@@ -52,7 +52,7 @@ def with_gradient(case: Case, args: tuple) -> Made:
 
         return call
 
-    return {who: lambda make=make: bound(make()) for who, make in made.items()}
+    return {name: lambda make=make: bound(make()) for name, make in made.items()}
 
 
 def loss_with_gradient(case: Case, args: tuple) -> Made:
@@ -79,73 +79,74 @@ def loss_with_gradient(case: Case, args: tuple) -> Made:
             "compile": lambda: by_autograd(torch.compile(plain_function(op), fullgraph=True))}
 
 
-def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, draws: bool = False,
-            beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
+def attempt(name: str, group: str, makers: Callable[[], Made], selected: Selected, is_random: bool = False,
+            with_copy: bool = False, in_loop: bool = False) -> dict:
     """A row. An error is noted in it, so that the next case still runs."""
     row: dict = {"case": name, "group": group, "errors": {}}
     try:
-        calls = checked(makers(), asked, row["errors"], draws)
-        row |= timed(calls, row["errors"], beside_a_copy, in_a_loop)
+        calls = checked(makers(), selected, row["errors"], is_random)
+        row |= timed(calls, row["errors"], with_copy, in_loop)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
     torch.cuda.empty_cache()
     return row
 
 
-def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
+def timed(calls: dict[str, Call], errors: dict[str, str], with_copy: bool = False, in_loop: bool = False) -> dict:
     """Times the calls. If one raises an error, it is dropped and the others are timed again."""
     times = None
     while calls and times is None:
         try:
-            times = run_rounds({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
+            times = run_rounds({name: [call] for name, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_loop)
         except Dropped as dropped:
             errors[dropped.name] = first_line(dropped.__cause__)
-            calls = {who: call for who, call in calls.items() if who != dropped.name}
+            calls = {name: call for name, call in calls.items() if name != dropped.name}
     if times is None:
         return {}
-    seconds = {who: times[who].device for who in calls}
-    faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
-              for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}
-    row = {"microseconds": {who: times[who].median * 1e6 for who in calls}, "times_as_fast_as": faster}
-    if beside_a_copy and "ingot" in calls:
+    seconds = {name: times[name].device for name in calls}
+    faster = {name: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
+              for name, samples in seconds.items() if name != "ingot"} if "ingot" in seconds else {}
+    row = {"microseconds": {name: times[name].median * 1e6 for name in calls}, "times_as_fast_as": faster}
+    if with_copy and "ingot" in calls:
         # The time of a copy of as many bytes. Half of the bytes that a copy moves are reads.
         as_many = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
-        row["share_of_copy"] = {who: statistics.median(c * as_many / s for c, s in zip(times["copy"].device, samples))
-                                for who, samples in seconds.items()}
+        row["share_of_copy"] = {name: statistics.median(c * as_many / s for c, s in zip(times["copy"].device, samples))
+                                for name, samples in seconds.items()}
         faster["copy"] = row["share_of_copy"]["ingot"]
     return row
 
 
-def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = False) -> dict[str, Call]:
+def checked(made: Made, selected: Selected, errors: dict[str, str], is_random: bool = False) -> dict[str, Call]:
     """The calls of Ingot and of the requested baselines. Each must have given a result close to eager's three times in
     a row, because the changes that a training step makes show in the next step. With random numbers, only the norms are
     compared."""
     answers, calls = {}, {}
-    for who in dict.fromkeys(("eager", "ingot", *asked)):
-        if who not in made:
+    for name in dict.fromkeys(("eager", "ingot", *selected)):
+        if name not in made:
             continue
         try:
-            calls[who] = made[who]()
-            answers[who] = [tuple(t.detach().clone() for t in listed(calls[who]())) for _ in range(3)]
-            for mine, theirs in zip(answers[who], answers["eager"]):
-                check(mine, theirs, draws)
+            calls[name] = made[name]()
+            answers[name] = [tuple(t.detach().clone() for t in listed(calls[name]())) for _ in range(3)]
+            for mine, theirs in zip(answers[name], answers["eager"]):
+                check(mine, theirs, is_random)
         except Exception as error:
-            calls.pop(who, None)
-            errors[who] = first_line(error)
-            if who == "eager":  # eager defines the correct result
+            calls.pop(name, None)
+            errors[name] = first_line(error)
+            if name == "eager":  # eager defines the correct result
                 return {}
-    return {who: call for who, call in calls.items() if who in ("ingot", *asked)}
+    return {name: call for name, call in calls.items() if name in ("ingot", *selected)}
 
 
-def check(found: tuple, wanted: tuple, draws: bool = False) -> None:
-    for mine, theirs in zip(found, wanted, strict=True):
+def check(found: tuple, expected: tuple, is_random: bool = False) -> None:
+    for mine, theirs in zip(found, expected, strict=True):
         mine, theirs = mine.float(), theirs.float()
-        if draws:
-            apart = (mine.norm() - theirs.norm()).abs() / theirs.norm()
+        if is_random:
+            difference = (mine.norm() - theirs.norm()).abs() / theirs.norm()
         else:
-            apart = (mine - theirs).abs().max() / theirs.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
-        if not apart <= 0.05:
-            raise AssertionError(f"the {'norm' if draws else 'result'} is {apart:.2g} of the largest apart from eager's")
+            difference = (mine - theirs).abs().max() / theirs.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
+        if not difference <= 0.05:
+            what = "norm" if is_random else "result"
+            raise AssertionError(f"the {what} differs from eager's by {difference:.2g} of the largest value")
 
 
 def listed(answer) -> tuple:

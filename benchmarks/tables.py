@@ -24,8 +24,8 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MARK = re.compile(r"(<!-- benchmarks/tables\.py: ([\w-]+) (.+?) -->\n\n)((?:\|.*\n)*)")
-NOBODY = "–"  # shown where nothing was measured
-WINS = 1.02  # a speedup over Ingot above which it is in bold
+ABSENT = "–"  # shown where nothing was measured
+BOLD_ABOVE = 1.02  # a speedup over Ingot above which it is in bold
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
 
@@ -33,15 +33,15 @@ Cell = Callable[[list[dict]], str]  # made of the cases that match a name
 Columns = dict[str, Cell]  # by title
 
 
-def cases(part: str, wanted: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
+def cases(part: str, labelled: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
     """A table of cases that run.py saved under `part`. A column without any measurement is left out."""
 
     def table(results: dict) -> str:
         def cells(cell: Cell) -> list[str]:
-            return [joined([cell(matching(results[part], prefix + name)) for name in names]) for _, names in wanted]
+            return [joined([cell(matching(results[part], prefix + name)) for name in names]) for _, names in labelled]
 
-        filled = {title: found for title, cell in columns.items() if {*(found := cells(cell))} != {NOBODY}}
-        return markdown(["work", *filled], [[label, *found] for (label, _), *found in zip(wanted, *filled.values())])
+        filled = {title: found for title, cell in columns.items() if {*(found := cells(cell))} != {ABSENT}}
+        return markdown(["work", *filled], [[label, *found] for (label, _), *found in zip(labelled, *filled.values())])
 
     return table
 
@@ -49,7 +49,7 @@ def cases(part: str, wanted: list[Row], columns: Columns, prefix: str = "") -> C
 def matching(found: list[dict], name: str) -> list[dict]:
     if chosen := [row for row in found if is_of(name, row["case"])]:
         return chosen
-    raise KeyError(f"no case {name} was kept")
+    raise KeyError(f"no saved results have a case {name}")
 
 
 def is_of(name: str, case: str) -> bool:
@@ -57,21 +57,21 @@ def is_of(name: str, case: str) -> bool:
 
 
 def joined(cells: list[str]) -> str:
-    return " · ".join(cells) if {*cells} != {NOBODY} else NOBODY
+    return " · ".join(cells) if {*cells} != {ABSENT} else ABSENT
 
 
-def of(kind: str, who: str, form: Callable[[float], str]) -> Cell:
+def of(kind: str, name: str, form: Callable[[float], str]) -> Cell:
     """The figure of one candidate: of several cases the least and the greatest, a dash where nothing was measured."""
 
     def cell(measured: list[dict]) -> str:
-        found = [row[kind][who] for row in measured if who in row.get(kind, {})]
-        return " to ".join(dict.fromkeys(form(end) for end in (min(found), max(found)))) if found else NOBODY
+        found = [row[kind][name] for row in measured if name in row.get(kind, {})]
+        return " to ".join(dict.fromkeys(form(end) for end in (min(found), max(found)))) if found else ABSENT
 
     return cell
 
 
-def columns(kind: str, form: Callable[[float], str], *who: str, title: str = "{}") -> Columns:
-    return {title.format(TITLES[each]): of(kind, each, form) for each in who or TITLES}
+def columns(kind: str, form: Callable[[float], str], *candidates: str, title: str = "{}") -> Columns:
+    return {title.format(TITLES[each]): of(kind, each, form) for each in candidates or TITLES}
 
 
 def digits(count: int, scale: float = 1.0) -> Callable[[float], str]:
@@ -90,7 +90,7 @@ def examples(results: dict) -> str:
 
 
 def speed(value: float | None) -> str:
-    return NOBODY if value is None else f"**{value:.2f}**" if value > WINS else f"{value:.2f}"
+    return ABSENT if value is None else f"**{value:.2f}**" if value > BOLD_ABOVE else f"{value:.2f}"
 
 
 def markdown(header: list[str], lines: list[list[str]]) -> str:
@@ -117,7 +117,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
 # --- Documents ------------------------------------------------------------------------------------------------------
 
 
-def kept(names: Iterable[str]) -> dict:
+def loaded(names: Iterable[str]) -> dict:
     """All parts that the files of results/ hold. Where several files have a case, the last one counts."""
     found: dict = {}
     for name in names:
@@ -128,20 +128,20 @@ def kept(names: Iterable[str]) -> dict:
     return found
 
 
-def renewed(text: str) -> str:
+def updated(text: str) -> str:
     """The document with its tables made again."""
-    return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](kept(mark[3].split())), text)
+    return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](loaded(mark[3].split())), text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="changes no document")
+    parser.add_argument("--check", action="store_true", help="change no document, and fail if a table is out of date")
     options = parser.parse_args()
-    changed = [path for path in DOCUMENTS if renewed(path.read_text()) != path.read_text()]
+    changed = [path for path in DOCUMENTS if updated(path.read_text()) != path.read_text()]
     for path in changed:
-        print(f"{path.relative_to(ROOT)}: a table is not what was measured" if options.check else path.relative_to(ROOT))
+        print(f"{path.relative_to(ROOT)}: a table differs from the saved results" if options.check else path.relative_to(ROOT))
         if not options.check:
-            path.write_text(renewed(path.read_text()))
+            path.write_text(updated(path.read_text()))
     sys.exit(options.check and bool(changed))
 
 

@@ -21,7 +21,7 @@ def averages(part: str) -> dict[str, dict[str, float]]:
 def ratios(row: dict) -> dict[str, float]:
     """The speedups of a case over each baseline, over a copy, and over the best of the baselines."""
     found = row.get("times_as_fast_as", {})
-    baselines = [ratio for who, ratio in found.items() if who != "copy"]
+    baselines = [ratio for name, ratio in found.items() if name != "copy"]
     return found | ({"best": min(baselines)} if baselines else {})
 
 

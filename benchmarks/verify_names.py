@@ -31,7 +31,8 @@ def functions_of_one_number() -> list:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--within", type=float, default=1e6, metavar="SECONDS", help="begins no further function after that, and fails")
+    parser.add_argument("--within", type=float, default=1e6, metavar="SECONDS",
+                        help="start no function after this time, and fail if functions are left")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtypes", type=lambda names: tuple(names.split(",")), default=("f16", "bf16", "f32"))
     options = parser.parse_args()
@@ -44,12 +45,12 @@ def main() -> None:
         for statistics in verification.statistics(op, options.dtypes, options.device):
             share = statistics.as_eager / statistics.inputs
             if share < 1 or statistics.incorrect:
-                print(f"{op.text:24} {str(statistics.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, at worst {statistics.worst:.3g} ulp "
+                print(f"{op.text:24} {str(statistics.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, worst error {statistics.worst:.3g} ulp "
                       f"(eager {statistics.worst_of_eager:.3g}){f', {statistics.incorrect} INCORRECT' * bool(statistics.incorrect)}", flush=True)
             if first := statistics.first_wrong:
                 wrong.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
-    print(f"{tried} functions tried; those that are not above have eager's bits on all inputs")
-    print(*wrong, *[f"no time was left for {len(left)} more: {', '.join(left)}"] * bool(left), sep="\n")
+    print(f"{tried} functions compared; those not listed above have eager's bits on all inputs")
+    print(*wrong, *[f"no time was left for {len(left)} functions: {', '.join(left)}"] * bool(left), sep="\n")
     sys.exit(bool(wrong or left))
 
 

@@ -3,15 +3,15 @@ bandwidth."""
 
 import torch
 
-from .case import ByHand, Case, Tensors
+from .case import Handwritten, Case, Tensors
 
 
 def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
     """`formula` is the jiterator's, in terms of a scalar x."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
-    by_hand = ByHand("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
+    handwritten = Handwritten("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
                      (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
-    return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, by_hand=by_hand,
+    return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, handwritten=handwritten,
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 
 

@@ -33,7 +33,7 @@ FOLDERS = [pathlib.Path(__file__).parents[1] / "kernels", pathlib.Path(__file__)
 
 
 @dataclasses.dataclass(frozen=True)
-class ByHand:
+class Handwritten:
     """A hand-written kernel. Those of kernels/ reach copy bandwidth; those of examples/handwritten are as such kernels
     are usually written. The kernel's file or `launch` says how it is launched."""
 
@@ -59,10 +59,10 @@ class Case:
     text: str
     make: Callable[[Tensors], tuple]
     jiterator: str = ""
-    by_hand: ByHand | None = None
+    handwritten: Handwritten | None = None
     options: dict = dataclasses.field(default_factory=dict)  # arguments of ingot.op
     first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, for which a compiler may specialise
-    draws: bool = False  # uses random numbers; each candidate has its own
+    is_random: bool = False  # uses random numbers; each candidate has its own
     autotune: bool = True  # also max-autotune and dynamic shapes, which take seconds to compile
     on_cpu: bool = True
 

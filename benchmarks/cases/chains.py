@@ -1,7 +1,7 @@
 """Long chains of ops, limited by arithmetic throughput, compared with nvcc's code for the same formula with the same
 roundings."""
 
-from .case import ByHand, Case, Tensors
+from .case import Handwritten, Case, Tensors
 
 SAME_ROUNDINGS = "--fmad=false"
 CHEAP = """
@@ -25,12 +25,12 @@ def tensors(make: Tensors, count: int) -> tuple:
 def cheap(ops: int) -> Case:
     rounds = ops // 5
     return Case(f"chain: {ops} cheap ops", CHEAP.format(rounds=rounds), lambda make: tensors(make, 2), autotune=False,
-                by_hand=ByHand("cheap_chain", options=(f"-DROUNDS={rounds}", SAME_ROUNDINGS)))
+                handwritten=Handwritten("cheap_chain", options=(f"-DROUNDS={rounds}", SAME_ROUNDINGS)))
 
 
 CASES = [
     cheap(50),
     cheap(200),
     Case("chain: 10 transcendentals", TRANSCENDENTALS, lambda make: tensors(make, 1),
-         by_hand=ByHand("transcendentals", options=(SAME_ROUNDINGS,))),
+         handwritten=Handwritten("transcendentals", options=(SAME_ROUNDINGS,))),
 ]

@@ -4,7 +4,7 @@ import pathlib
 
 import torch
 
-from .case import ByHand, Case, Tensors
+from .case import Handwritten, Case, Tensors
 
 KEEP, RATE, CORRECTION = 1 - 1e-3 * 0.01, 1e-3 / (1 - 0.9**10), 1 / (1 - 0.999**10)  # of AdamW's tenth step
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
@@ -93,20 +93,20 @@ def adamw(p, grad, m, v, keep: float, rate: float, correction: float):
 """
 
 FOUR_EXAMPLES = [
-    Case("relu_add", example("relu_add"), lambda make: (*pair(make), 0.5), RELU_ADD_JITERATED, ByHand("relu_add")),
-    Case("mul", example("mul"), pair, MUL_JITERATED, ByHand("mul")),
-    Case("giou", example("giou"), pairs_of_boxes, by_hand=ByHand("giou"), options={"lazy": "never"}),
-    Case("denoise", example("denoise"), denoising, by_hand=ByHand("denoise")),
+    Case("relu_add", example("relu_add"), lambda make: (*pair(make), 0.5), RELU_ADD_JITERATED, Handwritten("relu_add")),
+    Case("mul", example("mul"), pair, MUL_JITERATED, Handwritten("mul")),
+    Case("giou", example("giou"), pairs_of_boxes, handwritten=Handwritten("giou"), options={"lazy": "never"}),
+    Case("denoise", example("denoise"), denoising, handwritten=Handwritten("denoise")),
 ]
 
 CASES = [
     *FOUR_EXAMPLES,
-    Case("swiglu bf16", SWIGLU, lambda make: pair(make, torch.bfloat16), SWIGLU_JITERATED, ByHand("swiglu")),
-    Case("swiglu backward bf16", SWIGLU_BACKWARD, gradients, SWIGLU_BACKWARD_JITERATED, ByHand("swiglu_backward")),
+    Case("swiglu bf16", SWIGLU, lambda make: pair(make, torch.bfloat16), SWIGLU_JITERATED, Handwritten("swiglu")),
+    Case("swiglu backward bf16", SWIGLU_BACKWARD, gradients, SWIGLU_BACKWARD_JITERATED, Handwritten("swiglu_backward")),
     Case("gelu(x + b) + r bf16", 'F.gelu(x + b, approximate="tanh") + r', hidden, BIAS_GELU_JITERATED,
-         ByHand("bias_gelu")),
-    Case("adamw", ADAMW, moments, ADAMW_JITERATED, ByHand("adamw")),
+         Handwritten("bias_gelu")),
+    Case("adamw", ADAMW, moments, ADAMW_JITERATED, Handwritten("adamw")),
     Case("u8 * f32", "x * y", lambda make: (some_bytes(make, make.n), make.normal(make.n)), MUL_JITERATED,
-         ByHand("mul_bytes")),
-    Case("~u8", "~x", lambda make: (some_bytes(make, 4 * make.n),), INVERT_JITERATED, ByHand("invert")),
+         Handwritten("mul_bytes")),
+    Case("~u8", "~x", lambda make: (some_bytes(make, 4 * make.n),), INVERT_JITERATED, Handwritten("invert")),
 ]

@@ -43,7 +43,7 @@ def table_rows(make: Tensors) -> tuple:
 
 
 def dropout(name: str, dtype: torch.dtype) -> Case:
-    return Case(f"dropout(gelu(x + b), 0.1) + r {name}", "F.dropout(F.gelu(x + b), 0.1) + r", rows(2, 1, dtype), draws=True)
+    return Case(f"dropout(gelu(x + b), 0.1) + r {name}", "F.dropout(F.gelu(x + b), 0.1) + r", rows(2, 1, dtype), is_random=True)
 
 
 CASES = [

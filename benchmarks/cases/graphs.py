@@ -9,7 +9,7 @@ import torch.nn.functional as F
 import ingot
 from ingot.tools.candidates import CudaKernel
 
-from .case import ByHand, Program, Tensors
+from .case import Handwritten, Program, Tensors
 from .elementwise import EXAMPLES, example
 
 Call = Callable[[], object]
@@ -36,8 +36,8 @@ def sampler(images: int) -> Program:
                 t.sub_(1)
             return sample
 
-        def by_hand() -> Call:
-            kernel, results = CudaKernel(ByHand("denoise").path), [torch.empty_like(start) for _ in range(2)]
+        def handwritten() -> Call:
+            kernel, results = CudaKernel(Handwritten("denoise").path), [torch.empty_like(start) for _ in range(2)]
             samples = [start, *(results[k % 2] for k in range(STEPS))]
             calls = [kernel.bind({"eps": predicted[k], "sample": samples[k], "noise": noise[k], "table": table, "t": t},
                                  [samples[k + 1]]) for k in range(STEPS)]
@@ -53,7 +53,7 @@ def sampler(images: int) -> Program:
 
         op = ingot.op(example("denoise"))
         return {"ingot": lambda: captured(lambda: sampled(op)), "eager": lambda: captured(lambda: sampled(op.reference)),
-                "handwritten": by_hand}
+                "handwritten": handwritten}
 
     return Program(f"sampler in a graph: {images} images", makers)
 
@@ -101,7 +101,7 @@ def training(batch: int) -> Program:
         eps, clean, noise = (make.normal(batch, 4, 64) for _ in range(3))
         table, t = make.uniform(5, TIMESTEPS), make.integers(batch, 1, 1, below=TIMESTEPS)
         sample = clean + eps
-        wanted = eager_denoise(eps, sample, noise, table, t)
+        expected = eager_denoise(eps, sample, noise, table, t)
 
         def stepping(ops: tuple = (), wrapped=lambda model: model) -> Call:
             torch.manual_seed(0)
@@ -110,7 +110,7 @@ def training(batch: int) -> Program:
 
             def step() -> torch.Tensor:
                 optimiser.zero_grad()
-                loss = F.mse_loss(predict(sample, noise, table, t), wanted)
+                loss = F.mse_loss(predict(sample, noise, table, t), expected)
                 loss.backward()
                 optimiser.step()
                 return loss.detach()

@@ -8,7 +8,7 @@ from typing import Callable, Iterator
 
 import torch
 
-from .case import ByHand, Case, Tensors
+from .case import Handwritten, Case, Tensors
 from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_JITERATED, RELU_ADD_JITERATED, SWIGLU,
                           SWIGLU_JITERATED, example, pairs_of_boxes, some_bytes)
 
@@ -16,7 +16,7 @@ from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_J
 
 
 def one_off(group: str, inputs: int, new: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
-            by_hand: ByHand, *numbers: float) -> Iterator[Case]:
+            handwritten: Handwritten, *numbers: float) -> Iterator[Case]:
     """Each input unaligned alone and all together, and the same after a call with aligned tensors. `new` makes a tensor
     with as many more elements as its second argument says."""
 
@@ -27,11 +27,11 @@ def one_off(group: str, inputs: int, new: Callable[[Tensors, int], torch.Tensor]
     alone = [tuple(int(k == j) for j in range(inputs)) for k in range(inputs)]
     for offsets in dict.fromkeys((*alone, together)):
         name = f"{group}: " + " and ".join(name for name, offset in zip("xy", offsets) if offset)
-        case = Case(name, text, beginning_at(*offsets), jiterator, by_hand, autotune=offsets == together,
+        case = Case(name, text, beginning_at(*offsets), jiterator, handwritten, autotune=offsets == together,
                     on_cpu=offsets == together)
         yield case
         yield dataclasses.replace(case, name=f"{name}, after aligned calls", first=beginning_at(*(0,) * inputs),
-                                  jiterator="", by_hand=None, autotune=False, on_cpu=False)
+                                  jiterator="", handwritten=None, autotune=False, on_cpu=False)
 
 
 def normal(dtype: torch.dtype) -> Callable[[Tensors, int], torch.Tensor]:
@@ -40,10 +40,10 @@ def normal(dtype: torch.dtype) -> Callable[[Tensors, int], torch.Tensor]:
 
 ONE_OFF = [
     *one_off("one off f32", 2, normal(torch.float32), example("relu_add"), RELU_ADD_JITERATED,
-             ByHand("relu_add_shifted"), 0.5),
-    *one_off("one off bf16", 2, normal(torch.bfloat16), SWIGLU, SWIGLU_JITERATED, ByHand("swiglu_shifted")),
+             Handwritten("relu_add_shifted"), 0.5),
+    *one_off("one off bf16", 2, normal(torch.bfloat16), SWIGLU, SWIGLU_JITERATED, Handwritten("swiglu_shifted")),
     *one_off("one off u8", 1, lambda make, more: some_bytes(make, 4 * make.n + more), "~x", INVERT_JITERATED,
-             ByHand("invert_shifted")),
+             Handwritten("invert_shifted")),
 ]
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def rows(group: str, width: int, stride: int, bias: str, name: str, autotune: bo
     launch = f"grid=ceil(n / 1024), block=256, args=x, {names[0]}, {names[-1]}, r, out, x.size(1), x.stride(0), n"
     options = tuple(f"-DBY_{kind.upper()}" for kind in ("row", "column") if bias in (kind, "both"))
     return Case(f"{group}: {name}", f'F.gelu(x + {BIASES[bias]}, approximate="tanh") + r', tensors,
-                BIAS_GELU_JITERATED if bias != "both" else "", ByHand("rows", launch, options), autotune=autotune)
+                BIAS_GELU_JITERATED if bias != "both" else "", Handwritten("rows", launch, options), autotune=autotune)
 
 
 ROWS = [
@@ -79,7 +79,7 @@ def planes(make: Tensors) -> tuple:
 
 TANH_JITERATED = "template <typename T> T f(T x, T b) { return ::tanh(x - b); }"
 PLANES = Case("tanh(x - b)", "torch.tanh(x - b)", planes, TANH_JITERATED,
-              ByHand("tanh_planes"))
+              Handwritten("tanh_planes"))
 
 
 # --- Gathered rows --------------------------------------------------------------------------------------------------
@@ -117,39 +117,39 @@ def images(make: Tensors, *orders: torch.memory_format) -> tuple:
     return tuple(make.normal(*shape).contiguous(memory_format=order) for order in orders)
 
 
-def turning(function: str, batch: str, rows: str, columns: str) -> ByHand:
+def transposing(function: str, batch: str, rows: str, columns: str) -> Handwritten:
     """The transpose kernel for two arguments: x has the result's layout, y the transposed one. `rows` and `columns` are
     x's in memory."""
     launch = f"grid={columns} // 64, {rows} // 64, {batch}, block=256, args=y, x, out, {rows}, {columns}"
-    return ByHand("transpose", launch, (f"-DFUNCTION(crossed, straight)=({function})",))
+    return Handwritten("transpose", launch, (f"-DFUNCTION(crossed, straight)=({function})",))
 
 
 IMAGE = "x.size(0)", "x.size(1)", "(x.size(2) * x.size(3))"
 CHANNELS_LAST_IMAGE = "x.size(0)", "(x.size(2) * x.size(3))", "x.size(1)"
 
 
-def permutation(*order: int, autotune: bool = False, by_hand: ByHand | None = None) -> Case:
+def permutation(*order: int, autotune: bool = False, handwritten: Handwritten | None = None) -> Case:
     return Case(f"transposed: permute{order}", f"x.permute{order} + y", lambda make: permuted(make, order),
-                autotune=autotune, by_hand=by_hand)
+                autotune=autotune, handwritten=handwritten)
 
 
 TRANSPOSED = [
     # The result has the layout of x.t(), the first operand.
     Case("transposed: relu(x.t()) + y", "torch.relu(x.t()) + y", squares,
-         by_hand=turning("(straight > 0.0f ? straight : 0.0f) + crossed", "1", "x.size(0)", "x.size(1)")),
+         handwritten=transposing("(straight > 0.0f ? straight : 0.0f) + crossed", "1", "x.size(0)", "x.size(1)")),
     Case("transposed: four pairs", "a.t() * b + c.t() * d + e.t() * f + g.t() * h",
          lambda make: squares(make, 8, 4), autotune=False),
-    permutation(0, 2, 1, by_hand=turning("crossed + straight", "x.size(0)", "x.size(1)", "x.size(2)")),
+    permutation(0, 2, 1, handwritten=transposing("crossed + straight", "x.size(0)", "x.size(1)", "x.size(2)")),
     permutation(1, 0, 2),
     permutation(1, 2, 0),
     permutation(2, 0, 1),
     permutation(2, 1, 0, autotune=True),
     Case("channels-last: times contiguous", "x * y",
          lambda make: images(make, torch.channels_last, torch.contiguous_format), MUL_JITERATED,
-         turning("crossed * straight", *CHANNELS_LAST_IMAGE)),
+         transposing("crossed * straight", *CHANNELS_LAST_IMAGE)),
     Case("channels-last: contiguous times it", "x * y",
          lambda make: images(make, torch.contiguous_format, torch.channels_last), MUL_JITERATED,
-         turning("crossed * straight", *IMAGE), autotune=False),
+         transposing("crossed * straight", *IMAGE), autotune=False),
 ]
 
 # --- Boxes of which some need not be read ---------------------------------------------------------------------------
@@ -164,8 +164,8 @@ def padded_boxes(make: Tensors) -> tuple:
 
 
 LAZY = [
-    Case("giou lazy, padded", example("giou"), padded_boxes, by_hand=ByHand("giou"), autotune=False, on_cpu=False),
-    Case("giou lazy, all valid", example("giou"), pairs_of_boxes, by_hand=ByHand("giou"), autotune=False, on_cpu=False),
+    Case("giou lazy, padded", example("giou"), padded_boxes, handwritten=Handwritten("giou"), autotune=False, on_cpu=False),
+    Case("giou lazy, all valid", example("giou"), pairs_of_boxes, handwritten=Handwritten("giou"), autotune=False, on_cpu=False),
 ]
 
 CASES = [*ONE_OFF, *ROWS, PLANES, *GATHERED, *TRANSPOSED, *LAZY]

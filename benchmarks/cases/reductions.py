@@ -6,7 +6,7 @@ eager's.
 
 import torch
 
-from .case import ByHand, Case, Tensors
+from .case import Handwritten, Case, Tensors
 from .elementwise import boxes, example, pairs_of_boxes
 from .layouts import padded_boxes
 
@@ -28,19 +28,19 @@ def short_boxes(make: Tensors) -> tuple:
     return target.to(torch.bfloat16) + 8 * boxes(make, count).to(torch.bfloat16), target, 1e-7
 
 
-def giou_loss_by_hand(pred: str = "float", target: str = "float") -> ByHand:
-    return ByHand("giou_loss", options=(f"-DPRED={pred}", f"-DTARGET={target}"))
+def giou_loss_handwritten(pred: str = "float", target: str = "float") -> Handwritten:
+    return Handwritten("giou_loss", options=(f"-DPRED={pred}", f"-DTARGET={target}"))
 
 
-def giou_loss(name: str, make, by_hand: ByHand = giou_loss_by_hand(), on_cpu: bool = True) -> Case:
-    return Case(f"giou loss {name}", example("giou_loss"), make, by_hand=by_hand, autotune=False, on_cpu=on_cpu)
+def giou_loss(name: str, make, handwritten: Handwritten = giou_loss_handwritten(), on_cpu: bool = True) -> Case:
+    return Case(f"giou loss {name}", example("giou_loss"), make, handwritten=handwritten, autotune=False, on_cpu=on_cpu)
 
 
 BOXES = [
     giou_loss("all valid", pairs_of_boxes),
     giou_loss("padded", padded_boxes, on_cpu=False),
     giou_loss("first half valid", first_half_valid),
-    giou_loss("bf16 by u8", short_boxes, giou_loss_by_hand("bfloat16", "unsigned char")),
+    giou_loss("bf16 by u8", short_boxes, giou_loss_handwritten("bfloat16", "unsigned char")),
 ]
 
 # --- Rows and columns -----------------------------------------------------------------------------------------------

@@ -39,14 +39,15 @@ from cases import (  # noqa: E402
 )
 from cases.case import Case, Tensors  # noqa: E402
 
-BY_HAND = list({(c.by_hand.name, c.by_hand.options, c.by_hand.launch): c for c in ON_THE_GPU + REDUCTIONS if c.by_hand}.values())
+HANDWRITTEN = list({(c.handwritten.name, c.handwritten.options, c.handwritten.launch): c
+                    for c in ON_THE_GPU + REDUCTIONS if c.handwritten}.values())
 
 
-@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", HANDWRITTEN, ids=lambda case: case.name)
 def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
-    against = case.by_hand.against
+    against = case.handwritten.against
     kernel = candidates.named(against.word, ingot.op(case.text), against.launches, against.options)
     program = kernel.program(90)
     op, args = ingot.op(case.text), case.make(Tensors("cpu", 1 << 18))
@@ -60,7 +61,7 @@ def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
 
 
 def test_a_baseline_that_computes_something_else_is_told(monkeypatch):
-    monkeypatch.setitem(measure.WORDS, "eager", lambda x: x + 0.5)
+    monkeypatch.setitem(measure.CANDIDATE_NAMES, "eager", lambda x: x + 0.5)
     row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
     assert "incorrect at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
 
@@ -105,7 +106,7 @@ def test_a_case_that_fails_says_so_and_another_is_timed():
 
 @pytest.mark.parametrize("seconds, told", [(-1, ["2 more, from b on: ingot failed: no time was left"]), (60, [])])
 def test_what_no_time_is_left_for_is_told_and_nothing_else(seconds, told):
-    def timed(cases, asked):
+    def timed(cases, selected):
         for case in cases:
             yield {"case": case.name, "group": case.name, "errors": {}}
 
@@ -121,16 +122,16 @@ def test_a_row_is_what_a_comparison_found():
         {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
         {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
         {"name": "mine", "state": "incorrect", "message": "incorrect at [3]"}]}
-    row = measure.in_a_row(found)
+    row = measure.row_of(found)
     assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
     assert row["errors"] == {"compile": "it is late", "mine": "incorrect at [3]"}
-    assert measure.in_a_row(found, with_host=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
-    assert set(measure.in_a_row(found, must_be_right=False)["errors"]) == {"compile"}
+    assert measure.row_of(found, with_cpu_overhead=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
+    assert set(measure.row_of(found, must_be_correct=False)["errors"]) == {"compile"}
 
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
 def test_the_documents_tables_are_what_was_measured(path):
-    assert tables.renewed(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
+    assert tables.updated(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
 
 
 def test_every_table_stands_in_a_document_and_every_case_of_its_is_measured():
@@ -138,8 +139,8 @@ def test_every_table_stands_in_a_document_and_every_case_of_its_is_measured():
     assert marked == {*tables.TABLES}
     names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *WITH_VALUES, *GRAPHS)}
     names |= {f"{kind}: {case.name}" for kind in ("backward", "both") for case in GRADIENTS}
-    asked = [name for table in vars(rows).values() if isinstance(table, list) for _, some in table for name in some]
-    assert not [name for name in asked if not any(tables.is_of(name, case) for case in names)]
+    selected = [name for table in vars(rows).values() if isinstance(table, list) for _, some in table for name in some]
+    assert not [name for name in selected if not any(tables.is_of(name, case) for case in names)]
 
 
 def test_a_table_is_of_all_that_was_kept():
@@ -150,7 +151,7 @@ def test_a_table_is_of_all_that_was_kept():
     found = [row("a", ingot=0.5, eager=0.123), row("b1", ingot=1.0), row("b2", ingot=1.25), row("c", ingot=1.0)]
     assert table({"large": found}) == (
         "| work | Ingot | eager |\n| --- | --- | --- |\n| `a` · `b*` | 0.50 · 1.00 to 1.25 | 0.12 · – |\n| `c` | 1.00 | – |\n")
-    with pytest.raises(KeyError, match="no case c was kept"):
+    with pytest.raises(KeyError, match="no saved results have a case c"):
         table({"large": found[:3]})
     assert [tables.digits(2, 1e-3)(us) for us in (82, 200, 1234, 12345)] == ["0.082", "0.20", "1.2", "12"]
 
@@ -190,21 +191,21 @@ def test_the_benchmarks_run(tmp_path):
 @pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: case.name)
 def test_gradients_are_those_of_eager(case):
     args = case.make(Tensors("cpu", 1 << 12))
-    row = measure.compared(case, args, ("eager",), backward=True, time_incorrect=case.draws, warm=True, rounds=3)
-    assert all(c["state"] == "correct" or case.draws for c in row["candidates"]), [c["message"] for c in row["candidates"]]
+    row = measure.compared(case, args, ("eager",), backward=True, time_incorrect=case.is_random, warm=True, rounds=3)
+    assert all(c["state"] == "correct" or case.is_random for c in row["candidates"]), [c["message"] for c in row["candidates"]]
     assert all("us" in c for c in row["candidates"])
     errors: dict[str, str] = {}
-    calls = steps.checked(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.draws)
+    calls = steps.checked(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.is_random)
     assert not errors and set(calls) == {"ingot", "eager"}, errors
 
 
 def test_what_is_not_eagers_is_not_timed():
     x = torch.randn(1000)
     steps.check((x,), (x * 1.001,))
-    steps.check((x.flip(0),), (x,), draws=True)
-    for found, draws in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
-        with pytest.raises(AssertionError, match="apart"):
-            steps.check((found,), (x,), draws)
+    steps.check((x.flip(0),), (x,), is_random=True)
+    for found, is_random in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
+        with pytest.raises(AssertionError, match="differs"):
+            steps.check((found,), (x,), is_random)
     with pytest.raises(ValueError):
         steps.check((x, x), (x,))
 
@@ -213,7 +214,7 @@ def test_who_fails_in_his_turn_is_left_out(monkeypatch):
     def timed(runners, *_, **__):
         if "compile" in runners:
             raise benchmark.Dropped("compile") from ValueError("late")
-        return {who: benchmark.Times([2.0 if who == "eager" else 1.0] * 3, None) for who in runners}
+        return {candidate: benchmark.Times([2.0 if candidate == "eager" else 1.0] * 3, None) for candidate in runners}
 
     monkeypatch.setattr(steps, "run_rounds", timed)
     errors: dict[str, str] = {}
