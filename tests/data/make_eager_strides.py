@@ -1,9 +1,10 @@
-"""Writes eager_strides.txt: what strides PyTorch gives to results, for tests/ir/eager_layout_test.cpp.
+"""Writes eager_strides.txt, the strides that PyTorch gives to results, for tests/ir/eager_layout_test.cpp.
 
     python tests/data/make_eager_strides.py [COUNT] > tests/data/eager_strides.txt
 
-A line is `op ARGUMENT | tensor tensor … | tensor`: the inputs and the result, each as sizes@strides (4x3@3,1; a number
-is @). The argument is the new sizes of reshape, the dim of cat and stack, the dims that gather indexes.
+A line is `op ARGUMENT | tensor tensor … | tensor`: the inputs and the result. A tensor is written as sizes@strides
+(4x3@3,1); a scalar is @. The argument is the new sizes of reshape, the dim of cat and stack, or the dims that gather
+indexes.
 """
 
 import random
@@ -21,7 +22,7 @@ def written(tensor):
 
 
 def laid_out(rng, shape, dtype=torch.float32):
-    """A tensor of the shape in some layout that people's tensors have."""
+    """A tensor of the shape in one of the layouts that are usual in programs."""
     rank = len(shape)
     if rng.random() < 0.25:
         return torch.zeros(shape, dtype=dtype)

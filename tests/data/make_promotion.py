@@ -1,4 +1,5 @@
-"""Writes promotion.txt, what PyTorch promotes two operands to. Run with its Python: `python make_promotion.py`."""
+"""Writes promotion.txt, the dtypes to which PyTorch promotes two operands. Run with PyTorch's Python: `python
+make_promotion.py`."""
 
 import pathlib
 

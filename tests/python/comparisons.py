@@ -1,4 +1,4 @@
-"""Comparisons as tests ask for them."""
+"""Helpers that run comparisons in tests."""
 
 import pathlib
 
@@ -10,7 +10,7 @@ from ingot.tools import report, supervisor
 from ingot.tools.job import Against, Job
 
 RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
-PATIENT = 600.0  # seconds of a step of whom nobody expects to hang: a first torch.compile takes over a minute of busy cores
+PATIENT = 600.0  # time limit in seconds of a step that should not hang: a first torch.compile takes over a minute on busy cores
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
@@ -29,7 +29,7 @@ def of(document: dict, word: str) -> dict:
     return next(c for c in document["candidates"] if c["word"] == word)
 
 
-# Functions of C++ for RELU_ADD, which go wrong on a CPU as well.
+# C++ functions for RELU_ADD that give wrong results or fail, on a CPU too.
 BODIES = {
     "correct": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "nan": "for (long k = 0; k < n; ++k) out[k] = (x[k] > 0 ? x[k] : 0) + y[k % 7] + bias;",

@@ -4,7 +4,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Kernels of the tests stay apart from the user's, and from run to run.
+# The tests' kernels have a cache of their own, apart from the user's and from earlier runs.
 os.environ.setdefault("INGOT_CACHE_DIR", str(ROOT / "build" / "test-cache"))
 
 import torch  # noqa: E402
@@ -14,7 +14,7 @@ import ingot  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """What a test draws does not hang on those that ran before it."""
+    """The random numbers of a test do not depend on the tests that ran before."""
     torch.manual_seed(0)
 
 

@@ -1,4 +1,4 @@
-"""Which results on the GPU must have eager's own bits: all of float32 and float64, but for one short list."""
+"""Says which results on the GPU must equal eager's bit for bit: all of float32 and float64, except for a short list."""
 
 import re
 
@@ -7,7 +7,7 @@ import torch
 WIDE = (torch.float32, torch.float64)
 _BOTH = frozenset(WIDE)
 
-# What a text has in it → in which dtypes → why it is compared by ulps.
+# Pattern in an op's source → dtypes → the reason why results are compared by ulps.
 NOT_EAGERS_BITS = {
     r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta|airy_ai|gammaincc?|igammac?|mvlgamma|multigammaln|\w*bessel_\w+)_?\(": (_BOTH, "eager's kernel is text of PyTorch's own, not CUDA's"),
     r"approximate='tanh'": (_BOTH, "where eager contracts is known for the cube alone"),
@@ -16,19 +16,21 @@ NOT_EAGERS_BITS = {
 
 
 def held_to_bits(text: str, tensors, result: torch.Tensor) -> bool:
-    """Whether a text's result on these tensors must be eager's bit for bit."""
+    """Whether the result of an op's source on these tensors must equal eager's bit for bit."""
     dtypes = {t.dtype for t in (*tensors, result) if t.dtype.is_floating_point}
     if not result.is_cuda or not dtypes <= _BOTH:
         return False
     return not any(re.search(part, text) and dtypes & listed for part, (listed, _) in NOT_EAGERS_BITS.items())
 
 
-# Sums whose terms cancel near their zeros: there neither eager nor Ingot is within ulps of the truth.
+# Functions that are sums whose terms cancel near their zeros. There neither eager nor Ingot is within ulps of the exact
+# result.
 _CANCELLING = re.compile(r"\b(mvlgamma|multigammaln|polygamma|i?gamma(inc)?c?|\w*bessel_\w+|airy_ai|zeta|digamma|psi)_?\(")
 
 
 def agree_where_terms_cancel(text: str, result: torch.Tensor, expected) -> bool:
-    """Whether it is such a sum and within a few hundred eps of eager's, of a term of size 1, and its rounding."""
+    """Whether the source has such a function, and the result differs from eager's by at most a few hundred eps of a
+    term of size 1, and the rounding of the dtype."""
     if not _CANCELLING.search(text) or not result.dtype.is_floating_point:
         return False
     rounding = 0.0 if result.dtype in WIDE else torch.finfo(result.dtype).eps

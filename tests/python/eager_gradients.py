@@ -1,4 +1,4 @@
-"""An op's gradients beside autograd's of the same text."""
+"""Compares an op's gradients with autograd's gradients of the same source."""
 
 import contextlib
 import itertools
@@ -10,7 +10,7 @@ from reductions_table import NAMES
 import ingot
 
 
-# What is not eager's, and why.
+# Known differences from eager, and their reasons.
 KNOWN = {
     "torch.fill(x, 3)": "requires no grad, of which there is none but 0",
     "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')": "no NaN out of the arm that was not taken",
@@ -20,7 +20,7 @@ KNOWN = {
 
 
 def floats(results) -> list[torch.Tensor]:
-    """Those of which gradients are asked."""
+    """The tensors with respect to which gradients are computed."""
     results = results if isinstance(results, (tuple, list)) else [results]
     return [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
 
@@ -34,7 +34,7 @@ def evaluated(text: str, tensors: dict):
 
 
 def expected(eager, leaves: dict):
-    """Eager's results, what their gradients are taken with, and the gradients; None where eager has none."""
+    """Eager's results, the cotangents, and the gradients; None where eager has no gradient."""
     wanted = [t for t in leaves.values() if t.requires_grad]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,7 +46,7 @@ def expected(eager, leaves: dict):
             given = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(r) for r in results]
             return given, torch.autograd.grad(results, wanted, given, allow_unused=True)
         except (RuntimeError, TypeError, IndexError):
-            return None  # what PyTorch has no derivative of
+            return None  # PyTorch has no derivative of this op
 
 
 def differs(name: str, leaf: torch.Tensor, mine, theirs, tolerance: dict) -> str:
@@ -73,7 +73,7 @@ def complaint(op, eager, tensors: dict, tolerance=None) -> str:
     try:
         results = floats(op(*leaves.values()))
         if not results and not any(t is not None and t.any() for t in theirs):
-            return ""  # what has no gradient that is not 0 requires none
+            return ""  # a result whose gradients are all 0 need not require grad
         if len(results) != len(given):
             return f"{len(results)} of {len(given)} results require grad"
         wanted = {name: t for name, t in leaves.items() if t.requires_grad}
@@ -85,8 +85,8 @@ def complaint(op, eager, tensors: dict, tolerance=None) -> str:
 
 
 def prepare(calls) -> None:
-    """Compiles the forward kernels of ops and tensors together."""
-    with contextlib.suppress(ingot.Error, RuntimeError):  # the call itself says it
+    """Compiles the forward kernels of all ops and tensors together."""
+    with contextlib.suppress(ingot.Error, RuntimeError):  # the call itself reports the error
         ingot.prepare_all((op, tuple(leaves_of(tensors).values())) for op, tensors in calls)
 
 

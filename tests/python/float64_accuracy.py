@@ -1,4 +1,5 @@
-"""Whether what was added up in another order than eager's is as close to the truth, which is float64's, as eager's."""
+"""Checks sums that were added in another order than eager's: they must be about as close to the float64 result as
+eager's are."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ def as_list(results) -> list[torch.Tensor]:
 
 
 def error_of(result: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
-    """How far from the truth, in float64: 0 where both are NaN or the same infinity."""
+    """The error, computed in float64; 0 where both are NaN or the same infinity."""
     result, truth = result.double(), truth.double()
     same = (result == truth) | (result.isnan() & truth.isnan())
     return torch.where(same, 0.0, (result - truth).abs().nan_to_num(nan=math.inf, posinf=math.inf))
@@ -25,18 +26,19 @@ def largest(tensor: torch.Tensor) -> float:
 
 
 def complaint(eager: typing.Callable, tensors, results, ulps: float = 8, strides: bool = True) -> str:
-    """What is wrong with the results of an op; nothing if what is no float is eager's, and the rest twice as far from
-    float64's at most as eager's, and a few ulp of its scale: what eager makes of the absolute values."""
+    """The first difference in the results of an op, or an empty string. Results that are not floats must equal eager's.
+    An error against float64 may be at most twice eager's, plus a few ulp of the op's scale: eager's result on absolute
+    values."""
 
     def of(change=lambda tensor: tensor) -> list[torch.Tensor]:
         return as_list(eager(*(change(t.clone()) if t.is_floating_point() else t for t in tensors)))
 
     results, expected = as_list(results), of()
     default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # of integers
+    torch.set_default_dtype(torch.float64)  # for results of integers
     try:
         truth, scales = of(torch.Tensor.double), of(lambda tensor: tensor.double().abs())
-    except RuntimeError:  # a dtype that the call names is narrower
+    except RuntimeError:  # the call names a narrower dtype
         truth = scales = expected
     finally:
         torch.set_default_dtype(default)
@@ -51,7 +53,7 @@ def complaint(eager: typing.Callable, tensors, results, ulps: float = 8, strides
             if not torch.equal(ours, theirs):
                 return f"{ours.flatten()[:8].tolist()}, eager gives {theirs.flatten()[:8].tolist()}"
             continue
-        # Where the truth lies outside of the dtype's range, eager's is right.
+        # Where the exact result is outside of the dtype's range, eager's result is the correct one.
         error = torch.where(error_of(ours, theirs) == 0, 0.0, error_of(ours, exact))
         unit = torch.finfo(ours.dtype).eps
         size = exact.double().abs().nan_to_num(0, 0, 0) + largest(scale)

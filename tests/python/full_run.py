@@ -1,5 +1,5 @@
-"""Whether all is tested, which takes long: script/gpu-check does, with INGOT_TESTS=whole. Else every name is tried on float32
-and in turn on some of what is left, so that all of it comes up with some names."""
+"""Says whether all cases are tested, which takes long: script/gpu-check does so, with INGOT_TESTS=whole. Otherwise
+every name is tried on float32, and on a part of the other cases that changes from name to name."""
 
 import os
 
@@ -7,5 +7,5 @@ WHOLE = os.environ.get("INGOT_TESTS") == "whole"
 
 
 def some(items: list, turn: int, of: int = 3) -> list:
-    """All; or every `of`-th, others from one turn to the next, and never none of what there is."""
+    """All items; or every `of`-th, beginning at an item that changes with `turn`. Never empty unless `items` is."""
     return items if WHOLE or not items else items[turn % min(of, len(items)) :: of]

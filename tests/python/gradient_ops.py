@@ -1,4 +1,4 @@
-"""Ops whose gradients are made of what no table of names has, and their arguments."""
+"""Ops, and their arguments, whose gradients no table of names covers."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Programs of ops in place as people write them, of x and y, float matrices of one shape, and k, an integer vector."""
+"""Typical programs with in-place ops. Their inputs: x and y, float matrices of one shape, and k, an integer vector."""
 
 PROGRAMS = [
     # optimizers

@@ -1,7 +1,8 @@
-"""Random programs of ops in place, made a line at a time beside eager PyTorch.
+"""Random programs of in-place ops, written line by line while eager PyTorch runs them.
 
-A line stands in a program once eager has run it, so that shapes fit and each tensor's storage is known; what eager
-refuses becomes the last line of another program. Every operation is exact in every dtype, so results have one value.
+A line enters a program once eager has run it, so that shapes fit and the storage of each tensor is known. A line that
+eager refuses becomes the last line of another program. Every operation is exact in every dtype, so results have one
+value.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ CHANGE = ["{0} += {1}", "{0} -= {1} * 2", "{0} *= 3", "{0} += 0.5", "{0} //= 2",
           "{0}.masked_fill_({1} > 0, 1)", "torch.square_({0})", "F.relu({0}, inplace=True)", "F.threshold_({0}, 1, 0)",
           "{0}[...] = {1}", "{0}[{0} > 1] = 0", "{0}[{1} > 0] += 1", "{0}[0] = 7", "{0}[..., -1] *= 2", "{0}[::2] = 1",
           "{0}[1:] = {0}[:1]", "{0}[{1} > 0] = {0}.clone()[(0,) * {0}.ndim]", "{0}.t().mul_(2)", "{0}.fill_({1})"]  # fmt: skip
-# Of which eager's strides say whether they share memory: Ingot refuses what comes to depend on that.
+# Calls that return a view or a copy, depending on the strides. Ingot refuses programs whose result depends on that.
 UNCLEAR = ["{0}.reshape(-1)", "{0}.flatten()", "{0}.contiguous()"]
 
 
 @dataclasses.dataclass
 class Program:
     source: str
-    inputs: list[torch.Tensor]  # of which some may share memory
+    inputs: list[torch.Tensor]  # some may share memory
     is_refused: bool = False  # by eager, at the last line
 
 
 class Writer:
-    """Writes a program and runs it in eager PyTorch meanwhile."""
+    """Writes a program while eager PyTorch runs it."""
 
     def __init__(self, rng: random.Random, unclear: bool = False):
         self.rng, self.unclear = rng, unclear
@@ -58,7 +59,7 @@ class Writer:
         return tensor.clone().transpose(0, -1) if shape and rng.random() < 0.3 else tensor
 
     def view(self, name: str) -> str:
-        """A view of a named tensor, of random kind."""
+        """A random kind of view of a named tensor."""
         rng, shape = self.rng, self.scope[name].shape
         rank = len(shape)
         always = [f"{name}.unsqueeze({rng.randint(0, rank)})", f"{name}.detach()", f"{name}[None]", f"{name}.squeeze()",
@@ -92,12 +93,12 @@ class Writer:
 
     def add_line(self) -> None:
         line = self.candidate()
-        after = copy.deepcopy(self.scope)  # what fails half way leaves no trace
+        after = copy.deepcopy(self.scope)  # a line that fails half way leaves no trace
         try:
             exec(line, {"torch": torch, "F": F}, after)
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             if "view size is not compatible" in str(error):
-                return  # by strides, which Ingot looks at when it is called
+                return  # depends on the strides, which Ingot checks when the op is called
             self.refused.append(Program(self.head + "".join(f"    {each}\n" for each in [*self.lines, line]),
                                         [t.clone() for t in self.inputs], is_refused=True))  # fmt: skip
             return
@@ -113,6 +114,6 @@ class Writer:
         return Program(self.head + "".join(f"    {line}\n" for line in body), self.inputs)
 
     def returned(self, name: str) -> str:
-        """A result is memory of its own, which what lies in a parameter cannot be."""
+        """The name, cloned where it shares memory with a parameter: a result must have a storage of its own."""
         storages = {self.scope[param].untyped_storage().data_ptr() for param in self.params}
         return f"{name}.clone()" if self.scope[name].untyped_storage().data_ptr() in storages else name

@@ -1,6 +1,6 @@
-"""Calls of the names that move elements, as texts that Ingot and PyTorch both evaluate.
+"""Calls of the functions that move elements, as sources that both Ingot and PyTorch evaluate.
 
-x is a matrix, v a vector, cube of rank 3, image of rank 4, s of rank 0, and i an integer matrix of small numbers.
+x is a matrix, v a vector, cube has rank 3, image rank 4, s rank 0, and i is an integer matrix of small numbers.
 """
 
 MOVED = {
@@ -62,7 +62,8 @@ MOVED = {
     "cartesian_prod": ["torch.cartesian_prod(v, x[0])", "torch.cartesian_prod(v)"],
 }  # fmt: skip
 
-# Only where floating-point numbers are padded with themselves; `cube` and `image` have dims to be reflected in.
+# For floating-point dtypes only: `cube` and `image` are padded by their own elements, and have dims large enough to
+# reflect.
 FLOATING = {
     "pad": ["F.pad(image, (1, 2), mode='reflect')", "F.pad(cube, (2, 1), 'reflect')", "F.pad(image, (1, 1, 1, 1), mode='reflect')",
             "F.pad(cube, (1, 0, 0, 1), mode='reflect')", "F.pad(cube, (-1, 2), mode='reflect')", "F.pad(image, (1, 1, 1, 0, 0, 1), mode='reflect')",
@@ -74,7 +75,7 @@ FLOATING = {
                      ("0.1, 9, 1", "1.0"), ("0, 50, 7, dtype=torch.int64", "1"))],
 }  # fmt: skip
 
-# Of a run-time integer k.
+# With a run-time integer k.
 NUMBERED = {
     "x.roll(k, 1)": (0, 1, -1, 7, -20), "x.repeat(k, 2)": (0, 1, 3), "x.repeat_interleave(k, 0)": (1, 2), "F.pad(x, (k, 1))": (0, 2, -2),
     "F.pad(x, (0, k - x.size(1)))": (6, 8, 4), "x.tril(k)": (0, 1, -3, 50), "x.triu(k)": (0, -1, 3), "x.diagonal(k)": (0, 1, -1, 3, 9, -9),

@@ -1,7 +1,8 @@
-"""Every name of the language beside PyTorch's own op of that name.
+"""Compares every name of the language with PyTorch's own op of that name.
 
-A row's text is what Ingot runs and its `eager` is PyTorch's function itself, never the same text: `gelu` is F.gelu. The
-inputs of a pointwise row are called x, y and z; of a view they are x, a float matrix or cube, and i, an index.
+A row's text is the source that Ingot runs. Its `eager` is PyTorch's function itself, never the same source: `gelu` is
+F.gelu. The inputs of a pointwise row are x, y and z. The inputs of a view are x, a float matrix or cube, and i, an
+index.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import torch.nn.functional as F
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`exact`: one step of IEEE or integer arithmetic, so the same bits everywhere. `kinds`: of dtypes that it is tried on:
-    b(ool), i(ntegral), f(loating)."""
+    """`exact`: a single step of IEEE or integer arithmetic, so that all platforms have the same bits. `kinds`: the
+    kinds of dtypes to try: b(ool), i(ntegral), f(loating)."""
 
     name: str
     text: str
@@ -31,7 +32,7 @@ class Row:
 
 
 def named(names: str, arity: int, exact: bool, module=torch, kinds: str = "bif") -> list[Row]:
-    """Functions that are called alike in both."""
+    """Functions that have the same call in both."""
     inputs = ", ".join("xyz"[:arity])
     return [Row(n, f"{n}({inputs})", getattr(module, n), arity, exact, kinds) for n in names.split()]
 
@@ -41,7 +42,7 @@ POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynom
     shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
     legendre_polynomial_p""".split()
 
-# What is drawn is no number of PyTorch's: test_random_numbers.py has these.
+# Random numbers differ from PyTorch's: test_random_numbers.py tests these.
 DRAWN = set("""rand rand_like randn randn_like randint randint_like bernoulli dropout1d dropout2d dropout3d feature_dropout
     feature_alpha_dropout""".split())
 
@@ -122,8 +123,8 @@ BINARY = [
     *named("maximum minimum fmax fmin copysign nextafter eq ne lt le gt ge not_equal less less_equal greater", 2, True),
     *named("greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor heaviside isclose", 2, True),
     *named("add sub subtract mul multiply div divide true_divide rsub", 2, True),
-    # Exact, but eager's vector loops are not where the quotient has more digits than the type; of 16-bit floats eager
-    # rounds on the way.
+    # Exact. Eager's vector loops are not exact where the quotient has more digits than the type, and eager rounds
+    # 16-bit floats on the way.
     *named("remainder fmod floor_divide", 2, False),
     *named("bitwise_left_shift bitwise_right_shift", 2, True, kinds="i"),
     *named("atan2 arctan2 hypot xlogy logaddexp logaddexp2 pow ldexp", 2, False, kinds="f"),
@@ -132,14 +133,14 @@ BINARY = [
     *named("xlog1py", 2, False, torch.special),
     *named("zeta", 2, False, torch.special),
     *named("gcd", 2, True, kinds="i"),
-    # Of the least integer eager's kernel divides by -1, which the processor refuses.
+    # Eager's kernel divides the least integer by -1, which raises a processor exception.
     Row("lcm", "lcm(x // 2, y // 2)", lambda x, y: torch.lcm(x // 2, y // 2), 2, True, "i"),
     *(Row(name, f"special.{name}(abs(x), abs(y))", lambda x, y, f=getattr(torch.special, name): f(x.abs(), y.abs()), 2, False, "f")
       for name in ("gammainc", "gammaincc")),
     *named("igamma igammac", 2, False, kinds="f"),
     Row("zeta", "special.zeta(3, y)", lambda x, y: torch.special.zeta(3, y), 2, False),
     Row("zeta", "special.zeta(x, 2.5)", lambda x, y: torch.special.zeta(x, 2.5), 2, False),
-    # Of NaN eager's kernels return what their result was before it was assigned.
+    # For NaN, eager's kernels return what the result's memory held before.
     *(Row(name, f"special.{name}(x.nan_to_num(0.5).clamp(-3, 3), y.nan_to_num().clamp(-2, 12))",
           lambda x, y, f=getattr(torch.special, name): f(x.nan_to_num(0.5).clamp(-3, 3), y.nan_to_num().clamp(-2, 12)), 2, False, "if")
       for name in POLYNOMIALS),
@@ -206,7 +207,7 @@ TERNARY = [
     Row("addcdiv", "torch.addcdiv(x, y, z, value=0.3)", lambda x, y, z: torch.addcdiv(x, y, z, value=0.3), 3, False, "f"),
 ]
 
-# Operators, with tensors and with numbers, whose ranks in promotion differ.
+# Operators with tensors and with numbers, which have different ranks in type promotion.
 OPERATORS = [
     *(Row("", f"x {o} y", eval(f"lambda x, y: x {o} y"), 2) for o in "+ - * / < <= > >= == != & | ^".split()),
     *(Row("", f"x {o} y", eval(f"lambda x, y: x {o} y"), 2, True, "i") for o in ("<<", ">>")),
@@ -219,7 +220,7 @@ OPERATORS = [
     *(Row("", t, eval(f"lambda x: {t}"), 1, True, "i") for t in ("x << 2", "x >> 1", "3 << (x & 3)")),
 ]  # fmt: skip
 
-# Of x: f32[4, 6] (and f32[2, 3, 4] where the text says `cube`), and i: i64[5] with values below 4.
+# Inputs: x: f32[4, 6] (f32[2, 3, 4] where the source says `cube`), and i: i64[5] with values below 4.
 VIEWS = {
     "t": "x.t()", "T": "x.T", "mT": "x.mT", "H": "x.H", "mH": "x.mH", "transpose": "x.transpose(0, 1)", "swapaxes": "x.swapaxes(0, 1)",
     "swapdims": "x.swapdims(0, 1)", "permute": "cube.permute(2, 0, 1)", "movedim": "cube.movedim(0, 2)",
@@ -263,7 +264,7 @@ MORE_VIEWS = [
     "cube.flatten(0, 1).unflatten(0, (2, 3))", "x.chunk(3, dim=-1)[2]", "x[0].expand(3, 6)", "x * math.sqrt(x.size(-1))",
 ]  # fmt: skip
 
-# Names without elements to compare: Python's own, and what the door's tests show.
+# Names without elements to compare: Python's own functions, and those that the tests of the API cover.
 PYTHON = set(
     """len range zip enumerate isinstance tuple list str print sorted reversed map filter float int bool sum min max abs
     round pow any all Tensor""".split()

@@ -1,7 +1,7 @@
-"""PyTorch's own table of its operators, `op_db`, as calls of Ingot's.
+"""Makes calls of Ingot from `op_db`, PyTorch's own table of its operators.
 
-Each entry of tests/data/op_db_{pointwise,movement,reduction}.txt brings its dtypes, samples and error inputs. A sample becomes a text,
-`torch.add(x, y, alpha=2)`, whose tensors are parameters and whose other arguments are literals.
+Each entry of tests/data/op_db_{pointwise,movement,reduction}.txt has dtypes, samples and error inputs. A sample becomes
+a source, such as `torch.add(x, y, alpha=2)`: its tensors are parameters and its other arguments are literals.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _import_op_db():
     try:
         import expecttest  # noqa: F401
     except ImportError:
-        # torch.testing wants the base class of its own tests, and there may be no network to get it from.
+        # torch.testing imports the base class of its own tests; without a network its package may be missing.
         stand_in = types.ModuleType("expecttest")
         stand_in.TestCase = unittest.TestCase
         sys.modules["expecttest"] = stand_in
@@ -47,12 +47,12 @@ def _entries(theme: str) -> list[str]:
 MOVEMENT = _entries("movement")
 REDUCTION = _entries("reduction")
 ENTRIES = _entries("pointwise") + MOVEMENT + REDUCTION
-# What moves elements does not look at them; test_movement.py tries all dtypes.
+# Ops that move elements do not depend on their values; test_movement.py tries all dtypes.
 MOVED_DTYPES = {torch.float32, torch.int64, torch.bool}
-# test_reductions.py tries the others of some.
+# test_reductions.py tries the other dtypes of some entries.
 REDUCED_DTYPES = {torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool}
 
-# Entries whose function takes its arguments in another way than `name(input, *args)` does.
+# Entries whose function is not called as `name(input, *args)`.
 _OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_), "__rdiv__": ("/", operator.truediv),
               "__rmod__": ("%", operator.mod), "__rmul__": ("*", operator.mul), "__ror__": ("|", operator.or_),
               "__rmatmul__": ("@", operator.matmul), "__rpow__": ("**", operator.pow), "__rsub__": ("-", operator.sub),
@@ -64,13 +64,13 @@ _SECOND_FIRST = {"where", "einsum", "polygamma", "special.polygamma", "nn.functi
 
 @dataclasses.dataclass
 class Call:
-    """`text` is of parameters that are called as the tensors' positions: a, b, c…"""
+    """`text` is an op's source. Its parameters are named by the tensors' positions: a, b, c…"""
 
     entry: str
     dtype: torch.dtype
     text: str
     tensors: list[torch.Tensor]
-    eager: typing.Callable  # PyTorch's own function, of the tensors
+    eager: typing.Callable  # PyTorch's own function, called with the tensors
 
     @property
     def op(self) -> ingot.Op:
@@ -101,8 +101,8 @@ class InPlaceCall(Call):
         return changed
 
 
-_NAMES = "abcdeghijk"  # f is the function's
-_op = functools.lru_cache(maxsize=None)(ingot.op)  # samples of one text are calls of one op
+_NAMES = "abcdeghijk"  # f is the function's name
+_op = functools.lru_cache(maxsize=None)(ingot.op)  # samples with the same source are calls of one op
 
 
 def _strides(tensor) -> str:
@@ -110,7 +110,8 @@ def _strides(tensor) -> str:
 
 
 def function_of(entry: str) -> str:
-    """The name in the language that an entry is about: "special.polygamma.special_polygamma_n_0" is polygamma's."""
+    """The language's name of the function that an entry tests: "special.polygamma.special_polygamma_n_0" tests
+    polygamma."""
     return OP_DB[entry].name.removeprefix("nn.functional.").removeprefix("special.").removeprefix("linalg.")
 
 
@@ -128,7 +129,7 @@ def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False
     info = OP_DB[entry]
     for sample in (info.reference_inputs if reference else info.sample_inputs)(device, dtype):
         if any(map(_is_complex, (sample.input, *sample.args))):
-            continue  # among the reference inputs of real dtypes
+            continue  # reference inputs of real dtypes contain some
         call = call_of(entry, dtype, sample)
         if not call.tensors or _leaves_the_device(sample, device):
             continue
@@ -141,13 +142,13 @@ def _is_complex(value) -> bool:
 
 
 def _leaves_the_device(sample, device: str) -> bool:
-    """device= that is another than the tensors': results of an op are where its tensors are."""
+    """Whether device= differs from the tensors' device: an op's results are on the device of its tensors."""
     wanted = sample.kwargs.get("device")
     return wanted is not None and torch.device(wanted).type != device
 
 
 def _divides_by_zero(call: Call, device: str) -> bool:
-    """uint8 by zero on CUDA: undefined, and eager's kernel gives what its compiler made of it."""
+    """Whether uint8 is divided by zero on CUDA: undefined, so that eager's result depends on its compiler."""
     division = re.fullmatch(r"\(\w+\) % (\w+)|torch\.(?:remainder|fmod|floor_divide)\(\w+, (\w+)\)", call.text)
     if not division or device == "cpu" or call.dtype != torch.uint8:
         return False
@@ -156,14 +157,15 @@ def _divides_by_zero(call: Call, device: str) -> bool:
 
 
 def _never_ends(call: Call, device: str) -> bool:
-    """Eager's CUDA kernels of these loop to the degree, of which infinity is 2 ** 63 - 1: op_db leaves them out itself."""
+    """Whether eager's CUDA kernel loops up to the degree, where an infinite degree is 2 ** 63 - 1. op_db itself leaves
+    these out."""
     if device == "cpu" or not re.search("laguerre|legendre", call.entry):
         return False
     return any(bool((tensor.double().abs() > 1e6).any()) for tensor in call.tensors)
 
 
 def errors(entry: str, device: str) -> typing.Iterator[Call]:
-    """What PyTorch refuses, of which a call can be made at all."""
+    """The inputs that PyTorch refuses, if a call can be made of them."""
     info = OP_DB[entry]
     for error in info.error_inputs(device) if info.error_inputs_func else ():
         try:
@@ -179,7 +181,7 @@ def _holds_tensors(value) -> bool:
 
 
 def in_place(entry: str, dtype: torch.dtype, device: str) -> typing.Iterator[InPlaceCall]:
-    """The samples on the variant of an entry that changes its first argument, those that PyTorch refuses among them."""
+    """The samples for the in-place variant of an entry, including those that PyTorch refuses."""
     info = OP_DB[entry]
     for sample in info.sample_inputs(device, dtype):
         if not isinstance(sample.input, torch.Tensor):
@@ -200,13 +202,13 @@ def in_place(entry: str, dtype: torch.dtype, device: str) -> typing.Iterator[InP
 
 
 def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
-    """Raises ValueError where an argument is neither a tensor nor has a literal."""
+    """Raises ValueError if an argument is neither a tensor nor has a literal."""
     info = OP_DB[entry]
     tensors, arguments, keywords = _spelled(entry, sample)
 
     def eager(*given):
         args, kwargs = _replaced(sample, given)
-        if info.name in _OPERATORS:  # Tensor.__rdiv__ itself is another formula than division, and nobody's
+        if info.name in _OPERATORS:  # Tensor.__rdiv__ itself has another formula than division, and no program calls it
             return _OPERATORS[info.name][1](args[1], args[0])
         return info.op(*args, **kwargs)
 
@@ -214,7 +216,7 @@ def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
 
 
 def _spelled(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[str]]:
-    """A sample's tensors, and its arguments and its keywords as text."""
+    """A sample's tensors, and its arguments and keywords as source."""
     tensors: list[torch.Tensor] = []
 
     def spelled(value) -> str:
@@ -235,7 +237,7 @@ def _spelled(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[st
 
 
 def _replaced(sample, given) -> tuple[list, dict]:
-    """A sample's arguments and keywords with other tensors in place of its own."""
+    """A sample's arguments and keywords with its tensors replaced."""
     rest = iter(given)
 
     def replaced(value):

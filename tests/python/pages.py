@@ -1,4 +1,4 @@
-"""What pages are made of in tests."""
+"""Helpers that make the contents of pages in tests."""
 
 import torch
 
@@ -16,7 +16,7 @@ def of(text: str, *args, **options) -> ingot.Explanation:
 
 
 def measured() -> dict:
-    """What a comparison on a GPU finds, in numbers that were made up."""
+    """A comparison's document as measured on a GPU, with made-up figures."""
     def candidate(name, us, **more):
         return {"name": name, "word": name, "kind": "", "state": "correct", "message": "bit for bit", "cases": {}, "limits": [],
                 "warnings": "", "kernels": None, "launched": None, "counted": None, "count_error": None, "operations": None,

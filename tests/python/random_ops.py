@@ -1,8 +1,8 @@
-"""Random expressions, and tensors of random shapes, strides and dtypes to call them with.
+"""Random expressions, and tensors of random shapes, strides and dtypes as their arguments.
 
-An expression is made over the sizes M and N, so one op is called with many shapes; only what a kernel is compiled for
-(dtypes, which sizes are 1, classes of strides) costs a compilation. One that reduces does so anywhere: of what was
-computed, beside what is computed further, and of what was reduced.
+An expression is made over the sizes M and N, so that one op is called with many shapes. Only a property that kernels
+are specialised for (dtypes, which sizes are 1, classes of strides) costs a compilation. An expression with reductions
+has them anywhere: their operands are computed, their results are used, and results are reduced again.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 ALL = FLOATS + INTEGERS + [torch.bool]
 
-# What is planted among random numbers; of integers there is no NaN and no infinity.
+# The special values that are injected among random numbers; integers have no NaN and no infinity.
 SPECIAL = "[float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 1.0, -1.0, 0.5, 2.5]"
-# Of large numbers the order says whether a sum overflows.
+# With very large numbers, the order of a sum would decide whether it overflows.
 SPECIAL_IN_SUMS = SPECIAL.replace("3e38, -3e38", "300.0, -300.0")
 
 UNARY = ["relu({})", "({}).abs()", "exp(clamp({}, max=5))", "sigmoid({})", "tanh({})", "sqrt(abs({}))", "floor({})",
          "square({})", "log1p(abs({}))", "silu({})", "clamp({}, -1, 2)", "sin({})", "({}).float()", "sign({})"]
 BINARY = ["({} + {})", "({} - {})", "({} * {})", "maximum({}, {})", "minimum({}, {})", "({} / ({} * 0 + 2))"]
 MIXED = ["where({0} > {1}, {0}, {1} * 2)", "({0} * 0.5 + {1})", "(1 - {0}) * {1}", "torch.where({0} < 0.25, {1}, 3)"]
-# Views that give back the shape that they take.
+# Views that keep the shape.
 SAME_SHAPE = ["({}).flip(-1)", "({}).flip(0)", "({}).unsqueeze(1)[:, 0]", "({})[None][0]"]
 # Views of the whole result.
 LAST = ["{}", "{}", "{}", "({}).transpose(0, 1)", "({})[..., 0]", "({})[1:]", "({})[:, ::2]", "({})[..., None]",
         "stack([{0}, {0} * 2], -1)", "cat([{0}, {0} + 1], 0)", "({}).flatten()", "({0})[-1] + {0}", "({}).t() * 2"]
 
-# A matrix's reductions along any dims, along one dim, and of all elements without more ado.
+# Reductions of a matrix along any dims, along one dim, and of all elements.
 OF_DIMS = ["sum", "mean", "amax", "amin", "var", "std", "any", "all", "logsumexp"]
 OF_ONE_DIM = ["argmax", "argmin", "nansum"]
 OF_ALL = ["({}).sum()", "({}).mean()", "({}).amax()", "({}).norm()", "({}).count_nonzero()", "({}).argmin()", "({}).std()"]
 DIMS = ["0", "1", "-2", "-1", "(0, 1)", "(1, 0)", "(-1,)"]
-# What becomes of rows or columns in their own shape.
+# Ops on rows or columns that keep the shape.
 OF_ROWS = ["({0}).softmax({dim})", "({0}).log_softmax({dim})", "F.layer_norm({0}, ({0}).shape[1:])", "F.normalize({0}, dim={dim})",
            "(({0}) - ({0}).mean({dim}, keepdim=True))", "({0}).max({dim}, keepdim=True).values"]
-# Reductions of the whole result, several in one op among them.
+# Reductions of the whole result, with several reductions in one op.
 LAST_REDUCED = ["({}).sum()", "({}).mean(1)", "({}).sum(0) * 2", "({}).amax((0, 1)) + 1", "({}).t().sum(1)", "({0}).sum(1) + ({0})[:, 0]",
                 "(({0}).sum(1), ({0}).amax(0), {0})", "({}).sum(1, keepdim=True).t()", "({}).flatten().sum()", "({}).sum(0).softmax(0)", "({})[1:].sum(1)"]
 
@@ -50,7 +50,7 @@ class Expression:
     text: str
     names: list[str]
     dtypes: list[torch.dtype]
-    squares: bool  # M must be N
+    squares: bool  # M must equal N
     reduces: bool = False
 
     @property
@@ -59,7 +59,8 @@ class Expression:
 
 
 def reduced(rng: random.Random, text: str) -> str:
-    """A reduction of a matrix that broadcasts beside it, or something of the matrix's shape that takes one."""
+    """A reduction of a matrix to a shape that broadcasts with it, or an op with a reduction that keeps the matrix's
+    shape."""
     kind = rng.random()
     if kind < 0.3:
         return rng.choice(OF_ROWS).format(text, dim=rng.choice(["0", "1", "-1"]))
@@ -96,7 +97,7 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
         return rng.choice(SAME_SHAPE).format(whole(make(depth - 1)))
 
     def whole(text: str) -> str:
-        """Of the full shape (M, N), so that a view of it is one of a matrix."""
+        """The source broadcast to the full shape (M, N), so that it can be viewed as a matrix."""
         return f"{text} + {names[0]} * 0"
 
     last = rng.choice(LAST_REDUCED if reduces and rng.random() < 0.6 else LAST)
@@ -107,7 +108,7 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
 
 @dataclasses.dataclass
 class Recipe:
-    """A tensor that can be written down: numbers of a seed, laid out by strides."""
+    """A tensor given by a seed for its numbers, and by strides for its layout."""
 
     dtype: torch.dtype
     sizes: tuple[int, ...]
@@ -115,7 +116,7 @@ class Recipe:
     offset: int
     seed: int
     scale: float
-    planted: float  # the share of elements that are special values
+    planted: float  # the fraction of elements that are special values
     special: str = SPECIAL
 
     def length(self) -> int:
@@ -138,7 +139,8 @@ class Recipe:
 
 @dataclasses.dataclass
 class Form:
-    """What a kernel is compiled for, mostly: which sizes are 1 and how each tensor lies in memory."""
+    """Most of the properties that a kernel is specialised for: which sizes are 1, and each tensor's layout in
+    memory."""
 
     m_is_one: bool
     n_is_one: bool
@@ -154,7 +156,7 @@ class Form:
 
 def make_form(rng: random.Random, expression: Expression) -> Form:
     dims = ["mn" if k == 0 else rng.choice(["mn"] * 4 + ["n", "m1", "1n", "11", ""]) for k in range(len(expression.names))]
-    # Of equal values the variance is what is left of their mean's rounding.
+    # The variance of equal values is only the rounding error of their mean.
     repeats = not re.search("var|std|norm", expression.text)
     return Form(
         m_is_one=rng.random() < 0.1,
@@ -171,10 +173,10 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
 
 
 def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list[Recipe]:
-    """The tensors of one call; their sizes are all that one call of a form has of its own."""
+    """The tensors of one call. Calls of one form differ only in the sizes of their tensors."""
     m = 1 if form.m_is_one else rng.choice([2, 3, 5, 8, 16, 17, 33, 0] if rng.random() < 0.1 else [2, 3, 8, 17, 32])
     if expression.reduces and not all(dtype.is_floating_point for dtype in expression.dtypes):
-        m = max(m, 1)  # of no elements eager takes dtypes that it otherwise refuses
+        m = max(m, 1)  # without elements, eager accepts dtypes that it otherwise refuses
     n = 1 if form.n_is_one else rng.choice([2, 3, 4, 8, 15, 16, 32, 65])
     if expression.reduces and not form.n_is_one and rng.random() < 0.1:
         n = rng.choice([300, 1025, 5000])

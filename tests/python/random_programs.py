@@ -1,8 +1,8 @@
-"""Random programs of many statements, written beside eager PyTorch a line at a time.
+"""Random programs of many statements, written line by line while eager PyTorch runs them.
 
-A line stays in a program once eager has run it, so shapes fit and indices are in range. What eager refuses becomes the
-last line of another program, which Ingot must refuse as well. Tensors have any dtype, rank, layout and size, 0 and 1
-among them; numbers are written out, passed at run time, or are 0-dim tensors.
+A line stays in a program once eager has run it, so that shapes fit and indices are in range. A line that eager refuses
+becomes the last line of another program, which Ingot must refuse as well. Tensors have any dtype, rank, layout and
+size, 0 and 1 among them. Numbers are literals, run-time arguments or 0-dim tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DTYPES = [*FLOATS, *FLOATS, *INTEGERS, torch.bool]
 SHAPES = [(), (1,), (5,), (2, 3), (4, 4), (3, 1), (2, 3, 4), (1, 2, 4), (2, 4, 3, 3), (2, 2, 2, 2, 2)]
 EMPTY = [(0,), (3, 0), (0, 4)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.5, 1e30, -1e30, 1e-40, 6.0, -88.5]
-MOST_ELEMENTS = 3000  # of a value: a program that grows without end says nothing more
+MOST_ELEMENTS = 3000  # of a value: a program that grows without end tests nothing more
 
 NUMBERS = ["2", "-1", "0", "0.5", "-0.0", "2.5", "0.1999", "1e-3", "3", "True", "s"]
 # {0} and {1} are tensors, {n} is a number, {d} and {e} are dims of {0}, {i} is an index into dim d.
@@ -46,7 +46,7 @@ BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "{0} // {1}", "{0}
 NUMBERED = ["{0} + {n}", "{n} - {0}", "{0} * {n}", "{0} / {n}", "{n} / {0}", "{0} // {n}", "{0} % {n}", "{n} % {0}", "{0} >= {n}", "{0} ** {n}",
             "torch.clamp({0}, min={n})", "torch.clamp({0}, max={n})", "torch.full_like({0}, {n})", "torch.tensor({n}) * {0}",
             "{0} + torch.tensor({n}, dtype=torch.float64)", "{0} == torch.tensor({n})", "torch.fmod({0}, {n})"]  # fmt: skip
-# {c} is a dtype of the program's.
+# {c} is one of the program's dtypes.
 CASTS = ["{0}.to({c})", "{0}.to({c})", "{0}.to({1}.dtype)", "{0}.type_as({1})", "{0}.to({c}).to({0}.dtype)", "{0}.long() * 0.5",
          "{0}.to({c}) + {0}.int()"]  # fmt: skip
 VIEWS = ["{0}.flip({d})", "{0}.transpose({d}, {e})", "{0}.unsqueeze({d})", "{0}.squeeze()", "{0}.chunk(2, {d})[0]", "{0}.split(2, {d})[-1]",
@@ -68,7 +68,7 @@ CHANGES = ["{0} += {1}", "{0} *= {n}", "{0} -= {n}", "{0}.mul_({1})", "{0}.clamp
            "{0}.copy_({1})", "{0}[{0} > 1] = 0", "{0}.view(-1).add_({n})", "{0}.mT.mul_(2)", "{0}[:, {i}:].div_(2)", "{0}.select({d}, {i}).copy_({1})",
            "F.relu({0}, inplace=True)", "F.leaky_relu({0}, 0.1, inplace=True)", "F.silu({0}, inplace=True)", "F.hardtanh({0}, inplace=True)",
            "{0}.masked_fill_({1} > 0, {n})", "{0}.chunk(2, {d})[0].add_(1)", "{0}.fill_({n})", "{0}.zero_()", "torch.square_({0})"]  # fmt: skip
-# Of several lines; {t} is the result's name.
+# Statements of several lines; {t} is the name of the result.
 PYTHON = [
     "{t} = {0}\nfor i in range({0}.ndim + 1):\n    {t} = torch.where({t} > i, {t} - i, {t} * 0.5)",
     "{t} = sum([v * (i + 1) for i, v in enumerate({{'a': {0}, 'b': {1}}}.values())])",
@@ -96,7 +96,7 @@ class Argument:
         value = eval(self.code, {"torch": torch, "inf": math.inf, "nan": math.nan})
         if device == "cpu" or not isinstance(value, torch.Tensor):
             return value
-        # All of the storage moves, laid out as before.
+        # Moves the whole storage, with the same layout.
         whole = value.as_strided((value.untyped_storage().nbytes() // value.itemsize,), (1,), 0).to(device)
         return whole.as_strided(value.shape, value.stride(), value.storage_offset())
 
@@ -123,7 +123,7 @@ class Program:
         return [v.requires_grad_() if isinstance(v, torch.Tensor) and a.requires_grad else v for v, a in zip(values, self.arguments.values())]
 
     def snippet(self) -> str:
-        """A program that shows what it gives, to paste."""
+        """A script that shows the results of the program, to paste into a report."""
         lines = ["import torch, ingot; import torch.nn.functional as F; from math import inf, nan", f"text = '''\n{self.source}'''",
                  f"f = ingot.op(text, numerics={self.numerics!r})", "arguments = lambda: ("]  # fmt: skip
         lines += [f"    {a.code}{'.requires_grad_()' if a.requires_grad else ''},  # {name}" for name, a in self.arguments.items()]
@@ -131,7 +131,8 @@ class Program:
 
 
 class Writer:
-    """Writes a program and runs it in eager PyTorch meanwhile; `refused` is the last one that eager refuses, at its end."""
+    """Writes a program while eager PyTorch runs it; `refused` is the last program that eager refuses, at its last
+    statement."""
 
     def __init__(self, rng: random.Random, dtypes: list[torch.dtype] = DTYPES, changes: bool = True):
         self.rng, self.dtypes, self.changes = rng, dtypes, changes
@@ -168,7 +169,7 @@ class Writer:
         return rng.choice(SPECIAL) if rng.random() < 0.04 else rng.randint(-8, 8) / 2
 
     def statement(self) -> str:
-        """One or more lines, which may not fit."""
+        """A random statement of one or more lines, which eager may refuse."""
         rng = self.rng
         kinds = [(pool, weight) for pool, weight in KINDS if self.changes or pool is not CHANGES]
         (pool,) = rng.choices([pool for pool, _ in kinds], [weight for _, weight in kinds])
@@ -189,7 +190,8 @@ class Writer:
                 warnings.simplefilter("ignore")
                 exec(statement, {"torch": torch, "F": F}, after)
         except REFUSALS:
-            # The program returns what the statement makes, for an op checks nothing that no result depends on.
+            # The program returns what the statement makes, because an op checks only statements on which a result
+            # depends.
             result = name if re.search(rf"^ *{name} =", statement, re.M) else self.names[0]
             self.refused = Program([*self.statements, statement], [result], self.arguments, "default", True)
             return
@@ -210,7 +212,8 @@ class Writer:
 
 
 def shrunk(program: Program, differs) -> Program:
-    """The program without the statements that it still differs without; `differs` says how, or nothing."""
+    """The program without the statements that the difference does not need; `differs` describes the difference, or is
+    empty."""
     for k in reversed(range(len(program.statements))):
         shorter = dataclasses.replace(program, statements=program.statements[:k] + program.statements[k + 1 :])
         if differs(shorter):

@@ -1,6 +1,7 @@
-"""Reductions, and what is made of them, as texts that mean the same to PyTorch: each is run by Ingot and by eager.
+"""Reductions, and functions made of them, as sources with the same meaning in PyTorch: Ingot and eager run each of
+them.
 
-The inputs of a text are those of INPUTS that it names.
+The inputs of a source are the INPUTS that it names.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import math
 import torch
 import torch.nn.functional as F
 
-# What a text may name beside its inputs.
+# Names that a source may use besides its inputs.
 NAMES = {"torch": torch, "F": F, "math": math, "linalg": torch.linalg, "special": torch.special}
 
 
 def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch.Tensor]:
-    """x, y, z: cubes; m, n: matrices; v: a vector; s: signs, p, q: probabilities and w: weights, as m; b: bools, k: int64,
-    u: uint8 and c: small uint8, as x. t, g: classes of m's rows, with some that are ignored in g; l: those of x."""
+    """x, y, z: cubes; m, n: matrices; v: a vector. With the shape of m: s: signs, p, q: probabilities, w: weights. With
+    the shape of x: b: bools, k: int64, u: uint8, c: small uint8. Classes of m's rows: t, and g, where some are ignored.
+    l: classes of x's."""
     generator = torch.Generator().manual_seed(seed)
     cube, matrix = (5, 6, 7), (8, 10)
 
@@ -38,7 +40,7 @@ def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch
     return {name: tensor.to(device) for name, tensor in tensors.items()}
 
 
-# name → texts of floats
+# name → sources on floats
 FLOATING: dict[str, list[str]] = {
     "sum": ["x.sum()", "torch.sum(x, 1)", "x.sum((0, -1))", "x.sum((), True)", "x.sum(dim=(2, 0), keepdim=True)",
             "torch.sum(x, axis=1, keepdims=True)", "x.sum(1, dtype=torch.float64)", "x.sum(dtype=torch.bool)"],
@@ -138,7 +140,7 @@ FLOATING: dict[str, list[str]] = {
 
 REDUCED = ("reduction='none'", "reduction='mean'", "reduction='sum'", "reduction='mean', size_average=False", "reduce=False")
 
-# name → texts whose results are the same bits in any order, of floats, bools and integers
+# name → sources whose results have the same bits in any order of addition, on floats, bools and integers
 EXACT: dict[str, list[str]] = {
     "amax": ["x.amax()", "torch.amax(x, 1)", "x.amax((0, 2), True)", "b.amax((0, 1))", "u.amax(1)", "j.amax()", "x.amax(dim=())"],
     "amin": ["x.amin()", "torch.amin(x, -1)", "x.amin((0, 2), keepdim=True)", "b.amin(1)", "k.amin((1, 2))"],
@@ -160,20 +162,20 @@ EXACT: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-# Texts that fail, and why: one that does not any more is to be taken out.
+# Sources that fail, and why. A source that no longer fails must be removed.
 KNOWN = {}
 KNOWN_IN_NUMERICS_OF_EAGER = {}
 
 
 def texts_of(table: dict[str, list[str]]) -> list[str]:
-    """Losses are tried in each way to reduce them."""
+    """The sources of a name. Losses are tried with each reduction mode."""
     spelled = []
     for text in (text for texts in table.values() for text in texts):
         spelled += [text.replace("REDUCED", way) for way in REDUCED] if "REDUCED" in text else [text]
     return spelled
 
 
-# Of x, which is 3 × n, whose size is what is tried.
+# On x, of 3 × n, where several n are tried.
 SIZED = ["x.sum(1)", "x.sum()", "x.sum(0)", "x.t().sum(0)", "x.mean(1)", "(1 + x / 1000).prod(1)", "x.var(1)", "torch.var_mean(x)",
          "x.logsumexp(1)", "x.softmax(1)", "x.t().softmax(0)", "x.softmax(0)", "x.log_softmax(-1)", "x.norm(dim=1)", "x.norm(3)",
          "F.layer_norm(x, x.shape[1:])", "x.nansum(1)", "F.normalize(x)", "F.mse_loss(x, x * 2)"]  # fmt: skip
@@ -181,7 +183,7 @@ SIZED_EXACT = ["x.any(1)", "(x < 9).all(1)", "x.count_nonzero(1)", "(x * 8).long
 SIZED_OF_SOME = ["x.amax(1)", "x.max(1)", "x.max()", "x.t().max(0)", "(x * 2).round().argmax(1)", "(x * 2).round().argmin()",
                  "(x * 2).round().min(1)", "x.aminmax(dim=1)", "x.amin((0, 1))", "(x > 1).max(1)"]  # fmt: skip
 
-# Views and gathers of results, reductions of reductions, and several in one op; of INPUTS.
+# Views and gathers of results, reductions of reductions, and several reductions in one op, on INPUTS.
 COMPOSED = [
     "x.sum(1).t()", "x.sum(1)[:, 2:5]", "x.sum(1, keepdim=True).expand(5, 6, 7) + x", "x.sum(1)[i]", "x.sum(1).flip(0)",
     "x.amax(1).index_select(0, t % 5)", "x.softmax(-1)[..., 0]", "x.softmax(1).transpose(0, 2)", "x.softmax(1).flatten(1).sum(1)",

@@ -1,4 +1,4 @@
-"""Calls from a known seed."""
+"""Calls a function with a known seed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Two small ops that several files call from everywhere: one with a number, and one with two results."""
+"""Two small ops that several test files use: one with a number, and one with two results."""
 
 import torch.nn.functional as F
 

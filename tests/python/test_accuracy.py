@@ -1,5 +1,5 @@
-"""How far sums are from the truth, which is float64's, where that is hard: sums that cancel, addends of all sizes, very many
-of them. Of thousands of sums the 99th percentile of the error is at most 1.1 of eager's."""
+"""Tests the error of sums against float64 on hard inputs: sums that cancel, summands of all sizes, and very many
+summands. Over thousands of sums, the 99th percentile of the error is at most 1.1 times eager's."""
 
 import re
 
@@ -8,12 +8,12 @@ import torch
 
 import ingot
 
-# By the number of elements of a sum: how many sums, and how many of them are drawn at a time.
+# Keyed by the number of elements of a sum: the number of sums, and how many of them are generated at a time.
 SUMS = {1_000: (2000, 1000), 10_000: (2000, 100), 100_000: (1000, 10), 1_000_000: (200, 2)}
 
 
 def cancelling(rows: int, size: int, random: torch.Generator) -> torch.Tensor:
-    """Numbers, and the same in another order less than zero: the sum of each row is 0."""
+    """Numbers and their negatives in another order: the sum of each row is 0."""
     half = torch.randn(rows, size // 2, generator=random)
     return torch.cat([half, -half[:, torch.randperm(size // 2, generator=random)]], 1)
 
@@ -27,7 +27,8 @@ def of_all_sizes_and_signs(rows: int, size: int, random: torch.Generator) -> tor
     return of_all_sizes(rows, size, random).copysign(sign)
 
 
-# What the error of a sum grows with, however many elements it has: of sums that go to and fro, the norm.
+# The size that the error of a sum is proportional to, for any number of elements. For sums with terms of both signs it
+# is the norm.
 DRAWN = {
     cancelling: lambda x: x.double().norm(dim=1),
     of_all_sizes: lambda x: x.sum(1, dtype=torch.float64),
@@ -44,7 +45,7 @@ WAYS = {
 
 @pytest.fixture
 def one_thread():
-    """The order of eager's sums hangs on how many there are."""
+    """The order of eager's sums depends on the number of threads."""
     usual = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -75,7 +76,7 @@ def test_a_thousand_million_ones(device, text):
 
 @pytest.mark.parametrize("columns", [2, 33, 77])
 def test_softmax_of_all_differences(columns):
-    """What stands below the largest of a row by any number that has an exponential, and by more, and NaN."""
+    """A row's largest element less any number that has an exponential, and less larger numbers, and NaN."""
     below = torch.cat([torch.linspace(0, 110, 100_001), torch.tensor([1e-30, 1e4, 3e38, float("inf"), float("nan")])])
     x = torch.zeros(len(below), columns)
     x[:, -1] = -below
@@ -87,7 +88,7 @@ def test_softmax_of_all_differences(columns):
 
 
 def test_all_bfloat16_are_rounded_as_eager_does():
-    """NaNs stay NaNs, whatever their bits, where no NaN but theirs can be, and where float32 brings others."""
+    """NaNs stay NaNs. Their bits are not compared where float32 results bring other NaNs."""
     x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.bfloat16)
     y = torch.tensor([0.0, 1.0, 3.0, float("nan"), float("inf")], dtype=torch.bfloat16)[:, None]
     odd = torch.tensor([0x7FFFFFFF, 0x7F800001, -1, 0x7FFF8000], dtype=torch.int32).view(torch.float32)
@@ -97,8 +98,8 @@ def test_all_bfloat16_are_rounded_as_eager_does():
         assert same.all()
 
 
-# Whether the exponential is of what cannot be above 0: of an element less the largest of its own row, if both are the
-# same bits.
+# Whether the argument of the exponential cannot be above 0: an element less the largest of its own row, with the same
+# bits.
 @pytest.mark.parametrize("text, decays", [
     ("x.softmax(-1)", True), ("x.log_softmax(0)", True), ("(x - x.amax(0, True)).exp()", True),
     ("(x * y).softmax(-1)", True), ("(x - y.amax(-1, True)).exp()", False), ("(x - x.amin(-1, True)).exp()", False),
@@ -117,7 +118,7 @@ def test_only_what_cannot_be_above_0_decays(text, decays):
 
 
 def test_no_vector_is_longer_than_the_classes_of_a_row():
-    """Where a vector is computed beyond a row's end, each array that it adds to has as many elements."""
+    """A vector may be computed beyond a row's end, so each array of accumulators has at least as many elements."""
     for columns in range(1, 40):
         source = ingot.op("(x.sum(-1), x.amax(-1), x.var(-1))").source(torch.ones(3, columns))
         arrays = [int(extent) for extent in re.findall(r"float \w+_of\[(\d+)\]", source)]

@@ -1,4 +1,4 @@
-"""What a kernel's machine code tells, and what a GPU counts."""
+"""What a kernel's machine code shows, and what a GPU counts."""
 
 import json
 import pathlib
@@ -65,7 +65,7 @@ def test_other_gpus_have_other_room():
 
 
 def test_the_systems_shared_memory_is_nobodys(monkeypatch):
-    """As cubins for 9.0 and later count it, beside a kernel's own; a launch may give more."""
+    """Cubins for 9.0 and later count the system's shared memory with the kernel's own. A launch may add more."""
     for architecture, counted in ((80, 2048), (90, 3072)):
         monkeypatch.setattr(anatomy, "resources", lambda cubin, counted=counted: {"k": (32, 0, counted)})
         found = anatomy.anatomy(b"", "", "k", threads=256, shared_bytes=100, architecture=architecture)
@@ -125,7 +125,8 @@ def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
 @pytest.mark.parametrize("text, operations", [
     ("relu(x) + y + 0.5", 3 * 32), ("x.softmax(-1)", 32 + 32 + 32 * 10 + 32 + 32 * 10), ("(x * y).sum(-1)", 2 * 32), ("x.int() + 1", 0)])
 def test_operations_are_the_formulas(text, operations):
-    """Of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, say."""
+    """Operations of a softmax of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, for
+    example."""
     op = ingot.op(text)
     values = {name: torch.randn(4, 8) for name in op.signature.parameters}
     assert profile.explain(op, Workload(op, values), "cpu", 90)["operations"] == operations

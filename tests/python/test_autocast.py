@@ -1,4 +1,4 @@
-"""Under torch.autocast a call gives what eager PyTorch gives there, and so do its gradients."""
+"""Under torch.autocast a call and its gradients give what eager PyTorch gives there."""
 
 import contextlib
 import itertools
@@ -18,11 +18,11 @@ from full_run import some
 import ingot
 from ingot.oracle import compare_to_eager
 
-# Of losses whose parameters are old, and of shapes that broadcast.
+# PyTorch warns of losses with old parameters and of shapes that broadcast.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 BF16, F16, F32, F64 = torch.bfloat16, torch.float16, torch.float32, torch.float64
-# The dtypes that a call's floats have in turn, beside autocast's own.
+# The dtypes of a call's float arguments, in turn; `own` is autocast's dtype.
 MIXES = {
     "own": lambda own, other: (own,),
     "float32": lambda own, other: (F32,),
@@ -33,12 +33,13 @@ MIXES = {
     "float64 and own": lambda own, other: (F64, own),
 }
 CASES = [(own, mix) for own in (BF16, F16) for mix in MIXES]
-# PyTorch's kernel of these calls further functions, on which autocast looks as well; fake tensors do not show it.
+# PyTorch's kernels of these functions call other functions, to which autocast applies too. Fake tensors do not show
+# that.
 NOT_OF_FAKES = ("mvlgamma", "multigammaln", "ldexp")
 
 
 class Call:
-    """A text on tensors that it names, and what eager makes of them."""
+    """An op's source on the tensors that it names, and the eager function of the same source."""
 
     def __init__(self, text: str, names: list[str], tensors, eager=None):
         self.text, self.names = text, names
@@ -69,7 +70,7 @@ def moved_tensors():
     return tensors | {"i": torch.randint(0, 4, (3, 4), generator=generator)}
 
 
-# What the tables of names lack.
+# Calls that the tables of names lack.
 MORE = [
     "F.pad(cube, (1, 2), mode='reflect')", "F.pad(image, (1, 1, 1, 1), mode='replicate')", "F.pad(volume, (1,) * 6, mode='reflect')",
     "F.pad(volume, (1,) * 6, mode='replicate')", "F.pad(cube, (1, 2), mode='circular')", "F.interpolate(cube, scale_factor=2)",
@@ -102,13 +103,13 @@ CALLS = calls()
 
 
 def some_of(case: int) -> list[Call]:
-    """Every call comes up with some of the cases."""
+    """Some of the cases; every call has a turn."""
     return some(CALLS, case, of=7)
 
 
 @contextlib.contextmanager
 def autocast(device: str, own=BF16):
-    """Without a GPU, too: torch.autocast itself does nothing for CUDA then."""
+    """An autocast context that also works without a GPU, where torch.autocast itself does nothing for CUDA."""
     before = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
     torch.set_autocast_enabled(device, True)
     torch.set_autocast_dtype(device, own)
@@ -121,7 +122,7 @@ def autocast(device: str, own=BF16):
 
 
 def outcome(function, inputs):
-    """What a function gives, or the error that it raises."""
+    """The result of a function, or the error that it raises."""
     try:
         return function(*inputs)
     except (RuntimeError, TypeError, ValueError, AssertionError) as error:
@@ -143,7 +144,7 @@ def exactly(result, expected):
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda k: f"{CASES[k][0]}, {CASES[k][1]}".removeprefix("torch."))
 def test_every_name(device, case):
-    """Where autocast changes something, and at some of the calls where it does not."""
+    """All calls whose result autocast changes, and some of the other calls."""
     own, mix = CASES[case]
     found = []
     for number, call in enumerate(some_of(case)):
@@ -174,7 +175,7 @@ SHORT_NAMES = {"bf16": BF16, "f16": F16, "f32": F32, "f64": F64, "i64": torch.in
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda k: f"{CASES[k][0]}, {CASES[k][1]}".removeprefix("torch."))
 def test_dtypes_of_cuda_without_a_gpu(case):
-    """Lowering for CUDA beside eager's fake tensors, which autocast takes for CUDA's."""
+    """Lowers for CUDA and compares with eager on fake tensors, which autocast treats as CUDA tensors."""
     own, mix = CASES[case]
     wrong = []
     for call in some_of(case):
@@ -196,7 +197,7 @@ def test_dtypes_of_cuda_without_a_gpu(case):
             with autocast("cuda", own):
                 eager = outcome(call.eager, fakes)
         if is_error(pretended) or dtypes(pretended) != dtypes(plain) or is_error(eager) and "autocast" not in str(eager):
-            continue  # what fake tensors cannot do
+            continue  # fake tensors cannot do this
         with autocast("cuda", own):
             ours = outcome(lowered, meta)
         if is_error(eager) != is_error(ours) or not is_error(ours) and ours != dtypes(eager):
@@ -205,7 +206,8 @@ def test_dtypes_of_cuda_without_a_gpu(case):
 
 
 def gradients(function, tensors: list[torch.Tensor], device: str, own):
-    """The results and the gradients of what is computed under autocast; backward runs outside of it, as in training."""
+    """The gradients of results that are computed under autocast. The backward pass runs outside of autocast, as in
+    training."""
     leaves = [t.detach().clone().requires_grad_() if t.is_floating_point() else t for t in tensors]
     with autocast(device, own):
         results = [r for r in as_list(function(*leaves)) if isinstance(r, torch.Tensor) and r.requires_grad]
@@ -217,9 +219,9 @@ def gradients(function, tensors: list[torch.Tensor], device: str, own):
 
 @pytest.mark.parametrize("mix", ["own", "float32", "own and float32"])
 def test_gradients(device, mix):
-    """Of what autocast changes: of the arguments' dtypes, and half as far again from the gradient in float64 as eager's is
-    at most, or four steps of the narrowest dtype that takes part, or of float32 at 1. A leaf whose gradient is 0 need not
-    have one."""
+    """Gradients of the calls that autocast changes. They have the arguments' dtypes. Their error against float64 is at
+    most 1.5 times eager's plus four steps of autocast's dtype and of float32 at 1. A leaf whose gradient is 0 may have
+    none."""
     own = BF16 if mix != "own" else F16
     wrong = []
     for call in some(CALLS, list(MIXES).index(mix), of=9):
@@ -232,7 +234,7 @@ def test_gradients(device, mix):
         eager = outcome(lambda *t: gradients(call.eager, t, device, own), inputs)
         exact = outcome(lambda *t: gradients(call.eager, [x.double() if x.is_floating_point() else x for x in t], device, own), inputs)
         if eager is None or is_error(eager) or is_error(exact):
-            continue  # what eager has no gradient of
+            continue  # eager has no gradient of this call
         ours = outcome(lambda *t: gradients(call.op, t, device, own), inputs)
         if is_error(ours):
             wrong.append(f"{call.text}: {ours}")
@@ -253,7 +255,7 @@ def test_gradients(device, mix):
 
 
 def test_each_call_has_gradients_of_its_own_state(device):
-    """Of one op under autocast, without it, and with backward inside of the region."""
+    """One op under autocast, without it, and with the backward pass inside of the region."""
     text = "def f(x, w):\n    return F.linear(x, w).relu()\n"
     x, w = torch.randn(8, 16, device=device), torch.randn(4, 16, device=device)
 
@@ -277,7 +279,7 @@ def test_each_call_has_gradients_of_its_own_state(device):
 
 
 def test_gradients_are_made_of_what_the_forward_call_cast(device):
-    """1 + 2 ** -10 is 1 in bfloat16, and that is what a product's gradient is."""
+    """1 + 2 ** -10 is 1 in bfloat16, and that is the gradient of the product."""
     for inside in (False, True):
         x, w = (torch.full((2, 2), 1 + 2**-10, device=device, requires_grad=True) for _ in range(2))
         f = ingot.op("x @ w")
@@ -358,7 +360,7 @@ def test_stages_are_those_of_a_call():
         assert "out: bf16" in f.emit("ir", x, device="cpu")
 
 
-# Texts whose casts are at the author's calls, wherever these stand.
+# Sources whose casts are made at the calls that the author wrote, at any nesting.
 TEXTS = {
     "a helper, a lambda and a nested function": """
 def loss(a, b):

@@ -1,6 +1,6 @@
-"""Whatever an author gets wrong: the sentence, the place, and what to do instead, from every door alike.
+"""Errors of an op's author: the message, the place, and the advice, in every API alike.
 
-`¦` in a text marks where the caret must point; a text without it has an error that is of the call, not of a place.
+`¦` in a source marks where the caret must point. A source without it has an error of the call, which has no place.
 """
 
 import os
@@ -16,7 +16,7 @@ import ingot
 DTYPES = {"f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "u8": torch.uint8, "f64": torch.float64}
 NESTED = "(" * 10_000 + "x" + ")" * 10_000
 
-# text, arguments, what the message says (a regular expression over message and help)
+# source, arguments, pattern of the message and its help (a regular expression)
 ROWS = [
     # Syntax outside the language
     ("def f(x):\n    return ¦0 < x < 1", "x=f32:3", "chain"),
@@ -47,7 +47,7 @@ ROWS = [
     ("def f(x):\n    return x.¦clampp(0)", "x=f32:3", "clampp.*`clamp`"),
     ("def f(x):\n    return x + ¦scale", "x=f32:3", "`scale`"),
     ("def f(x):\n    return ¦x.relu_()", "x=f32:3", "`x` is changed in place"),
-    # Calls inside the text
+    # Calls inside the source
     ("def f(x):\n    return ¦maximum(x)", "x=f32:3", "maximum.*(other|argument|b)"),
     ("def f(x):\n    return ¦relu(x, x, x)", "x=f32:3", "relu.*argument"),
     ("def f(x):\n    return ¦clamp(x, mni=0)", "x=f32:3", "mni.*min"),
@@ -178,14 +178,14 @@ ROWS = [
     ("def f(x):\n    return ¦x.cumsum(0)", "x=f32:3", "`cumsum` is not in the language.*all before it"),
     ("def f(x):\n    return ¦x.median()", "x=f32:3", "`median` is not in the language.*order of all"),
     ("def f(x):\n    return ¦x.topk(2)", "x=f32:3", "`topk` is not in the language"),
-    # Ends
+    # Returns, recursion and limits
     ("def ¦f(x):\n    y = x", "x=f32:3", "return"),
     ("def f(x):\n    return ¦f(x)", "x=f32:3", "recurs|calls itself"),
     ("def f(x):\n    return x + ¦10**10**10", "x=f32:3", "64 bits|too large|overflow"),
     ("def f(x):\n    return sum(x for _ in ¦range(10**9))", "x=f32:3", "steps.*loops are unrolled"),
     ("def f(x):\n    for _ in range(10**9): x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
     ("def f(x):\n    return x + ¦1 // 0", "x=f32:3", "division.*by zero"),
-    # Python's arithmetic, whether or not something hangs on it
+    # Python's arithmetic, whether or not a result depends on it
     ("def f(x, k: int):\n    y = ¦1 // k\n    return x", "x=f32:3 k=0", "integer division or modulo by zero"),
     ("def f(x, k: int):\n    return x * (¦k * 3 // k)", "x=f32:3 k=0", "integer division or modulo by zero"),
     ("def f(x, k: int):\n    return x * (0 * (¦1 % k))", "x=f32:3 k=0", "integer modulo by zero"),
@@ -219,7 +219,7 @@ def tensors(arguments: str) -> dict:
 
 
 def place(text: str):
-    """The text without its mark, and the line and column of the mark."""
+    """The source without its mark, and the line and column of the mark."""
     if "¦" not in text:
         return text, None
     before = text[: text.index("¦")]
@@ -275,7 +275,7 @@ def test_the_command_line_says_the_same(row, command_line, tmp_path):
 
 
 def test_ten_thousand_parentheses():
-    """An error with a place, or, since it is legal Python up to a limit, the answer; never a crash."""
+    """Gives an error with a place, or the result, because this is legal Python up to a limit; never crashes."""
     try:
         result = ingot.op(NESTED)(torch.ones(3))
         assert torch.equal(result, torch.ones(3))
@@ -330,7 +330,7 @@ def test_garbage_never_crashes(text):
         ingot.op(text)(torch.ones(3))
     except ingot.Error as error:
         assert error.fault == "author", str(error)
-    except (TypeError, ValueError):  # the door's own: an embedded null
+    except (TypeError, ValueError):  # raised by the binding itself: an embedded null
         assert "\0" in text
 
 
@@ -344,7 +344,7 @@ def test_the_librarys_errors_name_their_function_once():
 
 
 def test_what_runs_a_text_as_python(tmp_path):
-    """SECURITY.md: the kernel's way never does, the reference does at once."""
+    """As SECURITY.md says: a kernel call never runs the source as Python, the reference does at once."""
     file = tmp_path / "written"
     op, x = ingot.op(f'K = open("{file}", "w")\ndef f(x):\n    return x + 1\n'), torch.ones(2)
     for call in (op, op.prepare, op.source, lambda x: op(x.clone().requires_grad_())):

@@ -1,4 +1,4 @@
-"""How everybody is timed."""
+"""The clock that times all candidates."""
 
 import time
 
@@ -25,9 +25,9 @@ def test_sets_are_more_than_a_cache_holds():
 
 
 class SimulatedGpu:
-    """A queue of work beside a host, in seconds: a call takes `device` of one and `host` of the other."""
+    """A device queue and a CPU, in seconds: a call takes `device` of the one and `host` of the other."""
 
-    COPY = 600e-6  # seconds of one, which takes the host none
+    COPY = 600e-6  # device seconds of a copy, which takes no CPU time
 
     def __init__(self, monkeypatch, device: float, host: float):
         self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
@@ -49,7 +49,7 @@ class SimulatedGpu:
 
 
 class Moment:
-    """An event of it."""
+    """A CUDA event on the simulated GPU."""
 
     def __init__(self, gpu: SimulatedGpu):
         self.gpu = gpu
@@ -74,7 +74,7 @@ def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device
         alone = benchmark.run_rounds({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
         assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
     in_a_loop = benchmark.run_rounds({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
-    for name in "xy":  # whoever comes behind a copy as well
+    for name in "xy":  # also the runner whose turn follows the copy's
         assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
 
 
@@ -95,7 +95,7 @@ def test_a_host_that_is_late_with_the_longest_lead_makes_fewer_calls(monkeypatch
 
 
 def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
-    """A host of a millisecond is not far enough ahead of all sets."""
+    """With 1 ms of CPU time per call, the CPU cannot get ahead of the device by all sets of inputs."""
     gpu, touched, hits = SimulatedGpu(monkeypatch, device=10e-6, host=1e-3), [], []
 
     def call(name, k):
@@ -128,7 +128,7 @@ def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
 
 
 def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
-    """The host waits where a thousand kernels are not done; these are of calls of 50."""
+    """The CPU waits while a thousand kernels are pending. A call here launches 50 kernels."""
     gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, host=50 * 2e-6)
 
     def call():

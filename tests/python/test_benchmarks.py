@@ -1,4 +1,4 @@
-"""What the benchmarks time and what they ask for, where no GPU is needed to know."""
+"""Tests of the benchmarks that need no GPU: their cases, thresholds and tables."""
 
 import argparse
 import dataclasses

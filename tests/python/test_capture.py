@@ -1,4 +1,5 @@
-"""A function as a text: what it means is what Python had found when the def was come to, whatever happens later."""
+"""A Python function as an op's source: its names mean what Python finds when the def statement is executed, whatever is
+assigned later."""
 
 import enum
 import importlib.util
@@ -17,7 +18,7 @@ X = torch.tensor([-2.0, 0.5, 3.0])
 
 @pytest.fixture
 def module(tmp_path):
-    """Makes a module of a text, in a file of its own."""
+    """Imports a module with this source from a file of its own."""
     def make(text: str):
         path = tmp_path / f"captured_{next(NUMBERS)}.py"
         path.write_text("import math, torch, ingot\nimport torch.nn.functional as F\n" + text)
@@ -115,7 +116,7 @@ def of_a_table(x, act=TABLE[0]): return act(x)
 
 
 def test_defaults_that_are_functions(module):
-    """By a name that the language has, too; and behind what a helper's default is."""
+    """Also under a name of the language, and as a default of a helper's default."""
     made = module(LAMBDAS)
     for function in (made.named, made.inline, made.of_a_helper):
         op = ingot.op(function)
@@ -158,7 +159,7 @@ def test_renaming(name, other):
 
 
 def module_function(text: str, name: str):
-    """A function whose text `inspect` finds."""
+    """A function whose source `inspect` finds."""
     import linecache
 
     file = f"<captured {next(NUMBERS)}>"

@@ -1,4 +1,5 @@
-"""Casts there and back: of floats past the range of an integer, whatever the compiler makes of the pair."""
+"""Pairs of casts, to another dtype and back. Floats may be past the range of an integer, and a compiler may fold the
+pair."""
 
 import math
 
@@ -15,7 +16,8 @@ VALUES = [300.7, -0.5, -0.0, 0.5, math.nan, math.inf, -math.inf, 3e9, -3e9, 2.0*
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: str(dtype).removeprefix("torch."))
 def test_there_and_back(dtype, device):
-    """Eager's own vectors convert to uint32 otherwise than its loop over single elements, which is what is compared."""
+    """Eager's vector loops convert to uint32 in another way than its loop over single elements. Ingot is compared with
+    the latter."""
     others = [*INTEGERS, *FLOATS, torch.bool]
     back = ", ".join(f"x.to({there}).to({other})" for there in INTEGERS for other in others)
     number = ", ".join(f"x.to({there}) * 0.5" for there in INTEGERS[:5])
@@ -34,7 +36,8 @@ def test_there_and_back(dtype, device):
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: str(dtype).removeprefix("torch."))
 def test_of_constants(dtype, device):
-    """A compiler converts a constant by itself, in the arm of a `where` or in what rounds NaN, and as it likes."""
+    """A C++ compiler folds casts of constants in its own way, also in the arms of a `where` and where NaN is
+    rounded."""
     x = torch.tensor([1.0, -1.0, 2.0, -2.0] * 5).to(dtype).to(device)
     numbers = ["inf", "-inf", "nan", "3e4", *([] if dtype == torch.float16 else ["3e9", "-3e9", "1e20"])]
     for there in INTEGERS[:5]:

@@ -1,4 +1,4 @@
-"""Who is right: results beside eager's and float64's, on arguments with special values and of odd sizes."""
+"""The check of correctness: compares results with eager's and with float64, on special values and odd sizes."""
 
 import pytest
 import torch
@@ -72,7 +72,7 @@ def test_special_values_are_where_functions_jump():
 
 @pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
 def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
-    """An exponential that is off by an ulp, before its neighbour is taken off."""
+    """An exponential may be off by an ulp before its neighbour is subtracted."""
     x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
     of = asked(text, x=x)
     assert verdict(of, ingot.op(text)(x)).correct
@@ -113,7 +113,7 @@ def test_odd_sizes_keep_what_indices_count_up_to_and_what_sizes_mean():
 
 
 def test_the_mean_of_a_constant_row_may_be_rounded():
-    """What is left of a row of equal elements when their mean is taken off is rounding alone, and grows with its norm."""
+    """A row of equal elements less its mean is rounding error only, which grows with the row's norm."""
     def in_order(x, weight):
         mean = x.cumsum(-1)[..., -1:] / x.size(-1)
         return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5) * weight

@@ -1,4 +1,4 @@
-"""Losses of a score for each class: targets that are none, and scores that are no numbers."""
+"""Losses with a score per class: invalid targets, and scores that are NaN."""
 
 import math
 
@@ -9,7 +9,7 @@ import ingot
 
 
 def test_a_class_below_the_mark_of_the_end(device):
-    """Eager refuses it on the CPU; its CUDA kernel takes any negative number for the end."""
+    """Eager refuses it on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
     for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
         x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
         loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
@@ -35,7 +35,7 @@ def test_probabilities_of_no_classes(shape, device):
 
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
 def test_a_class_that_is_ignored_is_not_read(device, lazy):
-    """Whatever number it is: in the scores, in the weights, and in the gradient."""
+    """Whatever number it is: neither the scores, the weights nor the gradient are accessed with it."""
     weight = torch.rand(5, device=device)
     for text in ("F.nll_loss(m, t, w)", "F.cross_entropy(m, t, w)", "F.cross_entropy(m, t)", "F.nll_loss(m, t, reduction='sum')",
                  "F.cross_entropy(m, t, w, label_smoothing=0.1)", "F.cross_entropy(m, t, w, ignore_index=7, reduction='none')"):
@@ -51,7 +51,7 @@ def test_a_class_that_is_ignored_is_not_read(device, lazy):
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
 def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
-    """And in debug mode an error that names it. What is ignored is in range."""
+    """In debug mode it is an error that names the class. An ignored class is never out of range."""
     m, weight = torch.randn(8, 10, device=device), torch.rand(10, device=device)
     texts = ["F.nll_loss(m, t, reduction=r)", "F.cross_entropy(m, t, reduction=r)", "F.cross_entropy(m, t, w, reduction=r, label_smoothing=0.1)",
              "F.nll_loss(m, t, w, ignore_index=-1, reduction=r)", "F.multi_margin_loss(m, t, weight=w, reduction=r)"]  # fmt: skip
@@ -74,7 +74,7 @@ def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
 
 
 def test_scores_that_are_no_numbers(device):
-    """Eager adds up what is above zero, which NaN is not."""
+    """Eager adds up the values above zero, and NaN is not above zero."""
     nan, inf = math.nan, math.inf
     m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)
     t, all_first = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)

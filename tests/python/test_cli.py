@@ -1,4 +1,4 @@
-"""The command line, as a person at a shell meets it."""
+"""The command line as used from a shell."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_none_on_the_command_line(cli):
 
 @pytest.mark.parametrize("returned, shapes", [("", [[16]]), ("    return x * y\n", [[16], [16]])])
 def test_an_op_in_place(cli, tmp_path, returned, shapes):
-    """What it changes is checked before its results; timing it changes that again and again."""
+    """The op's changes are checked before its results; timing repeats them."""
     file = tmp_path / "step.py"
     file.write_text(f"def step(x, y):\n    x.mul_(0.5).add_(y)\n{returned}")
     report = json.loads(cli("run", str(file), "x=f32:16", "y=f32:16", "--json").stdout)
@@ -86,7 +86,7 @@ def test_an_expression(cli):
 )
 def test_values(cli, value, text):
     done = cli("run", "-e", "y * 1", f"y={value}", "--no-check", check=False)
-    if text[0].isdigit() or text == "True":  # a number alone makes no tensor
+    if text[0].isdigit() or text == "True":  # only scalars: no tensor
         done = cli("run", "-e", "x * y", "x=f32:1", f"y={value}", "--no-check")
     assert f"y: {text}" in done.stdout
 
@@ -141,7 +141,7 @@ def test_a_range(cli):
 
 @pytest.mark.parametrize("text, of", [("(x * y.exp()).sum()", ("--value-and-grad", "x,y")), ("x * y.exp()", ("--gradient", "y", "grad=f32:4x3"))])
 def test_a_gradient(cli, text, of):
-    """It is not compared with the op itself, and the command that the report shows is its own."""
+    """The gradient is not compared with the op itself. The report shows a command that reproduces it."""
     out = cli("run", "-e", text, "x=f32:4x3", "y=f32:4x3", *of).stdout
     assert "MISMATCH" not in out
     (command,) = re.findall(r"^kernel +ingot (.*)$", out, re.M)
@@ -169,7 +169,7 @@ def test_ops(cli):
 
 
 def test_the_page_of_names_is_current(cli):
-    """`build/bin/ingot ops --markdown > docs/ops.md` writes it"""
+    """`build/bin/ingot ops --markdown > docs/ops.md` writes the page"""
     page = pathlib.Path(__file__).parents[2] / "docs" / "ops.md"
     assert page.read_text() == cli("ops", "--markdown").stdout
 
@@ -228,7 +228,7 @@ def test_without_a_python_the_check_is_an_error_of_the_environment(cli):
 
 
 def test_a_mismatch_exits_with_one(cli, tmp_path):
-    """A Python whose eager PyTorch adds one more."""
+    """In a Python where eager PyTorch's result is one too large."""
     fake = tmp_path / "fake-python"
     fake.write_text(
         "#!/bin/sh\n"

@@ -1,4 +1,4 @@
-"""Sums of columns that kernels on the GPU take as they go through rows, beside eager's in float64."""
+"""Sums of columns that a kernel over rows computes on the GPU in the same pass, compared with eager in float64."""
 
 import pytest
 import torch
@@ -7,7 +7,8 @@ import ingot
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
-# Of rows of so many columns the pieces that they are dealt out into; of eight times as many, columns go in passing.
+# Number of columns → number of chunks that the rows are distributed over. With eight times as many rows, the kernel
+# over rows also sums the columns.
 PIECES = {129: 4096, 256: 4096, 1000: 1024, 1024: 1024, 1026: 512, 4096: 256, 8192: 128}
 
 TEXTS = {
@@ -22,7 +23,7 @@ def launches() -> int:
 
 
 def close(found: torch.Tensor, expected: torch.Tensor, terms: int) -> None:
-    """As far as sums of so many terms explain, each rounded as float32 is, and the result once more."""
+    """Allows the error of a float32 sum of so many terms, and of rounding the result once more."""
     eps = torch.finfo(found.dtype).eps
     of_terms = min(eps, torch.finfo(torch.float32).eps) * max(4, terms / 64)
     largest = expected.abs().max().item()
@@ -53,7 +54,7 @@ def test_gradients_of_weights(name, columns, dtype):
 
 @cuda
 def test_what_does_not_pass():
-    """Fewer rows, rows that lie across memory, long ones: kernels of their own, and the same numbers."""
+    """Fewer rows, transposed rows and long rows: the columns have kernels of their own, and the same results."""
     op = ingot.op("(x.softmax(-1), x.sum(0))")
     for x in (torch.randn(2047, 4096, device="cuda"), torch.randn(4096, 2051, device="cuda").t(),
               torch.randn(1100, 8193, device="cuda"), torch.randn(4096, 4096, device="cuda")[:, ::2]):
@@ -67,7 +68,8 @@ def test_what_does_not_pass():
 @cuda
 @pytest.mark.parametrize("shape", [(2051, 4096), (8, 300, 4096), (300, 8, 4096), (1, 2051, 1, 4096)], ids=str)
 def test_rows_of_several_dims(shape):
-    """However batches lie in memory, a column's sum has the same bits; of incoming gradients that are one number too."""
+    """A column's sum has the same bits for any memory layout of the batches. The incoming gradient may be one
+    number."""
     op = ingot.op("(x.softmax(-1), (x * x.mean(-1, keepdim=True)).sum(tuple(range(x.dim() - 1))))")
     x = torch.randn(shape, device="cuda")
     rows, columns = op(x)
@@ -88,7 +90,7 @@ def test_rows_of_several_dims(shape):
 
 @cuda
 def test_in_place():
-    """A result may be written over what its rows are made of."""
+    """A result may overwrite the operand that its rows are computed from."""
     op = ingot.op("def f(x):\n    total = x.sum(0)\n    x.sub_(x.logsumexp(-1, keepdim=True))\n    return total")
     x = torch.randn(2051, 4096, device="cuda")
     expected = x - x.logsumexp(-1, keepdim=True), x.sum(0)

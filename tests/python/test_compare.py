@@ -1,5 +1,5 @@
-"""A comparison: who is right, and what is said of who is not. What needs a GPU runs where there is one; functions of C++ hang,
-crash and write out of bounds anywhere."""
+"""Comparisons: which candidates are correct, and the messages about those that are not. Parts that need a GPU run where
+there is one. C++ functions hang, crash and write out of bounds on any machine."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ from ingot.tools.job import Against
 
 ROOT = pathlib.Path(__file__).parents[2]
 
-# --- Functions of C++, which go wrong on a CPU as well ----------------------------------------------------------------
+# --- --- C++ functions that fail on a CPU too -------------------------------------------------------------------------
 
 def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp_path):
     words = {name: function_file(tmp_path, name, body) for name, body in BODIES.items()}
@@ -39,7 +39,7 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
 
 
 def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
-    """Where both edges hold the same, relu of one added to the other is what was there."""
+    """If both edges held the same values, relu of one plus the other would equal the previous contents."""
     path = tmp_path / "rounds_up.cpp"
     path.write_text('// launch: args=x, y, out, n\nextern "C" void rounds_up(const float* x, const float* y, float* out, long n) {\n'
                     "  n = (n + 255) / 256 * 256;\n  for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k];\n}\n")

@@ -1,4 +1,5 @@
-"""`ingot compare` on a command line: what is printed and kept, statuses, and what is said of bad input."""
+"""`ingot compare` on the command line: its output, its saved files, its exit statuses, and its messages about bad
+input."""
 
 import json
 import pathlib
@@ -21,7 +22,7 @@ def run(capsys, *words) -> tuple[int, str, str]:
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """A comparison's steps, which takes less time than starting another one."""
+    """Runs a comparison's steps in this process, which is faster than starting another one."""
     def supervise(job, time_limit, watch):
         work.do(work.Work(job, done := {}), lambda *_: None)
         return done
@@ -36,7 +37,7 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
     assert re.search(r"^ingot +bit for bit +[\d.]+ [µm]s +[\d.]+ +1\.00 ", out, re.MULTILINE), out
     document = json.loads(kept.read_text())
     assert document["bytes"] == 80000 and document["sizes"] == {"n": 10000}
-    for candidate in document["candidates"]:  # as if all had been a hundred times as fast
+    for candidate in document["candidates"]:  # as if all candidates had been a hundred times as fast
         candidate["share_of_copy"] *= 100
     kept.write_text(json.dumps(document))
     status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
@@ -158,7 +159,7 @@ def test_a_size_that_is_swept_is_found_in_a_value(capsys, value):
 
 @pytest.mark.usefixtures("in_this_process")
 def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
-    # More than a process can address: less is had where the system promises memory that it has not.
+    # More than a process can address. A smaller size might be allocated where the system overcommits memory.
     words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e15/2", "--against", "eager", "--at-least", "1e-9"]
     status, out, err = run(capsys, *words)
     assert status == 3 and "eager at n=1000000000000000: not timed, so its speed is unknown" in err and "nothing was timed at n=1000000000000000: " in out

@@ -1,4 +1,4 @@
-"""`ingot.compare`: functions, words and kernels, in this process and in one of their own."""
+"""`ingot.compare` with functions, names of candidates, and kernels, in this process and in separate ones."""
 
 import importlib
 import itertools
@@ -66,7 +66,8 @@ def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
 
 
 def test_what_is_written_in_place_is_restored_before_each_turn():
-    """Else what is halved a few thousand times is zero, and nobody sees who halves another number."""
+    """Otherwise a tensor that is halved a few thousand times is zero, and a candidate that halves something else goes
+    unnoticed."""
     op = ingot.op("def f(x):\n    x.mul_(0.5)\n")
     calls = []
 
@@ -75,7 +76,7 @@ def test_what_is_written_in_place_is_restored_before_each_turn():
         x.mul_(0.5 if len(calls) < 400 else 0.25)
 
     found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
-    assert calls.count(4.0) > 64 * 5  # in each of five turns, of each set of inputs
+    assert calls.count(4.0) > 64 * 5  # in each of five rounds, for each set of inputs
     assert found["ingot"]["state"] == "correct" and len(calls) > 400
     assert found["late"]["message"].startswith("after it was timed: incorrect at [")
 
@@ -192,7 +193,7 @@ def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_th
     found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
                           why=False)
     assert found.is_correct and set(found["eager"]["cases"]) == {"as given"} and found["ingot"]["kernels"] is None
-    moved = found.found["bytes"]  # x, y, the incoming gradient, and x's alone
+    moved = found.found["bytes"]  # x, y, the incoming gradient, and the gradient of x only
     assert moved == 4 * (700 + 7 + 700 + 700)
     assert x.grad is None
     both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, given_only=True, rounds=3, why=False)

@@ -1,4 +1,4 @@
-"""torch.compile, torch.export and AOTInductor with ops in them. The counters tell that the ops' kernels ran."""
+"""Ops in torch.compile, torch.export and AOTInductor. The counters show that the ops' kernels ran."""
 
 import functools
 import os
@@ -72,7 +72,7 @@ def test_the_gradient_is_the_kernels(device, backend):
 def test_an_op_is_compiled_itself():
     x, y = torch.randn(4, 6), torch.randn(6)
     for op in (gated, ingot.op("F.silu(x) * y"), ingot.op("x - y"), ingot.op("x - y", traced="text")):
-        close(compiled(op)(x, y), op(x, y))  # one after the other: each call is told from the others
+        close(compiled(op)(x, y), op(x, y))  # one after the other: the calls are kept apart
 
 
 def test_ops_in_places():
@@ -285,7 +285,7 @@ def test_what_is_exported_runs_in_another_process(tmp_path):
     exec(REGISTERED, scope)
     module, x = Gated(scope["gated"]), torch.linspace(-2, 2, 18).view(3, 6)
     program = torch.export.export(module, (x,))
-    assert "exported.gated" in str(program.graph)  # the name, not that of the text
+    assert "exported.gated" in str(program.graph)  # the name, not that of the source
     torch.export.save(program, path)
     printed = run(REGISTERED + """
 import sys

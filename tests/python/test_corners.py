@@ -1,4 +1,5 @@
-"""Where eager does what no formula says: divisions by zero, quotients of 16 bits, limits that are NaN, windows, views."""
+"""Corner cases of eager that no formula shows: divisions by zero, quotients of 16 bits, limits that are NaN, windows,
+views."""
 
 import math
 
@@ -37,7 +38,7 @@ def test_a_quotient_that_nothing_needs(text, divisor):
         eager(torch.arange(3), 0)
     with pytest.raises(ingot.Error, match="ZeroDivisionError") as caught:
         op(torch.arange(3), 0)
-    assert "unused" in str(caught.value)  # the line
+    assert "unused" in str(caught.value)  # the message shows the line
     assert torch.equal(op(torch.arange(0), 0), eager(torch.arange(0), 0))
 
 
@@ -159,7 +160,7 @@ def test_a_dim_of_one_that_is_cut_is_broadcast(text, device):
 
 
 def outcome(function, *arguments):
-    """Values, dtype and strides; or that it is refused."""
+    """Values, dtype and strides; None if the call is refused."""
     try:
         result = function(*arguments)
     except (ingot.Error, RuntimeError, IndexError):
@@ -191,7 +192,7 @@ def test_views_that_depend_on_strides_and_sizes(text, tensors):
     for x in tensors:
         eager = outcome(op.reference, x)
         got = outcome(op, x)
-        # A result that is a view of an argument is a copy here, laid out as densely as it can be.
+        # Where eager's result is a view of an argument, Ingot returns a copy with dense strides.
         assert (got is None) == (eager is None) and (got is None or got[:2] == eager[:2]), (x.shape, x.stride())
         assert got is None or "view" in text or got == eager, (x.shape, x.stride())
 
@@ -213,7 +214,7 @@ CHOSEN = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stack
           "torch.stack([x, y], -1).flatten()[t]", "torch.stack([x, y]).flatten(1)[:, t]", "torch.cat([x, y]).take(t)",
           "torch.cat([x, y]).index_select(0, t)", "torch.cat([x, y]).gather(0, t[:, None].expand(-1, 6))",
           "torch.cat([x[:1], torch.cat([x, y], 1)[:1, :6], y])[t] + 1",
-          # Where nothing is read along the dim, or not of the last part:
+          # No part is read along the dim, or not the last one:
           "x[:1].expand(4, 6)[t]", "x.repeat(2, 1)[t]", "x[0].repeat(2)[t]", "x.expand(2, 4, 6).flatten(0, 1)[t]",
           "F.pad(x, (0, 1))[:, t]", "torch.cat([x, torch.zeros_like(y)])[t]", "torch.cat([x, x[:1].expand(4, 6)])[t]",
           "torch.meshgrid(x[0], x[1], indexing='ij')[1].flatten()[t]"]  # fmt: skip
@@ -243,7 +244,7 @@ def test_indices_of_what_is_made_of_parts(text, device):
 ])  # fmt: skip
 def test_parts_that_cannot_stay_apart(text, device):
     op = ingot.op(f"def f(x, y, k: int): return {text}")
-    unsigned = [torch.uint16] if device == "cpu" else []  # of which eager cats few on CUDA
+    unsigned = [torch.uint16] if device == "cpu" else []  # eager's cat takes few unsigned dtypes on CUDA
     for dtype in (torch.float32, torch.float16, torch.int64, torch.float64, *unsigned):
         x, y = ((torch.rand(4, 6) * 100).to(dtype).to(device) for _ in range(2))
         for k in (0, 2, 4):
@@ -264,7 +265,7 @@ def test_flags_of_to_by_position(arguments):
 
 
 def test_the_end_of_a_part_that_is_not_known(device):
-    """The sizes of z and x are one, which only the call knows."""
+    """The sizes of z and x are run-time values."""
     op = ingot.op("""def f(x, z, t):
         v = torch.cat((z, x), 1)[:, -1:]
         return torch.cat((v, v)).flatten()[t]
@@ -329,7 +330,7 @@ def test_nothing_is_gathered_from_nothing():
 
 @pytest.mark.parametrize("text", ["x[:, i]", "x[i]", "x.index_select(1, i)", "F.embedding(i, x)", "x[:, i].sum()"])
 def test_nothing_is_gathered_by_no_index_alone(text):
-    """Not where the result has no elements for another reason."""
+    """Results that have no elements for another reason are computed."""
     op = ingot.op(f"def f(x, i): return {text}")
     for sizes in ((0, 0), (0, 2), (2, 0), (2, 2)):
         for indices in ([], [0], [0, 0]):
@@ -370,7 +371,7 @@ def test_powers_by_numbers_known_at_the_call(k, device):
     assert same(got, want) and torch.equal(got.signbit(), want.signbit())
 
 
-# Of x, and of the number that does not fit once as it stands and once as an argument.
+# x's dtype, and a number that does not fit: as a literal and as an argument.
 DO_NOT_FIT = [
     (torch.int8, 300, "x ** k"), (torch.int8, 300, "add(x, x, alpha=k)"), (torch.int8, -128, "sub(x, x, alpha=k)"),
     (torch.int8, 300, "addcmul(x, x, x, value=k)"), (torch.int8, 300, "torch.tensor(k, dtype=torch.int8) + x"),
@@ -397,7 +398,7 @@ def test_numbers_that_do_not_fit(dtype, number, text):
 
 @pytest.mark.parametrize("name", ["legendre_polynomial_p", "chebyshev_polynomial_t", "hermite_polynomial_h", "laguerre_polynomial_l"])
 def test_degrees_that_are_no_int64(name):
-    # Of an x that is NaN eager returns a variable that it never set.
+    # For NaN in x, eager returns a variable that it never set.
     x, n = torch.tensor([0.5, 3.0, math.inf])[:, None], torch.tensor([math.nan, math.inf, -math.inf, 1e20, 4.7])
     op = ingot.op(f"special.{name}(x, n)")
     assert torch.allclose(op(x, n), op.reference(x, n), equal_nan=True)
@@ -423,7 +424,7 @@ def test_losses_of_two_dtypes(text):
             assert got.dtype == want.dtype
             assert torch.allclose(got.double(), want.double(), rtol=8 * eps, atol=8 * eps)
     for y in (torch.tensor(0.5, dtype=torch.float64), torch.ones(40).double()[:1]):
-        if "mse" in text or "l1" in text or "huber" in text:  # these broadcast before they promote
+        if "mse" in text or "l1" in text or "huber" in text:  # these losses broadcast before they promote
             x = torch.linspace(-2, 2, 40)
             assert op(x, y).dtype == op.reference(x, y).dtype
 
@@ -438,7 +439,8 @@ def test_equal_products_of_16_bits_leave_nothing(dtype, device):
 
 @pytest.mark.parametrize("name", ["int64", "nearbyintf", "Sum", "math", "memcpy", "inf"])
 def test_a_name_that_the_generated_source_uses(name, device):
-    """For the op, a parameter and a local alike: the C library's functions, what the preludes declare."""
+    """As the name of the op, of a parameter and of a local: functions of the C library, and declarations of the
+    preludes."""
     op = ingot.op(f"def {name}({name}, float16):\n    Vec = {name}.exp() * float16\n    return Vec + {name}")
     x, y = torch.randn(2, 50, device=device)
     torch.testing.assert_close(op(x, y), x.exp() * y + x)

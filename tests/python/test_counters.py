@@ -1,4 +1,4 @@
-"""What a call costs: one launch, one allocation, nothing else of PyTorch's, and no second compilation."""
+"""Counts the work of a call: one launch, one allocation, no other op of PyTorch, and no second compilation."""
 
 import pytest
 import torch

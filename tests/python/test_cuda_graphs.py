@@ -17,7 +17,7 @@ def needs_a_gpu():
 
 
 def captured(function):
-    """The graph of what a function launches, and its result, which each replay writes anew."""
+    """The graph of a function's launches, and its result, which each replay writes again."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         result = function()
@@ -25,7 +25,7 @@ def captured(function):
 
 
 def fresh_op(text: str) -> ingot.Op:
-    """An op that no cache has: its first call compiles."""
+    """An op that is in no cache: its first call compiles."""
     return ingot.op(f"{text} + 0.{time.time_ns() % 10**8:08}")
 
 
@@ -43,12 +43,12 @@ def test_a_call_is_captured(prepared):
         x.normal_(), y.normal_()
         graph.replay()
         assert torch.equal(result, op.reference(x, y))
-    assert ingot.counters().since(before).launches == 1  # a replay is the graph's
+    assert ingot.counters().since(before).launches == 1  # a replay launches the graph, not the op
     assert torch.equal(op(x, y), op.reference(x, y))
 
 
 def test_a_first_call_that_reduces_is_captured():
-    """Of long rows: workspaces, and shared memory that is asked for."""
+    """With long rows, which need workspaces and dynamic shared memory."""
     op = fresh_op("softmax(x, -1) * x.sum(0)")
     x = torch.randn(8, 40000, device="cuda")
     graph, result = captured(lambda: op(x))
@@ -71,14 +71,14 @@ def test_out_and_in_place_are_captured():
 
 
 def test_a_step_of_training_is_captured():
-    """The first backward is in the capture, too."""
+    """The first backward pass is captured, too."""
     op = fresh_op("x.sin() * w")
     x, w = torch.randn(32, 16, device="cuda"), torch.randn(16, device="cuda", requires_grad=True)
 
     def step():
         op(x, w).square().mean().backward()
 
-    warm, there = ingot.op("x * w"), torch.cuda.Stream()  # what autograd itself makes at its first backward
+    warm, there = ingot.op("x * w"), torch.cuda.Stream()  # autograd allocates its own state in its first backward pass
     there.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(there):
         warm(x, w).sum().backward()
@@ -131,7 +131,7 @@ def test_graphed_callables_are_trained():
 
 
 def test_a_loop_of_a_sampler_is_captured():
-    """Ten steps whose timestep is counted down on the device: eager's bits."""
+    """Ten steps with a timestep that is counted down on the device: eager's bits."""
     steps, shape = 10, (4, 3, 16, 16)
     denoise = ingot.op((ROOT / "examples/denoise.py").read_text())
     table = torch.rand(5, steps, device="cuda")

@@ -1,4 +1,4 @@
-"""Gradients that an op's author wrote."""
+"""Custom backward functions."""
 
 import copy
 import pickle
@@ -38,7 +38,7 @@ def beside(x):
 
 
 def beside_backward(grad, x):
-    return grad * x * 20  # not what differences say, to be told apart
+    return grad * x * 20  # a wrong factor, so that the custom gradient can be told from the derived one
 
 
 def leaf(*shape, dtype=torch.float32):
@@ -189,7 +189,8 @@ def test_a_signature_runs_nothing():
 
 @pytest.mark.parametrize("write", ["w += 0", "w *= 2", "w.zero_()", "w[:, :1] += 1", "x += w", "grad *= 2"])
 def test_what_it_writes_is_its_own(write, device="cpu"):
-    """In the op's own evaluation too, which looks for what the gradient reads of rows."""
+    """Its writes change only its own copies, also in the op's own evaluation, which finds the row statistics that the
+    gradient reads."""
     f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
     x, w = leaf(40, 50), leaf(40, 50)
     kept = x.detach().clone(), w.detach().clone()

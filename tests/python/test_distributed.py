@@ -1,5 +1,6 @@
-"""Calls with DTensors, on two ranks: where an op's graph may be cut as its arguments are, kernels run on the shards, forwards
-and backwards; else the text runs. What may be cut is test_sharding.py's question."""
+"""Calls with DTensors on two ranks. Where an op's graph can be sharded as its arguments are, kernels run on the shards
+in the forward and backward pass; otherwise the call falls back to eager. test_sharding.py tests which ops can be
+sharded."""
 
 import datetime
 import time
@@ -19,7 +20,7 @@ from full_run import WHOLE
 import ingot
 
 WHOLE_TENSOR, BATCH, COLUMNS = Replicate(), Shard(0), Shard(1)
-CHECKS = {}  # by name, what every rank does
+CHECKS = {}  # by name, the checks that every rank runs
 
 
 def on_every_rank(function):
@@ -33,7 +34,7 @@ def tensors(*shapes, dtype=torch.float64, seed=0):
 
 
 def distributed_over(mesh, whole, places):
-    """DTensors and whole tensors of the same numbers; those of floats require grad."""
+    """DTensors and whole tensors of the same numbers; float tensors require grad."""
     pairs = []
     for tensor, place in zip(whole, places):
         placements = [*place] if isinstance(place, tuple) else [place]
@@ -49,8 +50,8 @@ def leaves(results):
 
 
 def check(op, mesh, whole, places, placements, named=None):
-    """The op on DTensors beside its text on the whole tensors, and gradients. `placements`: of the first result; None where
-    the text is to run."""
+    """Compares the op on DTensors with its source on the whole tensors, and their gradients. `placements` are those of
+    the first result, or None where the call must fall back."""
     parts, wholes = distributed_over(mesh, whole, places)
     named = named or {}
     before = ingot.counters()
@@ -86,14 +87,14 @@ def elements_keep_any_sharding(mesh):
         ((BATCH, WHOLE_TENSOR, BATCH), BATCH),
         ((COLUMNS, Shard(0), WHOLE_TENSOR), COLUMNS),
         ((WHOLE_TENSOR, WHOLE_TENSOR, WHOLE_TENSOR), WHOLE_TENSOR),
-        # What is whole is cut where it is read along the cut, which moves nothing.
+        # A replicated tensor is sharded where it is read along the sharded dim, which needs no communication.
         ((BATCH, WHOLE_TENSOR, WHOLE_TENSOR), BATCH),
         ((COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), COLUMNS),
         ((WHOLE_TENSOR, Shard(0), WHOLE_TENSOR), COLUMNS),
     ):
         check(GATED, mesh, whole, places, [expected])
         check(GATED, mesh, whole, places, [expected], named={"k": 2.0})
-    check(GATED, mesh, whole, (BATCH, Shard(0), WHOLE_TENSOR), None)  # would have to move
+    check(GATED, mesh, whole, (BATCH, Shard(0), WHOLE_TENSOR), None)  # would need communication
 
 
 @on_every_rank
@@ -121,7 +122,7 @@ def rows_are_reduced_where_they_are_whole(mesh):
 
 @on_every_rank
 def shards_need_not_be_even(mesh):
-    for rows in (5, 3, 2, 1):  # three rows are two and one, one is one and none
+    for rows in (5, 3, 2, 1):  # three rows are sharded as two and one, one row as one and none
         whole = tensors((rows, 7), (7,), (rows, 1))
         check(GATED, mesh, whole, (BATCH, WHOLE_TENSOR, BATCH), None if rows == 1 else [BATCH])
         check(GATED, mesh, whole, (COLUMNS, Shard(0), WHOLE_TENSOR), [COLUMNS])
@@ -129,18 +130,18 @@ def shards_need_not_be_even(mesh):
     check(ingot.op("(x * 2).t()"), mesh, tensors((5, 3)), (BATCH,), [COLUMNS])
     check(ingot.op("x.transpose(0, 1) + 1"), mesh, tensors((5, 3, 2)), (Shard(2),), [Shard(2)])
     if mesh.size() == 4:
-        check(GATED, mesh, tensors((5, 7), (7,), (5, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH])  # 2, 2, 1 and none
+        check(GATED, mesh, tensors((5, 7), (7,), (5, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH])  # shards of 2, 2, 1 and no rows
 
 
 @on_every_rank
 def who_knows_his_place_has_the_text(mesh):
     for text in ("x * x.size(0)", "x.sum(1) / x.numel()", "torch.cat([x, x * 2])", "x * 2 if x.size(0) > 4 else x"):
         check(ingot.op(text), mesh, tensors((6, 8)), (BATCH,), None)
-    with implicit_replication():  # of what the text makes
+    with implicit_replication():  # for the tensor that the source makes
         check(ingot.op("x + torch.arange(x.size(0), device=x.device)[:, None]"), mesh, tensors((6, 8)), (BATCH,), None)
     for text in ("x * x.size(1)", "x.sum(1) / x.size(1)", "x + torch.arange(x.size(1), device=x.device)", "x.flip(1) * 2"):
         check(ingot.op(text), mesh, tensors((6, 8)), (BATCH,), [BATCH])
-    # A shard of one row is not what the whole is.
+    # A shard of one row has another size than the whole.
     op = ingot.op("x * 3 if x.size(0) == 1 else x * 2")
     check(op, mesh, tensors((mesh.size(), 8)), (BATCH,), None)
     check(op, mesh, tensors((2 * mesh.size(), 8)), (BATCH,), [BATCH])
@@ -151,7 +152,7 @@ def arguments_and_results_of_any_form(mesh):
     x, y, w = tensors((6, 8), (6, 8), (8,))
     check(ingot.op("def f(x, w):\n    y = x * w\n    return y, y.amax(1), y > 0"), mesh, [x, w], (BATCH, WHOLE_TENSOR), [BATCH])
     check(ingot.op("def f(x): return [x * 2, x.exp()]"), mesh, [x], (BATCH,), [BATCH])
-    check(ingot.op("def f(x, w): return x * 2, w * 3"), mesh, [x, w], (BATCH, WHOLE_TENSOR), None)  # a result that is whole beside one that is not
+    check(ingot.op("def f(x, w): return x * 2, w * 3"), mesh, [x, w], (BATCH, WHOLE_TENSOR), None)  # a replicated result beside a sharded one
 
     parts, wholes = distributed_over(mesh, [x, y, w], (BATCH, BATCH, WHOLE_TENSOR))
     op = ingot.op("def f(xs, d): return sum(xs) * d['w']")
@@ -214,7 +215,7 @@ def two_dims_of_a_mesh(mesh):
 
 @on_every_rank
 def tensors_still_on_their_way(mesh):
-    """Parallel styles redistribute without waiting, forwards and so backwards."""
+    """Parallel styles redistribute asynchronously in the forward pass, and therefore in the backward pass."""
     parts, wholes = distributed_over(mesh, tensors((6, 8), (8,), (8,)), (BATCH, WHOLE_TENSOR, WHOLE_TENSOR))
     before = ingot.counters()
     x = parts[0].redistribute(placements=[COLUMNS], async_op=True)
@@ -287,15 +288,16 @@ CHANNELS, TIME, WIDTH, TIMESTEPS = 4, 6, 16, 10
 
 @ingot.op
 def norm_mish(x, weight, bias):
-    """Each channel over time, x being [batch, time, channels]."""
+    """Normalises each channel over time; x is [batch, time, channels]."""
     mean = x.mean(1, keepdim=True)
     var = (x - mean).square().mean(1, keepdim=True)
     return F.mish((x - mean) * (var + 1e-5).rsqrt() * weight + bias)
 
 
 class Diffusion(torch.nn.Module):
-    """The noise of a sample, one step of the sampler, and a box read off it. The convolution is one of windows, a linear layer:
-    PyTorch has rules to cut these. The batch is whole, the channels in between are cut."""
+    """Predicts the noise of a sample, runs one step of the sampler, and reads a box off the result. The convolution is
+    a linear layer over windows, for which PyTorch has sharding rules. The batch is replicated, and the channels in
+    between are sharded."""
 
     def __init__(self, way):
         super().__init__()
@@ -333,7 +335,7 @@ def tensor_parallel(model, mesh):
 
 
 def data_parallel(model, mesh):
-    """Every parameter whole, the batch cut."""
+    """Every parameter is replicated, the batch is sharded."""
     return torch.distributed.tensor.distribute_module(model, mesh)
 
 
@@ -397,7 +399,7 @@ def run_checks(rank: int, folder: str, backend: str, size: int):
 
 @pytest.mark.parametrize("backend", ("gloo", "nccl"))
 def test_on_every_rank(backend, tmp_path):
-    """One test, for the processes take longer to begin than to do all of it."""
+    """One test for all checks, because starting the processes takes longer than the checks."""
     size = 4 if WHOLE else 2
     if backend == "gloo" and not distributed.is_gloo_available():
         pytest.skip("explained: this PyTorch has no gloo")

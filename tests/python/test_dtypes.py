@@ -1,6 +1,6 @@
-"""The dtypes that few of PyTorch's functions take: uint16, uint32, uint64 and the four float8.
+"""Dtypes that few of PyTorch's functions accept: uint16, uint32, uint64 and the four float8 types.
 
-What eager computes, Ingot does, with the same result; what eager refuses, Ingot does.
+Ingot computes what eager computes, with the same results, and refuses what eager refuses.
 """
 
 import itertools
@@ -16,10 +16,10 @@ UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 COMMON = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
           torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
-# What only moves elements, or leaves them: Ingot does that to any dtype.
+# Ops that only move elements or keep them: Ingot applies them to any dtype.
 MOVES = ("decimals=0", "flip", "take", "gather", "index_select", "roll", "rot90", "tril", "triu", "repeat", "fliplr", "flipud")
 
-# What eager takes and Ingot refuses: an infinity as a float8 number, an integer beyond int64.
+# Ops that eager accepts and Ingot refuses: an infinity as a float8 number, an integer beyond int64.
 REFUSED = {("isinf(x)", torch.float8_e5m2), ("isfinite(x)", torch.float8_e5m2),
            ("x & torch.iinfo(x.dtype).max", torch.uint64)}  # fmt: skip
 
@@ -29,7 +29,7 @@ def ids(dtype):
 
 
 def plain(x):
-    """Something that torch.equal takes, with all NaN alike."""
+    """A tensor that torch.equal accepts, where all NaNs are equal."""
     return x.float().nan_to_num(nan=12345.0) if x.dtype in FLOAT8 else x.to(torch.int64) if x.dtype in UNSIGNED else x
 
 
@@ -61,7 +61,7 @@ def test_casts(dtype, device):
         for source, target in {(dtype, other), (other, dtype)}:
             x = values_of(source, device)
             if source in FLOAT8 and not target.is_floating_point and target != torch.bool:
-                x = x[(x.float() >= 0) & (x.float() <= 100)]  # beyond, a conversion to integers is undefined
+                x = x[(x.float() >= 0) & (x.float() <= 100)]  # outside this range a conversion to integers is undefined
             assert same(ingot.op(f"x.to(torch.{ids(target)})")(x), x.to(target)), (source, target)
 
 
@@ -78,7 +78,7 @@ def test_floats_round_to_float8_as_eagers(dtype, device):
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(50_000, generator=generator) * 2.0 ** torch.randint(-20, 18, (50_000,), generator=generator)
     halves = every_float8(dtype, "cpu").float()
-    between = (halves[:, None] + halves[None, :]).flatten() / 2  # ties among them
+    between = (halves[:, None] + halves[None, :]).flatten() / 2  # includes ties
     special = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 464.0, 480.0, 61440.0, 65536.0, 1e-30, 3e38])
     x = torch.cat([x, between, special]).to(device)
     bits = ingot.op(f"x.to(torch.{ids(dtype)}).view(torch.uint8)")(x)
@@ -100,7 +100,7 @@ def outcome(function, *args):
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
 def test_names_take_what_eagers_take(dtype):
-    """Names of one and two tensors, on the CPU, whose eager kernels are the fewer."""
+    """Names with one and two tensors, on the CPU, where eager has fewer kernels."""
     x = values_of(dtype, "cpu")
     y = x.roll(3)
     wrong = []
@@ -135,7 +135,7 @@ def test_promotion(dtype):
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
 def test_float8_is_storage(dtype, device):
-    """The use of float8: read, scale, compute in float32, write."""
+    """The usual use of float8: read, scale, compute in float32, write."""
     x, scale = every_float8(dtype, device), torch.rand(256, device=device)
     op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{ids(dtype)})")
     assert same(op(x, scale), (torch.relu(x.float() * scale) * 0.5).to(dtype))
@@ -145,7 +145,7 @@ MIXED = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, to
 
 
 def test_the_blocks_of_a_diagonal_are_promoted_as_they_are(device):
-    """A tensor without dims counts less than the others there too, though it becomes a matrix."""
+    """A tensor without dims has a lower rank in promotion there too, though it becomes a matrix."""
     for a in MIXED:
         for b in MIXED:
             for x, y in ((torch.tensor(2), torch.ones(2, 2)), (torch.ones(2), torch.tensor(3)), (torch.tensor(2), torch.tensor(3))):
@@ -155,10 +155,10 @@ def test_the_blocks_of_a_diagonal_are_promoted_as_they_are(device):
 
 
 def dtype_of(function, *tensors):
-    """The dtype of a function's first result; None where it is refused."""
+    """The dtype of a function's first result; None if the call is refused."""
     try:
         result = function(*tensors)
-    except NotImplementedError:  # a RuntimeError too
+    except NotImplementedError:  # is a RuntimeError
         raise
     except (RuntimeError, TypeError, ValueError):
         return None
@@ -167,7 +167,7 @@ def dtype_of(function, *tensors):
 
 @pytest.mark.parametrize("first", MIXED, ids=ids)
 def test_names_of_several_dtypes(first):
-    """The dtype of the result, or that there is none, is eager's."""
+    """The dtype of the result is eager's, or the call is refused as by eager."""
     wrong = []
     for row in (row for row in BINARY + TERNARY + OPERATORS if row.arity > 1):
         for others in itertools.product(MIXED if row.arity == 2 else MIXED[::2], repeat=row.arity - 1):
@@ -175,7 +175,7 @@ def test_names_of_several_dtypes(first):
             try:
                 eager = dtype_of(row.eager, *tensors)
             except NotImplementedError:
-                continue  # no kernel of eager's for this dtype
+                continue  # eager has no kernel for this dtype
             result = dtype_of(ingot.op(f"def f({', '.join('xyz'[: row.arity])}): return {row.text}"), *tensors)
             if result != eager:
                 wrong.append(f"{row.text} of {[t.dtype for t in tensors]}: {result}, eager {eager}")

@@ -1,8 +1,8 @@
-"""numerics="eager": every name of two and three operands has eager's bits on operands of any two dtypes.
+"""numerics="eager": every name with two or three operands has eager's bits for any two dtypes.
 
-Eager rounds an operand to the common dtype before its kernel, but for what the kernel reads as one number, and each device's
-kernels have rules of their own for that. So each dtype is tried beside each other one, as a tensor, as one of a single
-element, of no dims, and as a Python number on either side.
+Eager rounds an operand to the common dtype before its kernel runs, except for operands that the kernel reads as a
+scalar. The kernels of each device have their own rules for those. So each dtype is paired with each other one: as a
+tensor, as a tensor of one element or of no dims, and as a Python number on either side.
 """
 
 import ingot
@@ -13,26 +13,26 @@ from ingot.oracle import bits, difference, compare_to_eager
 from names_table import BINARY, OPERATORS, TERNARY, UNARY
 from full_run import some
 
-# Not eager's yet beside another dtype: ldexp takes the power of 2 in a dtype of its own.
+# Not equal to eager yet with another dtype: ldexp computes the power of 2 in a dtype of its own.
 NOT_EAGERS = ("ldexp(",)
-# Eager's are of several kernels, of which ours is one.
+# Eager runs several kernels, Ingot one.
 OF_SEVERAL_KERNELS = ("polygamma(", "mvlgamma(")
 ROWS = [row for row in BINARY + OPERATORS + TERNARY if row.arity > 1 and not any(part in row.text for part in NOT_EAGERS)]
 EXTREMES = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clamp")
 HALVES = [torch.bfloat16, torch.float16]
 OTHERS = [torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
 FORMS = ["tensors", "one element", "no dims", "no dims first", "number", "number first"]
-ONE = {bool: True, int: 1994, float: 0.1999}  # neither is a number of 16 bits
-COUNT = 256  # in whole vectors: eager's loops over the rest round otherwise
+ONE = {bool: True, int: 1994, float: 0.1999}  # neither is representable in 16 bits
+COUNT = 256  # a multiple of the vector size: eager's loops over the remaining elements round differently
 RESULTS_OF_A_KERNEL = 16
-# Of what no IEEE step alone gives, so many elements may round to the neighbour among the 16-bit floats.
+# For functions that are more than one IEEE step: the share of elements that may round to a neighbouring 16-bit float.
 SHARE_OF_NEIGHBOURS = 0.02
-# On an Intel Xeon 6 of 256 float16 differ from eager's by an ulp.
+# On an Intel Xeon 6, six of 256 float16 results differ from eager's by an ulp.
 SHARE_OF_GELU = 6 / 256
 
 
 def values(dtype, seed: int) -> torch.Tensor:
-    """Numbers of many sizes, of which 16-bit floats have few of the large ones."""
+    """Numbers of many magnitudes; 16-bit floats have few of the large ones."""
     generator = torch.Generator().manual_seed(seed)
     sizes = 2.0 ** torch.randint(-3, 12, (COUNT,), generator=generator)
     random = torch.randn(COUNT, generator=generator, dtype=torch.float64) * sizes
@@ -54,12 +54,12 @@ def single(dtype) -> torch.Tensor:
 
 
 def kinds_of(form: str, half) -> list:
-    """What stands beside tensors of a 16-bit dtype, or of another one beside numbers of 16 bits."""
+    """The dtypes that are paired with a 16-bit dtype, or the types of numbers."""
     return [bool, int, float] if form.startswith("number") else [*OTHERS, *(h for h in HALVES if h != half)]
 
 
 def operands(form: str, half, other, device) -> tuple:
-    """x and y, of which one is of a 16-bit dtype, and z, which is as x is."""
+    """x and y, of which one has a 16-bit dtype, and z, which has x's dtype."""
     x, z = values(half, 2).to(device), values(half, 4).to(device)
     if form == "tensors":
         return x, values(other, 3).to(device), z
@@ -70,12 +70,12 @@ def operands(form: str, half, other, device) -> tuple:
 
 
 def eager_of(row, args):
-    """Eager's result, or None of what it refuses."""
+    """Eager's result, or None if eager refuses the call."""
     try:
         result = row.eager(*args[: row.arity])
     except (RuntimeError, TypeError, AttributeError, ValueError, IndexError):
         return None
-    return result if isinstance(result, torch.Tensor) else None  # torch.max(x, True) is one of rows
+    return result if isinstance(result, torch.Tensor) else None  # torch.max(x, True) reduces rows
 
 
 def op_of(rows):
@@ -83,10 +83,10 @@ def op_of(rows):
 
 
 def complaint(row, args, result, expected) -> str:
-    """What is wrong with a row's result; nothing if it is PyTorch's."""
+    """The difference of a row's result from PyTorch's; empty if there is none."""
     if result.dtype != expected.dtype or result.shape != expected.shape:
         return f"{result.dtype} {list(result.shape)}, eager {expected.dtype} {list(expected.shape)}"
-    # Of two zeros of different sign eager's vectors choose another than its other loops.
+    # Of two zeros with different signs, eager's vector loops choose another one than its scalar loops.
     wrong = difference(result, expected) != 0 if row.name in EXTREMES else bits(result) != bits(expected)
     share = wrong.double().mean().item()
     few = share <= (SHARE_OF_GELU if "gelu(x)" in row.text else SHARE_OF_NEIGHBOURS) or result.dtype not in HALVES
@@ -101,11 +101,11 @@ def is_near(row, args, result) -> bool:
 
 
 def complaints(rows, args) -> list[str]:
-    """Of the rows that eager takes."""
+    """The differences in those rows that eager accepts."""
     try:
         results = op_of(rows)(*args)
     except ingot.Error as error:
-        if len(rows) > 1:  # find out whose it is
+        if len(rows) > 1:  # find the row that is refused
             return [line for row in rows for line in complaints([row], args)]
         return [f"{rows[0].text}: refused: {error}"]
     return [f"{row.text}: {line}" for row, result in zip(rows, results)
@@ -132,7 +132,7 @@ def test_names_have_eagers_bits(form, half, device):
 def test_names_of_one_operand_have_eagers_bits(half, device):
     rows = [row for row in UNARY if row.arity == 1 and not any(part in row.text for part in OF_SEVERAL_KERNELS)]
     generator = torch.Generator().manual_seed(6)
-    between = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # what logit and entr take
+    between = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # the domain of logit and entr
     for x in (values(half, 2).to(device), between.to(device)):
         taken = [row for row in some(rows, HALVES.index(half), of=2) if eager_of(row, (x,)) is not None]
         failures = []
@@ -157,7 +157,8 @@ def test_operands_are_rounded_in_any_numerics(half, device):
 
 @pytest.mark.parametrize("dtype", [*HALVES, torch.float32], ids=str)
 def test_powers_by_numbers_have_eagers_bits(device, dtype):
-    """Eager's kernels round the square in a cube, but the CPU's of float16. Its square roots of float32 are not exact."""
+    """Eager's kernels round the square in a cube, except for float16 on the CPU. Eager's square roots of float32 are
+    not exact."""
     x = values(dtype, 5).to(device)
     by_number = ingot.op("def f(x, n): return x ** n", numerics="eager")
     for number in (0, 1, 2, 3, -1, -2, 3.0, -2.0, *([0.5, -0.5] if dtype in HALVES else [])):

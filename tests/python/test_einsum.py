@@ -1,4 +1,4 @@
-"""einsum on random equations, tensordot on random dims: results, dtypes, strides and refusals as eager's."""
+"""einsum with random equations and tensordot with random dims: results, dtypes, strides and refusals equal eager's."""
 
 import contextlib
 import random
@@ -44,7 +44,7 @@ def case(rng: random.Random, device: str):
 
 
 def in_lists(text: str, names: str) -> str:
-    """The call that takes lists of numbers in the place of the equation."""
+    """The form of the call that takes lists of numbers instead of an equation."""
     terms, arrow, result = text.partition("->")
     lists = ["[" + ", ".join(["..."] * ("..." in term) + [str(LETTERS.index(c)) for c in term.strip(".")]) + "]"
              for term in [*terms.split(","), result]]  # fmt: skip
@@ -63,9 +63,9 @@ def complaint(op, tensors) -> str:
     ours, eager = outcome(op, tensors), outcome(op.reference, tensors)
     if isinstance(ours, Exception) or isinstance(eager, Exception):
         same = isinstance(ours, Exception) and isinstance(eager, Exception)
-        # The GPU's matrix product has no integers; as a sum of products they are no trouble.
+        # The GPU's matrix product has no integer kernel; a sum of products needs none.
         lacks_a_kernel = isinstance(eager, NotImplementedError) and tensors[0].is_cuda
-        # Eager's product of no elements does not look at the dtypes.
+        # Eager's product of no elements does not check the dtypes.
         looks_at_dtypes = "dtype" in str(ours) or "not implemented for" in str(ours)
         has_no_elements = looks_at_dtypes and not all(t.numel() for t in tensors)
         return "" if same or lacks_a_kernel or has_no_elements else f"eager {eager!r}, ingot {ours!r}"
@@ -74,7 +74,7 @@ def complaint(op, tensors) -> str:
 
 
 def check(cases: list) -> None:
-    with contextlib.suppress(ingot.Error):  # the call itself says it
+    with contextlib.suppress(ingot.Error):  # the call itself reports the error
         ingot.prepare_all((op, tensors) for op, _, tensors in cases if isinstance(outcome(op.reference, tensors), torch.Tensor))
     lines = [f"{text} of {[(str(t.dtype), list(t.shape), list(t.stride())) for t in tensors]}: {message}"
              for op, text, tensors in cases if (message := complaint(op, tensors))]  # fmt: skip
@@ -83,7 +83,7 @@ def check(cases: list) -> None:
 
 @pytest.fixture(autouse=True)
 def from_left_to_right(monkeypatch):
-    """Where the opt_einsum package is installed, eager's order depends on the sizes, and with it the strides."""
+    """With the opt_einsum package installed, eager's order depends on the sizes, and so do the strides."""
     monkeypatch.setattr(torch.backends.opt_einsum, "enabled", False)
 
 

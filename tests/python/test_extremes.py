@@ -1,4 +1,5 @@
-"""Reductions at the ends of the range of a dtype: variances whose squares are past it or below it, zeros of both signs."""
+"""Reductions at the limits of a dtype's range: variances whose squares overflow or underflow, and zeros of both
+signs."""
 
 import itertools
 import math
@@ -13,8 +14,8 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_variances_at_the_ends_of_the_range(device, dtype):
-    """Squares past the range are infinite, those below it zero, and no difference of the two is NaN or -0. On the CPU
-    eager adds squares of float32 up in float64."""
+    """Squares that overflow are infinite, those that underflow are zero, and their difference is never NaN or -0. On
+    the CPU eager sums squares of float32 in float64."""
     texts = ["x.var(-1)", "x.std(-1)", "x.var(0)", "x.std()", "torch.std_mean(x, -1)", "torch.var_mean(x)[0]", "x.var(-1, correction=99)",
              "x.std(0, correction=4)", "torch.var_mean(x, 0, correction=4)"]  # fmt: skip
     norms = ["F.batch_norm(x, None, None, training=True)", "F.instance_norm(x.view(2, 2, -1))"]
@@ -29,7 +30,7 @@ def test_variances_at_the_ends_of_the_range(device, dtype):
         for x in inputs:
             for ours, eager in zip(*((r,) if isinstance(r, torch.Tensor) else r for r in (op(x), op.reference(x)))):
                 where = f"{text} of {x[0, 0]}: {ours}, eager {eager}"
-                if text in norms:  # CUDA's kernels make infinity times 0 of a thread without elements
+                if text in norms:  # CUDA's kernels compute infinity times 0 in a thread without elements
                     assert not (ours.isnan() & ~eager.isnan()).any(), where
                     assert device == "cuda" or not (eager.isnan() & ~ours.isnan()).any(), where
                     continue
@@ -51,7 +52,7 @@ def test_gradients_of_variances_at_the_ends_of_the_range(scale):
 @pytest.mark.parametrize("text", ["F.layer_norm(x, (6,))", "F.group_norm(x, 2)", "F.instance_norm(x)", "F.rms_norm(x, (6,))",
                                   "F.batch_norm(x, None, None, training=True)"])  # fmt: skip
 def test_gradients_of_normalizations_of_any_scale(text, device):
-    """Where the cube of a row's scale is past the range. Eager's rms_norm loses it on the CPU."""
+    """The cube of a row's scale overflows. On the CPU eager's rms_norm loses it."""
     op = ingot.op(f"def f(x, eps): return {text.removesuffix(')')}, eps=eps)")
     for scale in (1e17, 1e-13):
         x = (torch.randn(3, 4, 6, device=device) * scale).requires_grad_()
@@ -71,8 +72,9 @@ def test_gradients_of_variances_whose_correction_exceeds_the_count(device):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_signs_of_zeros_that_are_extremes(device, dtype):
-    """On the CPU the first zero's of few elements: of more, eager's depends on its vectors. On CUDA -0 < 0, where eager's
-    depends on its threads; but beside an index the value is the first's, as eager's is."""
+    """On the CPU the result is the first zero of few elements; with more elements eager's result depends on its
+    vectors. On CUDA -0 < 0; eager's result depends on its threads. Beside an index the value is the first zero, as in
+    eager."""
     op = ingot.op("def f(x): return x.amax(1), x.amin(1), x.max(1).values, x.min(1).values, x.amax(0), x.amin(0)")
     for n in (1, 2, 3, 5):
         x = torch.tensor(list(itertools.product((0.0, -0.0), repeat=n)), dtype=dtype, device=device)[: 8 if device == "cpu" else None]
@@ -97,7 +99,7 @@ def test_the_norm_of_one_element_is_its_length_at_any_scale(text, device):
 
 @pytest.mark.parametrize("p", [2, 3, 0.5, -1.5])
 def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
-    """Eager's is NaN where a power of the element is past the range, but for p = 2."""
+    """Eager's gradient is NaN where a power of the element overflows, except for p = 2."""
     x = torch.tensor([[1e30], [-2.0], [0.0], [-1e-30]], device=device, requires_grad=True)
     (slope,) = torch.autograd.grad(ingot.op(f"torch.linalg.vector_norm(x, {p}, 1)")(x).sum(), x)
     assert slope.flatten().tolist() == [1.0, -1.0, 0.0, -1.0]
@@ -106,18 +108,19 @@ def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
 @pytest.mark.parametrize("weight", ["", ", pos_weight=w"])
 @pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
 def test_the_slope_of_a_logit_that_is_confident(dtype, rtol, weight, device):
-    """It is a small number, of which the parts of the loss have nothing left."""
+    """The gradient is so small that computing it from the terms of the loss would lose all its digits."""
     x = torch.tensor([-60.0, -30, -20, -10, -0.5, 1e-9, 0.5, 10, 20, 100], dtype=dtype, device=device).requires_grad_()
     w = torch.tensor(2.5, dtype=dtype, device=device)
     op = ingot.op(f"def f(x, t, w): return F.binary_cross_entropy_with_logits(x, t, reduction='none'{weight})")
     for target in (0.0, 0.25, 1.0):
         t = torch.full_like(x, target).requires_grad_()
-        # At a target of 1 the slope is 1 less a number beside it, and that of the target a difference of two logarithms.
+        # At a target of 1, the gradient of the logit is 1 less a small number. The gradient of the target is a
+        # difference of two logarithms.
         atol = 0 if target == 0 else 4 * torch.finfo(dtype).eps
         for incoming in (1.0, math.inf):
             ours, eager = (torch.autograd.grad(f(x, t, w), (x, t), torch.full_like(x, incoming)) for f in (op, op.reference))
             torch.testing.assert_close(ours[0], eager[0], rtol=rtol, atol=atol, equal_nan=True)
-            finite = eager[1].isfinite()  # whose logarithm of a probability is that of 0 beyond
+            finite = eager[1].isfinite()  # elsewhere the probability underflows, and its logarithm is infinite
             torch.testing.assert_close(ours[1][finite], eager[1][finite], rtol=rtol, atol=40 * torch.finfo(dtype).eps)
 
 
@@ -132,7 +135,7 @@ def test_a_loss_may_be_written_and_keeps_its_gradient(statement, device):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_sums_of_exponentials_past_the_range_of_16_bits(dtype, device):
-    """Values stay in float32 between two ops."""
+    """Values between two ops stay in float32."""
     x = torch.tensor([[100.0, 99.0, -100.0], [-100.0, -99.5, -100.0]], dtype=dtype, device=device)
     found = ingot.op("def f(x): return (x * 1000).logsumexp(1) / 1000")(x)
     torch.testing.assert_close(found, torch.tensor([100.0, -99.5], dtype=dtype, device=device))

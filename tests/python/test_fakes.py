@@ -1,4 +1,4 @@
-"""Fake kernels say what calls give: sizes, strides and dtypes, for arguments of any layout."""
+"""Fake kernels give the sizes, strides and dtypes of results, for arguments of any layout."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def base(*order):
     return torch.rand([SHAPE[d] for d in order]).add(0.1).permute([order.index(d) for d in range(4)])
 
 
-# Of x, y and z: where each lies in memory.
+# The layouts of x, y and z.
 LAYOUTS = {
     "contiguous": lambda: [base(0, 1, 2, 3)] * 3,
     "transposed": lambda: [base(0, 1, 3, 2)] * 3,
@@ -32,14 +32,14 @@ LAYOUTS = {
     "empty": lambda: [base(0, 1, 3, 2)[:0], base(0, 1, 2, 3)[:0], base(0, 2, 3, 1)[:0]],
 }
 
-# What PyTorch's fake kernels have laid out otherwise than its kernels.
+# Functions whose results have other strides in PyTorch's fake kernels than in its kernels.
 HARD = ["2 ** x", "copysign(x, y)", "x // y", "x // 2", "floor_divide(x, y)", "torch.div(x, y, rounding_mode='floor')", "xlogy(x, y)",
         "special.xlog1py(x, y)", "F.logsigmoid(x)", "F.rrelu(x)", "F.rrelu(x, training=True)", "F.one_hot((x * 4).long(), 5)",
         "F.batch_norm(x, None, None, training=True)", "x.roll(1, 1)", "x.roll((1, 2), (0, 3))", "torch.channel_shuffle(x, 2)",
         "x.mean(1)", "F.softmax(x.transpose(1, 2), 1)", "torch.cat([x, x], 1)", "F.pad(x, (1, 1))"]  # fmt: skip
 ROWS = [*names_table.UNARY, *names_table.CASTS, *names_table.BINARY, *names_table.TERNARY, *names_table.OPERATORS]
 TEXTS = list(dict.fromkeys([*HARD, *(row.text for row in ROWS if "f" in row.kinds)]))
-# What PyTorch takes apart by other formulas in a fake kernel.
+# Functions that PyTorch decomposes by other formulas in a fake kernel.
 COMPOSITE = [text for text in TEXTS if "hinge_embedding" in text or "margin_ranking" in text]
 TRIED = list(dict.fromkeys([*HARD, *some(TEXTS[len(HARD) :], 0, of=12), *COMPOSITE]))
 
@@ -51,7 +51,8 @@ def registered(text: str):
 
 
 def described(results, exactly: bool) -> list[tuple]:
-    """Unless `exactly`, without strides that lead nowhere."""
+    """Shape, strides, dtype and device. Unless `exactly`, without the strides of dims of size 1 and of empty
+    tensors."""
     def strides(t):
         return [int(s) for n, s in zip(t.shape, t.stride()) if exactly or (n != 1 and t.numel() > 0)]
 
@@ -74,7 +75,7 @@ def symbolic(mode, tensor):
 @pytest.mark.parametrize("text", TRIED)
 def test_a_fake_lies_as_what_is_computed(text):
     op, f = registered(text)
-    # Kernels and eager differ in the strides of tensors that have dims of size 1: only WHOLE asks kernels.
+    # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only with WHOLE.
     calls = {name: make() for name, make in LAYOUTS.items() if WHOLE or name != "steps of one"}
     calls = {name: tensors for name, tensors in calls.items() if takes(op.reference, tensors)}
     calls = dict(some(list(calls.items()), TRIED.index(text)))

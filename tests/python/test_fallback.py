@@ -1,4 +1,4 @@
-"""Calls that are not plain go where PyTorch's own functions go: every row of "What else may stand around a call" in
+"""Calls that the fast path does not support fall back to PyTorch's own functions: every row of the fallback table in
 docs/pytorch.md."""
 
 import pytest
@@ -16,7 +16,7 @@ import ingot
 
 
 def texts(call):
-    """What it gives, and how many texts were run for it."""
+    """The result of a call, and the number of its eager fallbacks."""
     before = ingot.counters()
     result = call()
     return result, ingot.counters().since(before).eager_fallbacks
@@ -55,12 +55,12 @@ def test_forward_mode():
         eager = gated.reference(forward_ad.make_dual(X, X + 1), Y)
         close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(eager).tangent)
         assert count == 1
-        # Beside a tangent that belongs to others a call stays plain.
+        # With a tangent of other tensors, a call stays on the fast path.
         assert texts(lambda: gated(X, Y))[1] == 0
 
 
 def test_a_backward_over_many_gradients():
-    """The forward call is recorded by its kernel, the batch of gradients comes under a vmap."""
+    """The forward call is recorded by its kernel. The batch of gradients is computed under vmap."""
     jacobian = torch.autograd.functional.jacobian(lambda y: gated(X, y).sum(0), Y, vectorize=True)
     close(jacobian, torch.autograd.functional.jacobian(lambda y: gated.reference(X, y).sum(0), Y))
     x = X.clone().requires_grad_()
@@ -90,7 +90,7 @@ class Logged(torch.Tensor):
 
 
 class Wrapped(torch.Tensor):
-    """A subclass below the dispatcher, as DTensor is: it looks at each of PyTorch's functions."""
+    """A subclass below the dispatcher, as DTensor is: it intercepts each of PyTorch's functions."""
 
     seen = []
 
@@ -189,7 +189,7 @@ def test_negative_views_are_resolved():
     conjugate = torch.complex(X, X + 1).conj()
     assert conjugate.imag.is_neg()
     close(gated(conjugate.imag, Y), gated(-(X + 1), Y))
-    # What writes keeps the memory that it is given.
+    # An op that writes keeps the memory of its arguments.
     x = X.clone()
     ingot.op("def f(x, y): x += y")(torch._neg_view(x), Y)
     close(x, X - Y)
@@ -236,7 +236,7 @@ def test_what_is_written_to_a_negative_view_stays(body):
     op.reference(torch._neg_view(eager), Y)
     assert not torch.equal(eager, X)
     close(ours, eager)
-    # So does what a compiled call writes.
+    # So does a compiled call.
     compiled = X.clone()
     torch._dynamo.reset()
     torch.compile(lambda x: op(x, Y), backend="aot_eager", fullgraph=True)(compiled)

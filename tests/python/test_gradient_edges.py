@@ -1,5 +1,5 @@
-"""Gradients where they break: second orders at 0 and far out, numbers among the operands, `inplace=True`, points that
-coincide, what is written after it was read, and what no kernel computes."""
+"""Gradients in edge cases: second derivatives at 0 and far from it, numbers as operands, `inplace=True`, coinciding
+points, operands that are written after they were read, and gradients that no kernel computes."""
 
 import math
 import re
@@ -15,7 +15,7 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0, 20.0, -20.0, 40.0, -40
 
 
 def second_gradients(results: list, leaves: dict) -> dict:
-    """Of a sum of the gradients, each element of its own weight, with respect to each leaf."""
+    """The gradients, with respect to each leaf, of a sum of the gradients with a weight per element."""
     wanted = [leaf for leaf in leaves.values() if leaf.requires_grad]
     total = 0
     for result in results:
@@ -39,7 +39,7 @@ def test_second_orders_of_activations_at_edges(dtype, device):
     lines = {}
     for text in SECOND:
         if dtype == torch.float32 and "log_ndtr" in text:
-            continue  # far below both have lost their digits
+            continue  # far below 0 both have lost their digits
         mine, theirs = leaves_of({"x": x}), leaves_of({"x": x})
         got = second_gradients([op_of(text, "x")(mine["x"])], mine)["x"]
         wanted = second_gradients([evaluated(text, theirs)], theirs)["x"]
@@ -71,7 +71,7 @@ def test_second_orders_of_cross_entropies(reduction, device):
         torch.testing.assert_close(got[name], wanted[name], rtol=1e-9, atol=1e-14)
 
 
-# Of `f(x, inplace=True)` in eager: the gradient through a copy that was changed.
+# `f(x, inplace=True)` in eager: the gradient through a copy that was changed.
 IN_PLACE = ["F.relu(t, inplace=True)", "F.relu(t, True)", "F.leaky_relu(t, 0.2, inplace=True)", "F.silu(t, inplace=True)",
             "F.hardtanh(t, -0.5, 0.5, inplace=True)", "F.threshold(t, 0.1, 0.3, inplace=True)", "F.mish(t, inplace=True)",
             "F.hardswish(t, inplace=True)", "F.hardsigmoid(t, inplace=True)", "F.elu(t, inplace=True)",
@@ -90,7 +90,7 @@ def test_in_place_has_its_gradient(device):
 
 @pytest.mark.parametrize("text", ["torch.xlogy(x, y)", "special.xlog1py(x, y)"])
 def test_a_gradient_of_0_meets_no_logarithm(text, device):
-    """PyTorch's rule is xlogy of the gradient, which is 0 where that is, whatever the logarithm."""
+    """PyTorch's rule is xlogy of the gradient, which is 0 where the gradient is 0, whatever the logarithm is."""
     x = torch.linspace(-2, 2, 8, dtype=torch.float64, device=device)
     tensors = {"x": x, "y": torch.full_like(x, -2.5)}
     op = op_of(f"F.layer_norm(F.hardtanh({text}), (8,))", tensors)
@@ -168,7 +168,7 @@ WRITES = {
 
 @pytest.mark.parametrize("body", WRITES)
 def test_what_is_written_after_it_was_read_is_differentiated_as_it_was(body, device):
-    """Which eager's autograd refuses: what it saved is gone."""
+    """Eager's autograd refuses this, because the saved value is gone."""
     x = torch.randn(3, 4, dtype=torch.float64, device=device)
     op = ingot.op(f"def f(x):\n    {body}\n")
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -203,7 +203,7 @@ def test_extremes_of_functions_share_their_ties(text, device):
 
 @pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
 def test_the_norm_of_a_row_with_nan(order, device):
-    """All of the row gets NaN, what is 0 too."""
+    """The gradient of the whole row is NaN, also where the row is 0."""
     x = torch.tensor([[1.0, math.nan, 0.0], [-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64, device=device)
     assert not complaint(ingot.op(f"torch.linalg.vector_norm(x, {order}, -1)"), lambda leaves: torch.linalg.vector_norm(leaves["x"], order, -1), {"x": x})
 
@@ -211,7 +211,7 @@ def test_the_norm_of_a_row_with_nan(order, device):
 @pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
 @pytest.mark.parametrize("count", [1, 3])
 def test_nothing_flows_to_a_row_of_zeros_through_its_norm(order, count, device):
-    """An infinite gradient does not either. For some orders eager multiplies it by 0, which is NaN."""
+    """An infinite incoming gradient gives 0 too. For some orders eager multiplies it by 0, which is NaN."""
     for then in ("** 0.5", "* math.inf", ".log()"):
         x = torch.zeros(2, count, dtype=torch.float64, device=device, requires_grad=True)
         op = ingot.op(f"def f(x): return torch.linalg.vector_norm(x, {order}, -1) {then}")
@@ -229,7 +229,7 @@ def test_the_product_of_a_number_has_slope_one(device):
 
 @pytest.mark.parametrize("function", ["std_mean", "var_mean"])
 def test_the_mean_of_a_row_with_an_infinity(function, device):
-    """The mean is NaN beside a variance; its slope is the share of an element, as in any row."""
+    """The mean returned with a variance is NaN. Its gradient is the share of an element, as in any row."""
     x = torch.tensor([[-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0]], dtype=torch.float64, device=device)
     text = f"torch.{function}(x, 1, correction=2)[1]"
     assert not complaint(ingot.op(text), lambda leaves: evaluated(text, leaves), {"x": x})

@@ -1,5 +1,6 @@
-"""Calls that eager refuses while autograd records them: arguments of which PyTorch has no derivative, and writes into views
-that one function returned together. What is refused compiles nothing, and of what has no such argument the graph says so."""
+"""Calls that eager refuses while autograd records them: arguments without a derivative in PyTorch, and writes to views
+that one function returned together. A refused call compiles nothing. For a function without such arguments, the graph
+says so."""
 
 import re
 
@@ -48,7 +49,7 @@ NORMS = {
     "F.group_norm(x, 2, w, b)": {"x": (3, 4, 5), "w": (4,), "b": (4,)},
     "F.prelu(x, w)": {"x": (3, 4, 5), "w": (4,)},
 }
-# What is written, or read after a write, and the tensors y of x and w that it is made of.
+# A statement that writes, or reads after a write. y is made of the tensors x and w.
 VIEWS = [
     "a, b = y.chunk(2)\n    a += w[:2]",
     "a = y.chunk(1)[0]\n    a += 1",
@@ -67,7 +68,7 @@ VIEWS = [
 
 
 def refusal(function, arguments: dict, asked: str):
-    """The error of a call of which one tensor requires grad."""
+    """The error of a call where one tensor requires grad."""
     given = {n: t.clone().requires_grad_(n == asked) if t.is_floating_point() else t for n, t in arguments.items()}
     try:
         function(**given)
@@ -81,7 +82,7 @@ def may_refuse(op, arguments: dict) -> bool:
 
 
 def check(op, eager, arguments: dict) -> None:
-    """The op refuses what eager refuses, and with eager's error."""
+    """The op refuses the calls that eager refuses, with eager's error."""
     asked = [n for n, t in arguments.items() if t.is_floating_point()]
     wanted = {n: refusal(eager, arguments, n) for n in asked}
     if may_refuse(op, arguments):
@@ -159,7 +160,8 @@ def test_a_floor_of_a_quotient_has_the_derivative_0():
 
 @pytest.mark.parametrize("text", LOSSES)
 def test_the_gradient_of_a_registered_op_is_refused_or_eagers(text):
-    """A dispatched call does not know of which arguments gradients are asked: the backward pass refuses them."""
+    """A dispatched call does not know for which arguments gradients are requested, so the backward pass refuses
+    them."""
     arguments = arguments_of(text)
     op = ingot.op(f"def f({', '.join(arguments)}): return {text}")
     registered = ingot.register(f"ingot_refusals::op_{list(LOSSES).index(text)}", op)

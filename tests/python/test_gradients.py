@@ -1,4 +1,5 @@
-"""The gradient of every name, and of what is made of several, beside eager's: the same texts as the tables of values."""
+"""The gradients of every name, and of ops made of several names, compared with eager's. The sources are those of the
+tables of values."""
 
 import dataclasses
 import math
@@ -24,7 +25,7 @@ ROWS_OF_A_KERNEL = 8
 
 
 def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, torch.Tensor]:
-    """Of an even seed between 0 and 1, of an odd one anywhere."""
+    """Values between 0 and 1 for an even seed, any values for an odd one."""
     generator = torch.Generator().manual_seed(seed)
     make = torch.rand if seed % 2 == 0 else torch.randn
     values = {n: make(4, 6, generator=generator, dtype=torch.float64) for n in "xyz"[:arity]}
@@ -36,7 +37,7 @@ def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, tor
     if WHOLE or (first // ROWS_OF_A_KERNEL + seed) % 2 == 0
 ])
 def test_pointwise(device, first, seed):
-    """Eight names in an op, each of tensors of its own: their gradients are as many kernels."""
+    """Eight names in an op, each on its own tensors, so that their gradients are eight kernels."""
     rows = [row for row in ROWS[first : first + ROWS_OF_A_KERNEL] if row.text not in KNOWN]
     check_rows(rows, lambda row: pointwise_inputs(row.arity, torch.float64, device, seed))
 
@@ -49,7 +50,8 @@ KNOWN_AT_SPECIAL = {
 
 
 def special_inputs(arity: int, device: str) -> dict[str, torch.Tensor]:
-    """Each beside each; NaN where eager's CPU kernels compute whole vectors of any width, and not in the rest."""
+    """Each special value with each other one. Eager's CPU kernels compute NaN where they run whole vectors, and not in
+    the tail."""
     values = torch.tensor(SPECIAL[: len(SPECIAL) if arity < 3 else 8])
     places = torch.cartesian_prod(*[values] * arity).view(-1, arity)
     if arity == 1:
@@ -64,7 +66,7 @@ def test_special_values(device, first):
 
 
 def check_rows(rows: list, inputs, tolerance: dict | None = None) -> None:
-    """All in one op, each of tensors of its own."""
+    """All rows are in one op, each on its own tensors."""
     tensors: dict[str, torch.Tensor] = {}
     differentiable = []
     for row in rows:
@@ -110,7 +112,7 @@ def test_movement(name):
 
 @pytest.mark.filterwarnings("ignore")
 def test_of_random_expressions(device):
-    """In float64, with nothing special planted."""
+    """In float64, without special values."""
     rng, until = randomness.Random(1), time.monotonic() + (60 if WHOLE else 10)
     while time.monotonic() < until:
         expression = make_expression(rng, rng.random() < 0.5)
@@ -146,13 +148,13 @@ def test_at_edges(text):
 
 @pytest.mark.parametrize("body, slope", [
     ("y += 1\n    return x * y", 2.0),
-    ("z = x * y\n    y += 1\n    return z", 1.0),  # which eager refuses: what it saved is gone
+    ("z = x * y\n    y += 1\n    return z", 1.0),  # eager refuses this: the value that it saved is gone
     ("y[..., -1] *= 2\n    return torch.where(x > 0, x, 0) * y[..., -1]", 2.0),
 ])  # fmt: skip
 def test_what_an_op_writes_is_kept_for_its_gradient(body, slope, device):
     x, y = torch.ones(3, device=device, requires_grad=True), torch.ones(3, device=device)
     out = ingot.op(f"def f(x, y):\n    {body}\n")(x, y)
-    y.fill_(7)  # as what it wrote is not what it keeps
+    y.fill_(7)  # the op keeps the value that it wrote, not this one
     (gradient,) = torch.autograd.grad(out.sum(), x, create_graph=True)
     assert gradient.tolist() == [slope] * 3
 
@@ -164,7 +166,7 @@ def test_what_an_op_writes_is_kept_for_its_gradient(body, slope, device):
     "torch.where(x > 0, x / y, 0).sum(0)",
 ])
 def test_nothing_comes_out_of_an_arm_not_taken(text, device):
-    """Where eager's gradient is NaN for 0 times infinity, it is 0 here; elsewhere it is eager's."""
+    """The gradient is 0 where eager's is NaN because of 0 times infinity; elsewhere it is eager's."""
     x = torch.tensor([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0], dtype=torch.float64, device=device)
     y = torch.tensor([0.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.float64, device=device)
     tensors = {n: t for n, t in {"x": x, "y": y}.items() if re.search(rf"\b{n}\b", text)}
@@ -180,7 +182,7 @@ def test_nothing_comes_out_of_an_arm_not_taken(text, device):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_of_narrow_floats(device, dtype):
-    """Half as far again from the gradient in float64 as eager's is at most, or two steps, and of the argument's dtype."""
+    """The error against float64 is at most 1.5 times eager's, or two steps. The gradient has the argument's dtype."""
     for function in (swiglu, bias_gelu, norm_gelu, giou_loss, two_of_one):
         tensors = {str(k): a.to(dtype).to(device) for k, a in enumerate(OPS[function])}
         leaves, wide = leaves_of(tensors), leaves_of({n: t.double() for n, t in tensors.items()})
@@ -195,7 +197,7 @@ def test_of_narrow_floats(device, dtype):
 
 
 def test_float32_has_eagers_bits(device):
-    """A library function's own derivative is PyTorch's formula: on CUDA, where its kernels are those formulas."""
+    """The derivative of a library function is PyTorch's formula. On CUDA, PyTorch's kernels are those formulas."""
     if device == "cpu":
         pytest.skip("explained: eager's vector kernels of the CPU have other last bits")
     names = "relu sigmoid tanh silu hardswish hardsigmoid leaky_relu hardtanh softshrink elu".split()
@@ -287,7 +289,7 @@ def test_several_threads():
 
 
 def test_a_module_is_trained_as_eager_trains_it():
-    """Strides and values of gradients let an optimiser come to the same weights."""
+    """With the values and strides of its gradients, an optimiser computes the same weights."""
     torch.manual_seed(0)
     block = ingot.op("def block(x, w, b): return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b)) + x")
 
@@ -333,12 +335,12 @@ def test_running_statistics_are_written_and_not_differentiated():
     (lambda x: ingot.op("x * 2")(x, out=torch.empty(3)), "don't support automatic differentiation"),
 ])
 def test_what_is_refused(call, message):
-    with pytest.raises(RuntimeError, match=re.escape(message)):  # autograd's engine knows no ingot.Error
+    with pytest.raises(RuntimeError, match=re.escape(message)):  # autograd's engine does not know ingot.Error
         call(torch.ones(3, requires_grad=True))
 
 
 def test_what_is_written_hears_of_its_gradient():
-    """By the text: what a kernel writes has no history."""
+    """The call falls back to eager, because a tensor that a kernel wrote has no autograd history."""
     x, y = random(3).requires_grad_(), torch.ones(3, dtype=torch.float64)
     ingot.op("def f(x, y): y += x * x")(x, y)
     y.sum().backward()
@@ -369,7 +371,7 @@ EXTREMES = ["x.sin().amax(1)", "x.exp().amax()", "x.sum(0).sin().amax()", "x.cos
 @pytest.mark.parametrize("text", EXTREMES)
 @pytest.mark.parametrize("shape", [(500, 40), (37, 1023)], ids=str)
 def test_an_extreme_of_functions_is_found_again(text, shape, device):
-    """Another kernel than the call's computes the elements again, on the CPU with other last bits."""
+    """Another kernel than the call's computes the elements again. On the CPU their last bits may differ."""
     x = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_()
     op = ingot.op(text)
     for options in ({}, {"create_graph": True}):
@@ -381,7 +383,7 @@ def test_an_extreme_of_functions_is_found_again(text, shape, device):
                                   "torch.linalg.vector_norm(x * w + b, math.inf, -1)", "(x - y).amax(-1)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_an_extreme_of_fast_arithmetic_is_found_again(text, dtype, device):
-    """Which product is fused with which sum is each kernel's own choice there."""
+    """With fast arithmetic, each kernel chooses which products and sums to fuse."""
     generator = torch.Generator().manual_seed(2)
     names = [name for name in "xwby" if re.search(rf"\b{name}\b", text)]
     args = [torch.randn(70, 333, dtype=dtype, generator=generator).to(device).requires_grad_() for _ in names]

@@ -1,4 +1,4 @@
-"""Gradients of gradients, and of what reads an element through several steps."""
+"""Gradients of gradients, and gradients of elements that are read through several steps."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_to_the_second_order(function, device):
     assert not complaint(op, lambda leaves: function(*leaves.values()), tensors)
 
 
-# Reads of an element through several steps, and what a first review found wrong.
+# Reads of an element through several steps, and former bugs.
 READS = [
     "x[i] * x[j]", "x.flip(0)[i]", "x.flip(0)[1:][i]", "x[::2].flip(0)[i % 3] * x[i]", "x.flip(0).reshape(-1, 1)[i, 0]",
     "m.flip(1).reshape(-1)[2:9] ** 3", "m.flip(-1).reshape(-1)[1:].unfold(0, 2, 1) ** 2", "m.flip(0)[::2] ** 3", "x.flip(0)[::2] ** 3",
@@ -44,7 +44,7 @@ def test_reads_and_second_orders(text):
     op = op_of(text, tensors)
 
     def both(function):
-        """The gradients, and those of a sum of theirs, of different weights."""
+        """The gradients, and the gradients of a weighted sum of them."""
         leaves = leaves_of(tensors)
         wanted = [t for t in leaves.values() if t.requires_grad]
         result = function(leaves)

@@ -1,4 +1,5 @@
-"""Ops in place against eager PyTorch, which runs the same text: values, dtypes, strides, versions, what is shared."""
+"""In-place ops compared with eager PyTorch, which runs the same source: values, dtypes, strides, versions, and shared
+memory."""
 
 import copy
 import os
@@ -20,8 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*on expanded tensors is depreca
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 PROGRAMS, MOST_LINES, MOST_REFUSED_OF_A_PROGRAM = 40, 12, 3
 
-# What Ingot refuses and eager does not always: where the answer depends on the order of a loop or on strides, or where
-# more is written than the tensor that is named.
+# Errors of calls that Ingot always refuses and eager does not: the result would depend on the order of a loop or on
+# strides, or the write would reach more than the named tensor.
 OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory location"
 EXPANDED = "more than one (element )?of (the written-to tensor|its elements) refers to a single memory location"
 UNCLEAR = "may share memory with this one|may be in the memory of"
@@ -29,7 +30,7 @@ SHARED = "is written in place, and .* is in the same memory|overlap"
 
 
 def run(f, tensors):
-    """What a call returns and the tensors after it, or what it raised."""
+    """The result of a call and the tensors after it, or the error that it raised."""
     try:
         results = f(*tensors)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
@@ -38,19 +39,19 @@ def run(f, tensors):
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """NaN is NaN here."""
+    """Compares values, where NaN equals NaN."""
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def strides(tensor):
-    """Those that matter, of a tensor with memory of its own: a result is no view."""
+    """The strides of dims of more than one element, as for a tensor with memory of its own: a result is no view."""
     own = torch.empty_like(tensor).stride()
     return [stride for stride, size in zip(own, tensor.shape) if size > 1] if tensor.numel() else []
 
 
 def difference(source: str, inputs, numerics: str = "eager", refusals: str = "$^") -> str:
-    """What Ingot does differently from eager with a program, if anything; both start from copies that share memory as
-    the inputs do. `refusals` are those that are no fault."""
+    """Ingot's first difference from eager on a program, or an empty string. Both start from copies that share memory as
+    the inputs do. `refusals` are errors that are allowed."""
     op = ingot.op(source, numerics=numerics)
     theirs, ours = copy.deepcopy(inputs), copy.deepcopy(inputs)
     before = [t._version for t in theirs]
@@ -77,7 +78,7 @@ def check(programs: list[Program], refusals: str = "$^") -> None:
     try:
         ingot.prepare_all((ingot.op(p.source, numerics="eager"), p.inputs) for p in whole)
     except ingot.Error:
-        pass  # the call itself says it
+        pass  # the call itself reports the error
     failures = [d for p in programs if (d := difference(p.source, p.inputs, refusals=refusals))]
     assert not failures, f"seed {SEED}: {len(failures)} of {len(programs)}\n\n" + "\n\n".join(failures[:4])
 
@@ -100,7 +101,7 @@ def test_random_programs_whose_sharing_depends_on_strides():
 
 
 def overlapping_inputs(rng: random.Random) -> list[torch.Tensor]:
-    """Tensors of one storage: one twice, one and a view of it, rows of a matrix."""
+    """Tensors of one storage: one tensor twice, a tensor and a view of it, rows of a matrix."""
     base = torch.randint(-3, 5, (5, 4), generator=torch.Generator().manual_seed(rng.randrange(1000))).float()
     choices = [base[:4], base[1:], base[:4].t(), base[:, :2].repeat(1, 2)[:4], base.view(-1)[2:18].view(4, 4), base[:4].clone()]
     return [rng.choice(choices), rng.choice(choices)]
@@ -120,14 +121,14 @@ def test_arguments_whose_own_elements_overlap():
 
 
 def test_parameters_in_one_memory():
-    """Either eager's answer or a refusal: what is written through one parameter is not seen through another."""
+    """The call gives eager's result or is refused: a write through one parameter is not visible through another one."""
     rng, programs = random.Random(SEED), []
     lines = ["x += y", "y *= 2", "z = x[0] * 1", "x[1] = y[0]", "y.t().neg_()", "x.copy_(y)", "x[...] = 3", "y.zero_()"]
     for _ in range(PROGRAMS):
         body = "".join(f"    {line}\n" for line in rng.sample(lines, 3))
         program = Program(f"def f(x, y):\n{body}    return x * 1\n", overlapping_inputs(rng))
         _, refusal = run(ingot.op(program.source).reference, copy.deepcopy(program.inputs))
-        if refusal is None:  # eager refuses by the tensors' extents, whether or not it matters
+        if refusal is None:  # eager refuses by the tensors' extents, even where they have no common element
             programs.append(program)
     check(programs, SHARED)
 
@@ -180,7 +181,7 @@ def test_programs_by_hand():
 
 
 def test_bits_are_those_of_the_same_functions_out_of_place():
-    """Of the same rows: the CPU's vector loop and its tail may differ in the last bit of exp, so an element's place counts."""
+    """Compares results on equal rows, because the CPU's vector loop and its tail may differ in the last bit of exp."""
     x = torch.randn(4, 33)
     changed = x.clone()
     ingot.op("def f(x):\n    x[1].exp_().sin_()\n    x[2:].sigmoid_().log_()")(changed)
@@ -203,7 +204,7 @@ def test_0_dims():
     check([Program(f"def f(x, y):\n    {body}\n", [torch.tensor(2.0), torch.arange(3.0)]) for body in bodies])
 
 
-# What may leave a tensor as it is: a copy of it, or itself?
+# Expressions that leave a tensor unchanged. Each returns a copy, or the tensor itself.
 NO_CHANGES = [
     "+x", "x ** 1", "x * 1", "x.pow(1)", "x.nan_to_num()", "torch.where(x == x, x, x)", "x.to(x.device)", "x.to(x)",
     "x.to(torch.float32)", "x.to(torch.float32, copy=True)", "x.to(x.dtype, memory_format=torch.preserve_format)",
@@ -229,7 +230,7 @@ NO_CHANGES = [
 
 
 def sharing_rows() -> dict[str, list[torch.Tensor]]:
-    """Expressions of the names' table and the tensors that they take."""
+    """Expressions of the table of names, and the tensors that they take."""
     matrix, cube = torch.arange(24.0).view(4, 6) - 3, torch.arange(24.0).view(2, 3, 4)
     rows = {}
     for row in UNARY + CASTS + BINARY + TERNARY:
@@ -241,7 +242,7 @@ def sharing_rows() -> dict[str, list[torch.Tensor]]:
 
 
 def test_what_shares_memory():
-    """For every name: whether what is written into its result reaches its argument, as it does in eager."""
+    """For every name: a write to its result changes its argument exactly if it does in eager."""
     wrong = []
     for row, tensors in sharing_rows().items():
         parameters, text = row.split(": ", 1)
@@ -250,7 +251,7 @@ def test_what_shares_memory():
         try:
             op.reference(*(changed := [t.clone() for t in tensors]))
         except (RuntimeError, TypeError):
-            continue  # of these dtypes it gives no tensor that can be written
+            continue  # with these dtypes it returns no tensor that can be written
         reached = [not torch.equal(a, b) for a, b in zip(tensors, changed)]
         try:
             ir = op.emit("ir", *tensors)
@@ -265,7 +266,8 @@ def test_what_shares_memory():
 
 @pytest.mark.parametrize("text", ["F.dropout(x, p)", "F.dropout2d(x, p)", "F.alpha_dropout(x, p, True)", "torch.feature_dropout(x, p, True)"])
 def test_a_dropout_of_a_probability_that_may_be_0(text):
-    """Of 0, which the kernel knows, the result is the argument; all other probabilities share a kernel."""
+    """With p = 0, which the kernel is specialised for, the result is the argument. All other probabilities share a
+    kernel."""
     op = ingot.op(f"def f(x, p: float):\n    y = {text}\n    y += 1\n    return y * 2")
     for p, lowers in ((0.5, True), (0.0, True), (0.25, False), (-0.0, True), (1.0, False)):
         x, expected = torch.arange(24.0).view(4, 6), torch.arange(24.0).view(4, 6)
@@ -279,7 +281,7 @@ def test_a_dropout_of_a_probability_that_may_be_0(text):
 
 
 def test_every_method_that_pytorch_has_in_place():
-    """x.name_() exists where PyTorch's does, for every method of the language that computes values."""
+    """For every method of the language that computes values, x.name_() exists if PyTorch has it."""
     other = {"t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "detach_", "float_power_"}
     for name in ingot.language():
         for method in (name.name, *name.aliases):
@@ -289,7 +291,7 @@ def test_every_method_that_pytorch_has_in_place():
 
 
 def test_every_function_that_pytorch_has_in_place():
-    """torch.name_ and F.name_ exist where PyTorch's do, and nowhere else."""
+    """torch.name_ and F.name_ exist if PyTorch has them."""
     other = {"detach_", "squeeze_", "unsqueeze_", "dropout_", "feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"}
     names = {spelled for name in ingot.language() for spelled in (name.name, *name.aliases)}
     for function in sorted({f"{name}_" for name in names} - names):
@@ -333,7 +335,7 @@ def test_what_autograd_refuses():
     for refused in (leaf, leaf.view(3), leaf[:2]):
         with pytest.raises(RuntimeError, match="leaf Variable"):
             op(refused)
-    product = leaf * 1  # which eager writes, and autograd hears of it: the op's text does the same
+    product = leaf * 1  # not a leaf: eager may write it and autograd records that; the op falls back to eager
     op(product)
     (gradient,) = torch.autograd.grad((product * product).sum(), leaf)
     assert torch.equal(gradient, torch.full((3,), 4.0))
@@ -348,7 +350,7 @@ def test_what_autograd_refuses():
 
 
 def test_trace(capsys):
-    """A note keeps what a name was worth, and the arguments stay as they are."""
+    """The trace notes a name's value at each statement, and the arguments stay unchanged."""
     op = ingot.op("def f(x):\n    a = x * 2\n    a[1] += 10\n    x.copy_(a)\n    a.neg_()\n")
     x = torch.tensor([1.0, 2.0, 3.0])
     op.trace(x, at=1)
@@ -373,7 +375,7 @@ def test_the_judge_sees_what_is_changed():
 
 @pytest.mark.parametrize("layout", ["channels_last", "transposed", "strided", "expanded"])
 def test_layouts(layout):
-    """A parameter is written where it lies."""
+    """A parameter is written in its own layout."""
     base = torch.arange(96.0).view(2, 3, 4, 4)
     x = {"channels_last": lambda: base.to(memory_format=torch.channels_last), "transposed": lambda: base.transpose(1, 3),
          "strided": lambda: base[:, :, ::2, 1:3], "expanded": lambda: base[:, :1].expand(2, 3, 4, 4)}[layout]()  # fmt: skip
@@ -435,7 +437,7 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
 
 
 def test_what_is_written_is_on_the_device_of_its_memory():
-    """A number is on none. No GPU is needed: no value is read."""
+    """A number is on no device. The test needs no GPU, because no value is read."""
     x, y = torch.empty(2, 4, dtype=torch.float64, requires_grad=True)
     for body in DETACHED:
         ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n").emit("source", x, y, device="cuda")
@@ -443,7 +445,7 @@ def test_what_is_written_is_on_the_device_of_its_memory():
 
 @pytest.mark.parametrize("statement", ["b *= y", "b[0] = y[0]", "b.copy_(y)", "b.zero_()"])
 def test_what_is_written_through_another_dtype_keeps_its_gradient(statement):
-    """In no kernel, where bits have none: eager runs the text."""
+    """Bits have no gradient in a kernel, so the call falls back to eager."""
     op = ingot.op(f"def f(x, y):\n    a = x * 2\n    b = a.view(torch.int32).view(torch.float32)\n    {statement}\n    return a * 3, b * y\n")
     found = []
     for f in (op, op.reference):
@@ -456,7 +458,7 @@ def test_what_is_written_through_another_dtype_keeps_its_gradient(statement):
 @pytest.mark.parametrize("text", ["x.ravel()", "torch.ravel(x)", "x.flatten()", "x.reshape(-1)", "x.contiguous().view(-1)"])
 @pytest.mark.parametrize("statement", ["y *= 2", "x *= 2"])
 def test_whether_merged_dims_share_memory_depends_on_strides(text, statement, device):
-    """ravel copies what is not contiguous, even where flatten can view it."""
+    """ravel copies a tensor that is not contiguous, even where flatten returns a view."""
     op = ingot.op(f"def f(x):\n    y = {text}\n    {statement}\n    return y * 1\n")
     for view in (lambda t: t, lambda t: t[:, ::2], lambda t: t.t(), lambda t: t[1:], lambda t: t[:, :1], lambda t: t[0], lambda t: t[0, ::2]):
         found = []
@@ -471,7 +473,7 @@ REPLACED = [*DETACHED, "a = x * 1; a.detach().copy_(y); return a * a", "a = x * 
 
 
 def test_what_detach_replaced_has_second_gradients():
-    """The first one reads other values than those of the tensor with respect to which it has a gradient."""
+    """The first gradient reads other values than those of the tensor with respect to which it is taken."""
     wrong = []
     for body in REPLACED:
         op = ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n")
@@ -492,7 +494,7 @@ def test_what_detach_replaced_has_second_gradients():
 
 @pytest.mark.parametrize("replaced, by", [(3, 10), (3, 62), (3, 64), (64, 3)])
 def test_what_detach_replaced_has_second_gradients_among_many_parameters(replaced, by):
-    """Nothing but the second gradient reads the tensor that was replaced."""
+    """Only the second gradient reads the tensor that was replaced."""
     op = ingot.op(f"def f({', '.join(f'p{k}' for k in range(65))}):\n    a = p{replaced} * 1\n    a.detach().copy_(p{by})\n    return a * a * p1\n")
     second = []
     for f in (op, op.reference):
@@ -506,7 +508,7 @@ def test_what_detach_replaced_has_second_gradients_among_many_parameters(replace
 
 @pytest.mark.parametrize("statement", ["x.detach()[i % 4] = y[i % 4] * i", "x.detach().mul_(0.99).add_(y)"])
 def test_detached_tensors_that_are_gone_cost_nothing(statement):
-    """Where each write reaches all of them, 300 are too large an op."""
+    """If each write reached all of the detached tensors, the op with 300 statements would be too large."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    for i in range(300):\n        {statement}\n    return x\n")
     x, y = torch.arange(4.0, dtype=torch.float64), torch.tensor([0.5, -1, 2, 3], dtype=torch.float64)
     torch.testing.assert_close(op(x, y), op.reference(x, y))
@@ -515,7 +517,7 @@ def test_detached_tensors_that_are_gone_cost_nothing(statement):
 @pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]",
                                        "t[i] = 2.0", "x.view(2, 8).view(-1)[i] *= 3", "x.detach().view(-1)[i] = y[i % 4]", "x[1:].view(-1)[i % 12] *= 3", "t.zero_(); t[i] = i"])  # fmt: skip
 def test_writes_through_a_flattened_view_cost_what_they_write(statement, device):
-    """Each was taken to the shape of the memory and back, in several times as many parts."""
+    """Each write was once converted to the shape of the storage and back, in several times as many parts."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * y[0]\n")
     found = []
     for f in (op, op.reference):
@@ -529,7 +531,7 @@ def test_writes_through_a_flattened_view_cost_what_they_write(statement, device)
 
 @pytest.mark.parametrize("statement", ["x[0] = n", "x[...] = n", "x[x > 0] = n", "x.copy_(n)", "x.fill_(n)", "x.masked_fill_(x > 0, n)"])
 def test_numbers_past_the_range_are_assigned_as_eager_does(statement):
-    """By the statement they are refused, infinite or wrapped."""
+    """The statement decides whether they are refused, infinite or wrapped."""
     for dtype, number in [(torch.float16, 1e6), (torch.bfloat16, 1e39), (torch.float32, 1e300), (torch.int8, 300), (torch.int32, 2**40)]:
         op = ingot.op(f"def f(x):\n    {statement.replace('n)', f'{number})').replace('= n', f'= {number}')}\n    return x.clone()\n")
         results = []

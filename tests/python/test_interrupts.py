@@ -1,5 +1,5 @@
-"""Signals while a compiler runs, forks while an op is defined, and what ops that are gone leave behind: each in a process of
-its own, which may hang."""
+"""Signals while a compiler runs, forks while an op is defined, and leftovers of ops that are gone. Each test runs in a
+process of its own, which may hang."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 
 import ingot
 
-SECONDS = 120  # within which even a busy machine is done
+SECONDS = 120  # time limit, long enough for a busy machine
 
 HANGS = """#!/bin/sh
 case " $* " in *" --version "*) echo made up; exit;; esac
@@ -23,7 +23,7 @@ sleep 1000
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a script whose compiler hangs, or is the usual one."""
+    """Starts a script with a compiler that hangs, or with the usual one."""
     started = []
 
     def run(script, hangs):
@@ -33,7 +33,7 @@ def start(tmp_path):
             (tmp_path / "compiler").write_text(HANGS)
             (tmp_path / "compiler").chmod(0o700)
             environment["INGOT_CXX"] = str(tmp_path / "compiler")
-        # What runs in the background of a shell ignores Control-C, and so do its children.
+        # A background process of a shell ignores Control-C, and so do its children.
         process = subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         started.append(process)
@@ -131,12 +131,12 @@ def test_a_process_that_is_killed_leaves_no_compiler(start, tmp_path, number):
     assert process.returncode == -number and ends(compiler)
     (folder,) = tmp_path.glob("ingot-compile-*")
     os.utime(folder, (time.time() - 60,) * 2)
-    start(CALLS["call"], hangs=False).communicate(timeout=SECONDS)  # sweeps what the dead process left
+    start(CALLS["call"], hangs=False).communicate(timeout=SECONDS)  # removes the leftovers of the dead process
     assert not list(tmp_path.glob("ingot-compile-*"))
 
 
 def test_a_fork_while_an_op_is_defined(start):
-    """A collection in the middle of a definition runs Python, which lets others have the GIL."""
+    """A garbage collection in the middle of a definition runs Python, which releases the GIL."""
     script = CALL + """
 import gc, os, threading, time
 class Slow:

@@ -1,4 +1,5 @@
-"""`ingot compare`: candidates that fail late, leave things behind, or change what all share, and the others beside them."""
+"""`ingot compare` with candidates that fail late, leave state behind, or change global state: the other candidates are
+not affected."""
 
 import subprocess
 import sys
@@ -165,7 +166,7 @@ def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_pat
     for before in (str(fast), f"{callables}:flushes"):
         document = found(job(before, small, "eager", text="x * 2", values={"x": "f32:1000"}))
         assert of(document, "eager")["message"] == "bit for bit", document["candidates"]
-        assert of(document, small)["state"] == "incorrect"  # whoever came first
+        assert of(document, small)["state"] == "incorrect"  # whichever candidate ran first
         eager = of(document, "eager")["cases"]["special values"]
         assert eager["bit_for_bit"], eager
     assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: incorrect at [")

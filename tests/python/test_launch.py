@@ -1,4 +1,4 @@
-"""How kernels are launched: the words of a launch, its arguments, and what a file says of itself."""
+"""Launch lines of kernels: their words, their arguments, and the comments in a kernel's file."""
 
 import math
 import re

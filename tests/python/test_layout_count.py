@@ -1,4 +1,4 @@
-"""An op has few kernels, whatever layouts it is called with: a layout says what a kernel must know, and no more."""
+"""An op has few kernels for any number of layouts: a kernel is specialised only for what it needs of a layout."""
 
 import random
 
@@ -11,7 +11,7 @@ LAYOUTS = 1000
 
 
 def lying(rng: random.Random, shape: list[int], device: str) -> torch.Tensor:
-    """A tensor whose rows are padded, or not, and which begins on or beside an aligned address."""
+    """A tensor with or without padded rows, at an aligned or an unaligned address."""
     padding, offset = rng.choice((0, 1, 4)), rng.choice((0, 1))
     rows, columns = shape[:-1], shape[-1]
     whole = torch.randn(offset + torch.Size(rows).numel() * (columns + padding), device=device)
@@ -26,5 +26,5 @@ def test_random_layouts_share_few_kernels(device):
         shape = [rng.randint(1, 40) for _ in range(rng.randint(1, 3))]
         x, y = (lying(rng, shape, device) for _ in range(2))
         torch.testing.assert_close(op(x, y), op.reference(x, y), rtol=0, atol=0)
-    # A kernel is loaded once a process, whether it was compiled or found on disk.
+    # A kernel is loaded once per process, whether it was compiled or found on disk.
     assert ingot.counters().since(before).loads <= MOST_KERNELS

@@ -1,4 +1,4 @@
-"""A lazy `where` gives what eager's does, and touches nothing that its condition excludes."""
+"""A lazy `where` gives eager's result, and reads nothing that its condition excludes."""
 
 import math
 import pickle
@@ -62,21 +62,21 @@ def test_an_excluded_index_is_not_looked_at(device):
         assert op(i, table).tolist() == [0, 8, -1, -1, -1, -1]
         with pytest.raises(ingot.Error, match="out of range"):
             ingot.op("where(i < 100, table[i], -1.0)", lazy=lazy, debug=True)(i, table)
-        # Needed in both arms, it is needed everywhere.
+        # An operand of both arms is needed everywhere.
         with pytest.raises(ingot.Error, match="out of range"):
             ingot.op("where(i < 9, table[i], -table[i])", lazy=lazy, debug=True)(i, table)
     with pytest.raises(ingot.Error, match="out of range"):
         ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
 
 
-# What the `where`s of each do not exclude together; of an index past the table, `where(i < 9, ...)` excludes 9.
+# Which indices the conditions exclude together. For an index past the table, `where(i < 9, ...)` excludes 9.
 SEVERAL_CONDITIONS = [
     "where(i >= 0, where(i < 9, t[i], 0.0), 0.0) + where(~(i >= 0) | (i >= 9), 1.0, t[i] * 2)",
     "where((i >= 0) & (i < 9) & (x > 0), exp(t[i]), 0.0) - where((i >= 0) & (i < 9) & (x < 1), exp(t[i]), x)",
     "where((i >= 0) & (i < 9), t[i], 0.0), where((i == 3) | (i == 4), 1 + t[i], 2.0), where(i == 5, t[i], x)",
-    # What the second asks depends on what the first read.
+    # The second condition depends on a value that the first one guards.
     "where(where((i >= 0) & (i < 9), t[i], -1.0) >= 0, sqrt(t[i]), x)",
-    # Choices within both arms of one, of which only the inner ones know.
+    # Conditions within both arms of an outer `where`; only the inner ones exclude indices.
     "where(x > 0, where((i >= 0) & (i < 9), t[i], 0.0), where((i == 2) | (i == 8), t[i] * x, 1.0))",
     "where(x > 0, t[where((i >= 0) & (i < 9), i, 0)], where((i >= 0) & (i < 9), t[i], x)) * where(i == 1, t[i], x)",
 ]
@@ -89,7 +89,7 @@ def test_an_index_that_several_conditions_exclude(text, device):
     wild = torch.arange(60, device=device) % 3 == 0
     i[wild] = torch.tensor([9, -10, 1 << 40, -(1 << 40)], device=device)[torch.arange(20, device=device) % 4]
     kept = torch.where(wild, torch.where(i < 0, -1, 9), i)
-    padded = torch.cat([table, torch.tensor([math.nan], device=device)])  # eager reads all: -1 and 9 are NaN
+    padded = torch.cat([table, torch.tensor([math.nan], device=device)])  # eager reads every index: entries -1 and 9 are NaN
     for lazy in ("auto", "always"):
         op = ingot.op("def f(i, t, x): return " + text, lazy=lazy, debug=True)
         op(i, table, x), op(i[~wild], table, x[~wild])
@@ -97,7 +97,7 @@ def test_an_index_that_several_conditions_exclude(text, device):
 
 
 def test_a_gather_in_very_many_arms(device):
-    """One that more `where`s choose than it is computed for anew is looked at wherever it may be needed, once."""
+    """A gather that more `where`s choose than it is computed again for is read once, wherever it may be needed."""
     table, i = torch.rand(9, device=device), torch.randint(0, 9, (100,), device=device)
     lines = "".join(f"    y = y + where(i == {k % 9}, t[i] * {k}, y)\n" for k in range(40))
     op = ingot.op(f"def f(i, t):\n    y = t[i]\n{lines}    return y\n", lazy="always")
@@ -118,7 +118,7 @@ def test_how_many_arms_exclude_an_index_together(device):
     torch.testing.assert_close(ingot.op(arms(8, "t[i]"), debug=True)(i, table), torch.stack(expected))
     with pytest.raises(ingot.Error, match="out of range"):
         ingot.op(arms(9, "t[i]"), debug=True)(i, table)
-    # Those that lie within one arm are merged there first.
+    # Conditions within one arm are merged there first.
     inner = arms(9, "t[i]").replace("return y", "return torch.where(i < 9, y, 0.0) + torch.where(i == 50, t[i], 0.0)")
     torch.testing.assert_close(ingot.op(inner, debug=True)(i, table)[2], torch.tensor(0.0, device=device))
 
@@ -149,7 +149,7 @@ def test_a_division_in_an_arm_counts(text, lazy):
         op(torch.tensor([1, 2, 0]), torch.tensor([5, 7, 9]), torch.arange(3))
 
 
-# Choices that all of a row shares are made ahead of its elements, and its index is looked up there.
+# A condition that is the same for a row is evaluated once before the row's elements, and its index is read there.
 ROWS = [
     "where((i >= 0)[:, None] & (i < 9)[:, None], t[i], -1.0)",
     "where(((i >= 0) & (i < 9))[:, None], t[i] * x, where(x > 0.5, x, -x))",

@@ -1,4 +1,4 @@
-"""What a mode of the calling thread means for a call: a default device chooses for factories alone, others see the op."""
+"""The modes of the calling thread: a default device applies to factories only, other modes see the op."""
 
 import threading
 

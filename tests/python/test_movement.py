@@ -1,5 +1,5 @@
-"""The names that move elements, beside PyTorch's own: bits, dtypes, shapes and strides, whatever lies in memory how, and
-what is refused."""
+"""The names that move elements, compared with PyTorch's: bits, dtypes, shapes and strides for all layouts, and
+refusals."""
 
 import math
 import re
@@ -18,7 +18,7 @@ SHAPES = {"matrices": ((4, 6), (5,), (2, 3, 4), (2, 8, 4, 4)), "ones": ((1, 6), 
 CASES = [("matrices", d) for d in DTYPES] + [("permuted", torch.float32), ("permuted", torch.int64), ("ones", torch.float32),
                                              ("empty", torch.float32)]  # fmt: skip
 CALLS_AT_ONCE = 100
-# Of no elements eager's CPU kernel gives back what it was given.
+# Without elements, eager's CPU kernel returns its argument.
 NOT_OF_EMPTY = {"F.pixel_unshuffle(image, 2)"}
 REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError, AssertionError, AttributeError)
 
@@ -33,7 +33,7 @@ def numbers(generator, shape, dtype):
 
 
 def permuted(tensor):
-    """The same values in another order of memory: channels-last of rank 4, every second element of a vector."""
+    """The same values in another memory order: channels-last of rank 4, every second element of a vector."""
     if tensor.ndim == 4:
         return tensor.contiguous(memory_format=torch.channels_last)
     if tensor.ndim == 1:
@@ -53,7 +53,7 @@ def inputs(case, dtype, device):
 
 
 def eager(text, names):
-    """PyTorch's own result, or what it refuses with."""
+    """PyTorch's own result, or its error."""
     try:
         return eval(text, {"torch": torch, "F": F, **names})
     except REFUSALS as error:
@@ -69,7 +69,8 @@ def bits(tensor):
 
 
 def complaint(result, expected):
-    """A result is new memory: where eager gives a view, its strides are those of a copy of it."""
+    """The first difference, or an empty string. A result is new memory: where eager returns a view, the strides are
+    those of a copy of it."""
     if isinstance(expected, Exception) or isinstance(result, Exception):
         if isinstance(expected, Exception) and isinstance(result, Exception):
             return "" if result.fault == "author" else f"not the author's fault: {result}"
@@ -92,7 +93,7 @@ def run(op, tensors):
 
 
 def compare(calls):
-    """`calls` are (text, names): what Ingot makes of them, beside eager."""
+    """Compares Ingot's results of the calls, given as (source, names), with eager's."""
     made = []
     for text, names in calls:
         used = [name for name in names if re.search(rf"\b{name}\b", text)]
@@ -105,7 +106,7 @@ def compare(calls):
         try:
             ingot.prepare_all((op, args) for _, op, args, e in made[at : at + CALLS_AT_ONCE] if not isinstance(e, Exception))
         except ingot.Error:
-            pass  # the call itself says it
+            pass  # the call itself reports the error
     lines = [f"{text}: {said}" for text, op, args, expected in made if (said := complaint(run(op, args), expected))]
     assert not lines, f"{len(lines)} of {len(made)}:\n" + "\n".join(lines)
 
@@ -114,12 +115,12 @@ def compare(calls):
 def test_moved(device, case, dtype):
     names = inputs(case, dtype, device)
     texts = [*MOVED.values(), *(FLOATING.values() if dtype.is_floating_point else ())]
-    with torch.device(device):  # where eager makes its tensors of numbers
+    with torch.device(device):  # eager makes tensors from numbers there
         compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_OF_EMPTY])
 
 
 def test_numbers_of_the_call(device):
-    """Positions and counts that are arguments compile nothing anew where the kernel does not depend on them."""
+    """Positions and counts as arguments compile nothing new where the kernel does not depend on them."""
     names = inputs("matrices", torch.float32, device)
     compare([(text, {**names, "k": k}) for text, values in NUMBERED.items() for k in values])
 
@@ -178,8 +179,8 @@ PADS = [([2, 4, 5], (-1, 2)), ([2, 4, 5], (1, -1, 2, -2)), ([2, 1], (3, -2)), ([
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 def test_negative_padding(mode):
-    """Of either side, or mixed. Where circular padding wants more than the other side leaves, eager gives what it has not
-    written yet; that is refused."""
+    """On either side, or mixed. Where circular padding needs more elements than the other side leaves, eager returns
+    uninitialised memory; Ingot refuses that."""
     for shape, pad in PADS:
         x = torch.randn(shape)
         sizes = [n - max(-a, 0) - max(-b, 0) for n, a, b in zip(shape[::-1], pad[::2], pad[1::2])]

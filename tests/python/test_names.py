@@ -1,5 +1,5 @@
-"""Every spelled name against PyTorch's own op: dtypes × layouts, with NaN, zeros of both signs, infinities and
-denormals planted."""
+"""Compares every name with PyTorch's own op for all dtypes and layouts, with injected NaN, zeros of both signs,
+infinities and denormals."""
 
 import itertools
 import math
@@ -35,7 +35,7 @@ ROWS = UNARY + CASTS + BINARY + TERNARY + OPERATORS
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool]  # fmt: skip
 LAYOUTS = ["contiguous", "offset", "transposed", "expanded", "scalar", "empty"]
-RESULTS_OF_A_KERNEL = 8  # several rows share a kernel: a compilation costs more than a call
+RESULTS_OF_A_KERNEL = 8  # several rows share a kernel, because a compilation costs more than a call
 
 
 def spelled():
@@ -47,7 +47,8 @@ def kind(dtype) -> str:
 
 
 def values(dtype, count: int, seed: int) -> torch.Tensor:
-    """Random values with the hard ones among them; integers are small, and none is 0 where `seed` is odd: divisors."""
+    """Random values with special ones among them. Integers are small, and not 0 where `seed` is odd, so that they can
+    be divisors."""
     generator = torch.Generator().manual_seed(seed)
     if dtype == torch.bool:
         return torch.randint(0, 2, (count,), generator=generator).bool()
@@ -85,7 +86,7 @@ def laid_out(layout: str, dtype, seed: int, device: str) -> torch.Tensor:
 
 
 def batches(rows):
-    """Rows of equal inputs, a few at a time."""
+    """Rows with equal inputs, a few at a time."""
     rows = list(rows)
     for arity in (1, 2, 3):
         of_arity = [row for row in rows if row.arity == arity]
@@ -94,7 +95,7 @@ def batches(rows):
 
 
 def refusal(row: Row, tensors):
-    """What PyTorch's own op raises for these dtypes, if it does."""
+    """The error of PyTorch's own op for these dtypes, or None."""
     try:
         row.eager(*tensors[: row.arity])
     except (RuntimeError, TypeError, IndexError, ValueError) as error:
@@ -103,12 +104,12 @@ def refusal(row: Row, tensors):
 
 
 def complaint(row: Row, tensors, result) -> str:
-    """What is wrong with a row's result; nothing if it is PyTorch's."""
+    """The difference of a row's result from PyTorch's; empty if there is none."""
     bits = held_to_bits(row.text, tensors[: row.arity], result)
     verdict = compare_to_eager(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors[: row.arity])):
         return verdict.message
-    # Where two zeros of different sign tie, eager's own vector and tail loops choose differently on the CPU.
+    # Where two zeros of different signs tie, eager's vector loop and its tail choose differently on the CPU.
     if row.exact and not verdict.bit_for_bit and not equal_values(row, tensors, result):
         return f"not bit for bit: {verdict.message}"
     return ""
@@ -125,7 +126,7 @@ def run_batch(rows, tensors) -> list[str]:
     try:
         results = op(*tensors[: rows[0].arity])
     except ingot.Error as error:
-        if len(rows) > 1:  # find out whose it is
+        if len(rows) > 1:  # find the row that is refused
             return [line for row in rows for line in run_batch([row], tensors)]
         return [f"{rows[0].text}: {error}"]
     results = results if isinstance(results, tuple) else (results,)
@@ -154,7 +155,7 @@ def test_dtypes_that_pytorch_refuses(dtype):
     for row in ROWS:
         message = refusal(row, tensors)
         if message is None or re.search("not implemented for|not supported on|negative entr", message):
-            continue  # a kernel that eager lacks is no rule of the language, and values are not looked at
+            continue  # a missing kernel of eager is no rule of the language, and values are not compared
         try:
             ingot.op(f"def f({row.inputs}): return {row.text}").emit("ir", *tensors[: row.arity], device="cpu")
             accepted.append(f"{row.text}: PyTorch says {message.splitlines()[0]}")
@@ -164,7 +165,7 @@ def test_dtypes_that_pytorch_refuses(dtype):
 
 
 def test_every_row_is_run():
-    """For some dtype, that is, of its kinds."""
+    """Every row is run for at least one dtype of its kinds."""
     tensors = {dtype: [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)] for dtype in DTYPES}
     never = [row.text for row in ROWS
              if all(kind(d) not in row.kinds or refusal(row, tensors[d]) is not None for d in DTYPES)]  # fmt: skip
@@ -182,7 +183,7 @@ def view_inputs(device):
 def test_views(device, text):
     inputs = view_inputs(device)
     used = [name for name in inputs if re.search(rf"\b{name}\b", text)]
-    with torch.device(device):  # where eager makes its arange
+    with torch.device(device):  # eager makes its arange there
         expected = eval(text, {"torch": torch, "F": F, "math": math, **inputs})
     result = ingot.op(f"def view({', '.join(used)}): return {text}")(*(inputs[name] for name in used))
     assert result.dtype == expected.dtype and result.shape == expected.shape
@@ -197,5 +198,5 @@ def test_no_name_is_missing_from_the_table():
 
 
 def test_the_table_is_pytorchs_own():
-    """No row's expectation comes from Ingot."""
+    """No row's expected result comes from Ingot."""
     assert "ingot" not in vars(names_table)

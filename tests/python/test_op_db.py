@@ -1,8 +1,10 @@
-"""Every operator of PyTorch's that is pointwise, moves elements or reduces them, on the samples and the error inputs that PyTorch tests it with itself.
+"""Every operator of PyTorch that is pointwise, moves elements or reduces them, on PyTorch's own samples and error
+inputs.
 
-Each entry is run in float32 and, on every fifth sample, in every third of its dtypes, another third from one entry to the
-next. INGOT_TESTS=whole takes all, and on CUDA the reference inputs too, which are many and large: script/gpu-check does. What
-is known to fail stands in op_db_known.py; an entry there that is not needed any more is then a failure as well.
+Each entry runs in float32. On every fifth sample it also runs in a third of its dtypes, which changes from entry to
+entry. INGOT_TESTS=whole runs all of them, and on CUDA also the reference inputs, which are many and large;
+script/gpu-check does so. op_db_known.py lists the known failures. An entry there that is no longer needed fails as
+well.
 """
 
 import itertools
@@ -23,11 +25,11 @@ from ingot.oracle import compare_to_eager
 LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
 RUN = [entry for entry in ENTRIES if entry not in NAMELESS]
 LINES_OF_A_FAILURE = 12
-IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # what is special in place is what is kept
+IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # in-place variants differ mainly in the dtype that they keep
 
 
 def test_the_list_is_whole():
-    """An entry is run, or stands among the nameless: never both, never neither."""
+    """An entry is either run or in NAMELESS: never both, never neither."""
     assert set(ENTRIES) <= set(OP_DB)
     spelled = {entry for entry in ENTRIES if is_spelled(entry, LANGUAGE)}
     assert sorted(spelled & NAMELESS) == [], "spelled: take them off NAMELESS"
@@ -36,8 +38,8 @@ def test_the_list_is_whole():
 
 
 def complaint(call) -> str:
-    """What is wrong with Ingot's result; nothing if it is PyTorch's. Some samples are what PyTorch refuses."""
-    tensors = [tensor.clone() for tensor in call.tensors]  # batch_norm changes some
+    """The difference of Ingot's result from PyTorch's; empty if there is none. PyTorch refuses some samples."""
+    tensors = [tensor.clone() for tensor in call.tensors]  # batch_norm changes some of them
     try:
         result = call.run()
     except (ingot.Error, RuntimeError) as error:
@@ -72,14 +74,14 @@ def test_samples(entry, device):
     try:
         ingot.prepare_all((call.op, call.tensors) for call in calls)
     except ingot.Error:
-        pass  # the call itself says it
+        pass  # the call itself reports the error
     lines = [f"{call}: {message}" for call in calls if (message := complaint(call))]
     check_known(lines, KNOWN.get(entry, {}) | (KNOWN_ON_CUDA.get(entry, {}) if device == "cuda" else {}), device)
 
 
 @pytest.mark.parametrize("entry", [entry for number, entry in enumerate(RUN) if WHOLE or number % 5 == 0])
 def test_gradients(entry, device):
-    """Those of float64: of every fifth entry every third sample, where not all is tested."""
+    """Gradients in float64. Without INGOT_TESTS=whole: every third sample of every fifth entry."""
     if torch.float64 not in OP_DB[entry].supported_dtypes(device):
         return
     calls = some(list(samples(entry, torch.float64, device)), RUN.index(entry) // 5)
@@ -95,7 +97,7 @@ def test_gradients(entry, device):
 
 
 def check_known(lines: list[str], known: dict[str, str], device: str):
-    """Fails for what fails and is not known, and, on the CPU with all dtypes, for what is known and does not fail."""
+    """Fails for unknown failures. On the CPU with all dtypes, also fails for known failures that no longer occur."""
     unknown = [line for line in lines if not any(part in line for part in known)]
     assert not unknown, f"{len(unknown)} calls:\n" + "\n".join(unknown[:LINES_OF_A_FAILURE])
     mended = [part for part in known if WHOLE and device == "cpu" and not any(part in line for line in lines)]
@@ -105,9 +107,9 @@ def check_known(lines: list[str], known: dict[str, str], device: str):
 def is_refused(call) -> bool:
     try:
         call.eager(*call.tensors)
-    except Exception:  # whatever PyTorch refuses with
+    except Exception:  # whatever error PyTorch raises
         return True
-    return False  # what was wrong is no argument of a call of ours, such as out=
+    return False  # PyTorch refuses an argument that our call does not have, such as out=
 
 
 @pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].inplace_variant])
@@ -120,7 +122,7 @@ def test_in_place(entry, device):
     try:
         ingot.prepare_all((call.op, call.tensors) for call in allowed)
     except ingot.Error:
-        pass  # the call itself says it
+        pass  # the call itself reports the error
     lines = [f"{call}: {message}" for call in allowed if (message := complaint(call))]
     lines += [f"{call}: PyTorch refuses it" for call in filter(is_accepted, refused)]
     check_known(lines, KNOWN_IN_PLACE.get(entry, {}), device)
@@ -133,7 +135,7 @@ def is_accepted(call) -> bool:
     except ingot.Error as error:
         assert error.fault == "author", error
         return False
-    except Exception:  # PyTorch's own, of the text in eager: a complex number, 65 dims
+    except Exception:  # PyTorch's own error for the source in eager: a complex number, 65 dims
         assert ingot.counters().since(before).eager_fallbacks > 0
         return False
     return True

@@ -1,4 +1,4 @@
-"""The compare_to_eager itself: what it must let pass and what it must not."""
+"""compare_to_eager itself: the differences that it must accept, and those that it must not."""
 
 import pytest
 import torch
@@ -78,7 +78,7 @@ def test_a_nan_that_eager_has_must_be_there():
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
 def test_a_number_that_eager_has_must_be_there(wrong):
-    """However far a step may reach: log(1 - tanh(x)) is next to -inf where tanh(x) is next to 1."""
+    """Even where the error of a step may be large: log(1 - tanh(x)) is close to -inf where tanh(x) is close to 1."""
     x = torch.tensor([8.7, 1.0])
 
     def function(x):
@@ -111,7 +111,7 @@ def test_dtype_shape_strides_and_count(result, message):
 
 
 def contracted(x, y, z):
-    """exp(x) * y + z with one rounding for the two last steps."""
+    """exp(x) * y + z with a single rounding for the last two steps."""
     return (torch.exp(x).double() * y.double() + z.double()).float()
 
 
@@ -142,7 +142,7 @@ SUMS = {
 
 @pytest.mark.parametrize("name", SUMS)
 def test_what_is_added_up_may_be_so_in_any_order(name):
-    """Of rows that are turned round; a norm is turned back."""
+    """Sums of reversed rows; a norm's result is reversed back."""
     x, function = torch.randn(64, 1000, generator=torch.Generator().manual_seed(1)), SUMS[name]
     turned = function(x.flip(1))
     result = turned.flip(2) if "norm" in name else turned
@@ -163,7 +163,7 @@ def test_batch_norm_may_be_a_product_and_a_sum(training):
     assert not compare_to_eager(norm, (x,), {}, x * scale + (BIAS - mean * scale) + 1e-4).ok
 
 
-# In float32 eager's tanh-gelu is itself nearly nothing there.
+# Without float32 tanh-gelu: there eager's own result is nearly 0.
 @pytest.mark.parametrize("approximate, dtype", [("none", torch.float32), ("none", torch.float64), ("tanh", torch.float64)])
 def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
     x = torch.tensor([-5.0625, 1.0, -3.0], dtype=dtype)
@@ -182,7 +182,7 @@ def test_a_single_function_is_held_to_four_ulp(function, dtype):
         assert compare_to_eager(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps
 
 
-# What is searched, of which rows tie in a 16-bit float, or nearly do.
+# The searched values. In a 16-bit float, some rows have ties or near ties.
 SEARCHED = {"arithmetic": lambda x: (1 - x) * x, "a function": lambda x: x.float().sin().bfloat16()}
 SEARCHES = {
     "argmax": lambda x: x.argmax(1),
@@ -215,6 +215,6 @@ def test_the_largest_of_what_is_exact_is_where_eager_finds_it():
         assert compare_to_eager(function, (x,), {}, torch.tensor([0, 1]), numerics).bit_for_bit
         for wrong in ([2, 1], [0, 3], [0, 2]):
             assert not compare_to_eager(function, (x,), {}, torch.tensor(wrong), numerics).ok
-    for wrong in ([0, 3], [0, 2], [3, 1]):  # of what was rounded the same, but for what ties
+    for wrong in ([0, 3], [0, 2], [3, 1]):  # equal after rounding to 16 bits, except for exact ties
         assert not compare_to_eager(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor(wrong)).ok
     assert compare_to_eager(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor([2, 1])).ok

@@ -1,4 +1,4 @@
-"""The page: what came from what, and that it needs nothing beside it."""
+"""The page: its links between panes, and that it needs no other files."""
 
 import html.parser
 import json
@@ -18,7 +18,7 @@ def explained():
     return relu_add()
 
 
-# --- What came from what --------------------------------------------------------------------------------------------
+# --- --- Links between the panes ------------------------------------------------------------------------------------
 
 
 def pane(explanation, key: str) -> panes.Pane:
@@ -53,7 +53,8 @@ def test_a_line_of_source_knows_all_that_it_computes(explained):
 
 
 def computed(explanation, words: str) -> set[str]:
-    """What the graph says, numbers aside, of the nodes that the only line of the kernels with these words computes."""
+    """The graph's lines, without numbers, of the nodes that a kernel line computes; the line is the only one with these
+    words."""
     listing = explanation.found["listing"]
     graph = {int(n): text for n, text in re.findall(r"%(\d+) = (.*)", listing["graph"])}
     source = listing["source"].split("\n")
@@ -151,7 +152,7 @@ def test_accesses_tell_sizes_strides_and_how(explained):
 
 
 def test_every_access_of_a_schedule_has_its_node():
-    """Of several kernels, gathers and rows."""
+    """In several kernels, with gathers and rows."""
     op = ingot.op("def f(x, i, w):\n    return softmax(x, 0)[i] * w, x.sum(1)\n")
     found = ingot.explain(op, torch.empty(300, 64), torch.zeros(20, dtype=torch.int64), torch.empty(64)).found["listing"]
     rows = [line.stretches[-1] for line in panes.schedule_lines(found["schedule"], found["accesses"])]
@@ -177,11 +178,11 @@ def test_the_cpu_has_source_and_no_machine_code():
     assert "for the CPU" in relu_add(device="cpu").html()
 
 
-# --- The document ---------------------------------------------------------------------------------------------------
+# --- --- The document -----------------------------------------------------------------------------------------------
 
 
 class Document(html.parser.HTMLParser):
-    """Attributes, the text, and whether tags close as they open."""
+    """Collects the attributes and the text, and whether tags close in order."""
 
     EMPTY = {"meta", "link", "br", "img", "input", "hr", "path", "use", "rect", "circle", "line", "polyline"}
 
@@ -221,7 +222,7 @@ def test_a_page_needs_nothing_beside_it(explained):
 
 
 def test_an_authors_text_is_text():
-    """Whatever is in it."""
+    """Whatever characters it has."""
     op = ingot.op('def f(x):\n    """<script>alert(1)</script> & "quotes" \\u00e9 日本"""\n    return relu(x)\n')
     made = ingot.explain(op, torch.empty(8))
     assert "<script>alert" not in made.html() and '<script>alert(1)</script> & "quotes"' in Document(made.html()).text
@@ -312,12 +313,12 @@ def test_sizes_of_0_and_1_and_all_kinds_of_views_have_a_page(text, shapes, optio
     assert document.open == [] and made.found["listing"]["graph"].splitlines()[0] in document.text and str(made)
 
 
-# --- The command ----------------------------------------------------------------------------------------------------
+# --- --- The command ------------------------------------------------------------------------------------------------
 
 
 def test_explain_writes_a_page_and_prints_stages(tmp_path, capsys):
     (tmp_path / "op.py").write_text(RELU_ADD)
-    words = ["explain", str(tmp_path / "op.py"), "x=f32:nx256", "y=f32:256", "bias=0.5", "n=1e9"]  # no memory is asked for
+    words = ["explain", str(tmp_path / "op.py"), "x=f32:nx256", "y=f32:256", "bias=0.5", "n=1e9"]  # no memory is allocated
     assert command.main([*words, "--html", str(tmp_path / "op.html"), "--arch", "80"]) == 0
     assert "for sm_80" in Document((tmp_path / "op.html").read_text()).text and capsys.readouterr().out == ""
     assert command.main(words) == 0

@@ -1,4 +1,4 @@
-"""In a real browser: what lights up on a page, and for whom."""
+"""Highlighting and pinning on a page, in a real browser."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ def explained():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, of the distribution's packages; .ci/run installs it."""
+    """Chromium from the distribution's packages; .ci/run installs it."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
         pytest.skip("explained: no browser; the packages are chromium and chromium-driver")
@@ -78,7 +78,7 @@ def ops(instructions: list[str]) -> set[str]:
 def test_a_click_on_a_line_of_source_lights_its_instructions(shown):
     shown.click("source", "out4[k] = maximum")
     assert {"FMNMX", "FADD"} <= ops(shown.lit("sass")) and not ops(shown.lit("sass")) & {"LDG", "STG", "EXIT"}
-    assert len([text for text in shown.lit("sass") if text.startswith("FADD")]) == 8  # two sums of four lanes
+    assert len([text for text in shown.lit("sass") if text.startswith("FADD")]) == 8  # two sums of four elements each
     assert "".join(shown.lit("text")) == "relu(x) + y + bias"
     assert any("max.NaN.f32" in text for text in shown.lit("ptx")) and not any("ld.global" in text for text in shown.lit("ptx"))
     shown.click("source", "store(out, i, out4);")
@@ -93,10 +93,10 @@ def test_a_click_on_an_instruction_lights_what_it_came_from(shown):
     read = []
     for nth in (0, 1):
         shown.click("sass", "LDG", nth)
-        assert len([text for text in shown.lit("sass") if "LDG" in text]) == 1  # the other came from another line
+        assert len([text for text in shown.lit("sass") if "LDG" in text]) == 1  # the other load came from another line
         assert len([text for text in shown.lit("ptx") if "ld.global" in text]) == 1
         read.append((shown.lit("text"), [text for text in shown.lit("source") if text.startswith("const auto")]))
-    # Where it is a parameter, and where it is used.
+    # The parameter, and its use.
     assert sorted(read) == [([x, x], [f"const auto {x}4 = load<4>({x}, {i});"]) for x, i in (("x", "i"), ("y", "i1"))]
 
 
@@ -229,7 +229,7 @@ def test_a_pane_without_links_bears_every_key(browser, tmp_path, explained):
 
 
 def test_a_large_page_answers_at_once(browser, tmp_path):
-    """Thousands of instructions."""
+    """The page has thousands of instructions."""
     op = ingot.op("F.layer_norm(x, (x.size(-1),), w, b).softmax(-1)")
     made = ingot.explain(op, torch.empty(64, 30000), torch.empty(30000), torch.empty(30000), backward=True)
     made.save(tmp_path / "a.html")

@@ -1,4 +1,5 @@
-"""Gradients that need not be computed: the incoming one as it is, and those of what has no part in a result."""
+"""Gradients that need no computation: the incoming gradient itself, and gradients of arguments without influence on a
+result."""
 
 import pytest
 import torch
@@ -88,7 +89,7 @@ def test_second_orders_have_their_history():
 
 
 def test_out_of_an_op_that_hands_on(tmp_path):
-    """A gradient op's result may be asked for in a tensor, as any."""
+    """A gradient op may write its result to a given tensor, as any op."""
     done = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
     x, y = leaves((4, 3), (4, 3))
     grad = torch.randn(4, 3)

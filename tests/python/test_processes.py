@@ -1,4 +1,4 @@
-"""Ops in other processes and threads: what travels is the text, and a fork finds everything at rest."""
+"""Ops in other processes and threads: an op is pickled as its source, and a fork finds no lock held."""
 
 import concurrent.futures
 import copy
@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import ingot
 
-CHILD_SECONDS = 180  # a child that takes longer hangs, on a busy machine too
+CHILD_SECONDS = 180  # a child that takes longer hangs, even on a busy machine
 
 OPS = """
 import ingot
@@ -72,7 +72,8 @@ for load in (lambda: pickle.load(open(folder + "/net.pickle", "rb")), lambda: to
 
 @pytest.fixture
 def net(tmp_path, monkeypatch):
-    """A module of ops whose own file is not on the path of whoever loads it; the class's file is, in `classes`."""
+    """A module of ops. The file of its ops is not on the importing process's path; the file of its class is, in
+    `classes`."""
     for folder, name, text in (("functions", "formulas", OPS), ("classes", "a_net_of_ops", NET)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / f"{name}.py").write_text(text)
@@ -97,7 +98,7 @@ def test_a_module_is_loaded_where_its_ops_file_is_not(net, tmp_path):
     done = subprocess.run([sys.executable, "-c", LOADS, str(tmp_path)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = [torch.load(file, weights_only=True) for file in tmp_path.glob("*.out")]
-    assert sorted(compiled for _, _, compiled, _ in found) == [0, 5]  # squash, double, x - 1, relu: once each, and a gradient
+    assert sorted(compiled for _, _, compiled, _ in found) == [0, 5]  # squash, double, x - 1, relu: compiled once each, and a gradient
     for result, of_weight, _, text in found:
         assert torch.equal(result, expected) and torch.equal(of_weight, gradient)
         assert text == net.op.text
@@ -128,7 +129,7 @@ def test_ops_are_no_state(net):
     assert torch.equal(other(x), net(x))
 
 
-# The ops of a data loader's workers and of pools: this file is imported there.
+# The ops of a data loader's workers and of pools, which import this file.
 @ingot.op
 def normalized(x, mean: float, scale: float):
     return (x - mean) * scale
@@ -171,13 +172,13 @@ def trained(op, seed):
     return gradient.tolist(), os.getpid()
 
 
-# Where there is a GPU, autograd has threads from the first backward on, and refuses to run in a child of fork.
+# With a GPU, autograd has threads from the first backward pass on, and refuses to run in a forked child.
 NO_TRAINING = "explained: PyTorch's autograd does not run in a child of fork where there is a GPU"
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_pools(method):
-    """An op as what is called, among what is passed, and trained there."""
+    """An op as the function of a pool, among its arguments, and trained in it."""
     if method == "fork" and torch.cuda.is_available():
         pytest.skip(NO_TRAINING)
     op, x = ingot.op("x.sin() * x", name="waves"), torch.randn(4)
@@ -194,7 +195,7 @@ def test_pools(method):
 
 
 def in_child(function) -> str:
-    """Forks, and says what went wrong there: nothing, an error, or that it did not end."""
+    """Forks, and returns the child's failure: nothing, an error, or that it did not end."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -214,7 +215,7 @@ def in_child(function) -> str:
 
 
 def fresh_text() -> str:
-    """An op that no cache has."""
+    """The source of an op that no cache has."""
     return f"x * {time.time_ns() % 10**9}.5 + {next(NUMBER)}"
 
 
@@ -246,7 +247,7 @@ def test_a_fork_after_calls_finds_warm_ops():
 
 
 def forks_beside(work, child, seconds: float) -> list[str]:
-    """What went wrong in children of forks while another thread does `work` again and again."""
+    """The failures in forked children while another thread repeats `work`."""
     over, failures = threading.Event(), []
 
     def run():
@@ -281,9 +282,9 @@ def test_a_fork_while_another_thread_compiles():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason=NO_TRAINING)
 def test_a_fork_while_another_thread_trains():
-    """Of many ops the gradient is made for the first time; a child asks for the one that is under way."""
+    """Many ops make their gradients for the first time; a child asks for the gradient that is being made."""
     text = "".join(f"def unused{i}(x): return x * {i} + {i}.5\n" for i in range(3000)) + "def f(x): return x * 2"
-    ops = [ingot.op(text) for _ in range(250)]  # a long text takes longer
+    ops = [ingot.op(text) for _ in range(250)]  # a long source takes longer
     leaf = torch.ones(3, requires_grad=True)
     losses = [(op, op(leaf).sum()) for op in ops]
     current = ops[0]
@@ -306,8 +307,8 @@ def test_a_fork_while_another_thread_trains():
 
 @pytest.mark.parametrize("way", ["call", "prepare_all"])
 def test_a_fork_beside_a_default_device(way):
-    """In a process of its own, which may hang: a fork with the GIL waits for who compiles, who asks which device is the
-    default one, for which the GIL is needed."""
+    """Runs in a process of its own, which may hang: a fork that holds the GIL waits for the compiling thread, which
+    needs the GIL to ask for the default device."""
     text = FORKS_BESIDE_A_DEFAULT_DEVICE + f"forks(by_{way})\n"
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1]), "INGOT_CACHE": "off"}
     try:
@@ -351,7 +352,7 @@ def forks(way):
 
 
 def test_threads_that_compile_one_gradient_at_once():
-    """All begin with the first call and the first backward of an op; each is compiled once."""
+    """All threads begin with the first call and the first backward pass of an op. Each kernel is compiled once."""
     op = ingot.op(f"({fresh_text()}).softmax(-1) * y")
     count, barrier = 6, threading.Barrier(6)
     before = ingot.counters()
@@ -370,7 +371,7 @@ def test_threads_that_compile_one_gradient_at_once():
 
 
 def test_threads_that_share_a_graph():
-    """A node's arguments are read by several threads at once, and the last one frees them."""
+    """Several threads read a node's arguments at once, and the last one frees them."""
     op = ingot.op("x.sin() * y", name="shared_node")
     x, y = torch.randn(2, 1000)
     x.requires_grad_()
@@ -387,7 +388,7 @@ def test_threads_that_share_a_graph():
 
 
 def test_a_fork_after_cuda_was_used():
-    """PyTorch's own error, for calls and for what it makes itself; on the CPU the child goes on."""
+    """Calls and PyTorch's own factories raise PyTorch's own error. On the CPU the child continues."""
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     op, x = ingot.op("x * 2 + 1"), torch.randn(10)

@@ -33,7 +33,7 @@ def test_calls_and_gradients_have_the_ops_name():
     events = profiled(lambda: [bias_gelu(x, b).sum().backward() for _ in range(3)])
     forward, node, backward = (named(events, name) for name in ("bias_gelu", "bias_geluBackward", "bias_gelu_backward"))
     assert (len(forward), len(node), len(backward)) == (3, 3, 3)
-    # What autograd calls for a call bears its number, and calls the gradient.
+    # The call's node of autograd has the call's sequence number, and calls the gradient op.
     assert sorted(e.sequence_nr for e in forward) == sorted(e.sequence_nr for e in node)
     assert all(e.sequence_nr >= 0 for e in forward)
     assert all(e.cpu_parent.name == "bias_geluBackward" for e in backward)

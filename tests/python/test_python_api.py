@@ -1,4 +1,4 @@
-"""The Python door: what an op is made of, how it is called, what it gives back."""
+"""The Python API: how ops are made and called, and what they return."""
 
 import copy
 import functools
@@ -268,7 +268,7 @@ def test_named_results(text, recorded, compiled):
     assert type(ours) is type(eager) and type(ours).__module__ == "torch.return_types"
     for name in NAMED[text]:
         assert torch.equal(getattr(ours, name), getattr(eager, name))
-    if recorded and "aminmax" not in text:  # which PyTorch has no derivative of
+    if recorded and "aminmax" not in text:  # PyTorch has no derivative of it
         for result in (ours, eager):
             result[0].sum().backward()
         torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
@@ -355,7 +355,7 @@ def test_errors_survive_pickling():
 
 
 def test_pytorch_raises_its_own_errors():
-    huge = torch.empty(1).expand(2**60)  # more than any address space holds
+    huge = torch.empty(1).expand(2**60)  # larger than any address space
     with pytest.raises(RuntimeError) as caught:
         ingot.op("x + 1")(huge)
     assert not isinstance(caught.value, ingot.Error)

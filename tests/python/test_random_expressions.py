@@ -1,6 +1,7 @@
 """Random expressions, shapes and strides against eager PyTorch.
 
-INGOT_RANDOM_SEED picks other cases, INGOT_RANDOM_SECONDS how long new ones are made. A failure prints what to paste.
+INGOT_RANDOM_SEED selects other cases, INGOT_RANDOM_SECONDS sets how long new ones are made. A failure prints a script
+that shows it.
 """
 
 import os
@@ -23,7 +24,7 @@ FEWEST_CASES = 1000 if WHOLE else 500
 
 
 def snippet(expression, recipes, device, numerics) -> str:
-    """A program that shows the failure."""
+    """A script that shows the failure."""
     lines = ["import torch, ingot", "from ingot.oracle import compare_to_eager"]
     lines.append(f"f = ingot.op({expression.source!r}, numerics={numerics!r})")
     for name, recipe in zip(expression.names, recipes):
@@ -34,7 +35,7 @@ def snippet(expression, recipes, device, numerics) -> str:
 
 
 def attempt(call):
-    """What a call gives, or that it raises."""
+    """The result of a call, or its error."""
     try:
         return call(), None
     except (RuntimeError, IndexError, TypeError) as error:
@@ -46,7 +47,7 @@ def run_case(op, expression, recipes, device):
     eager, refusal = attempt(lambda: op.reference(*tensors))
     ours, error = attempt(lambda: op(*tensors))
     if refusal is not None:
-        # Eager lacks some kernels for some dtypes; whatever else it refuses, Ingot refuses.
+        # Eager lacks some kernels for some dtypes. Ingot refuses all other calls that eager refuses.
         if error is None and "not implemented for" not in str(refusal):
             return f"eager raises {refusal!r}, Ingot does not"
         return ""

@@ -1,5 +1,5 @@
-"""What moves elements, after one another and around arithmetic, on random matrices: eager's bits, or an error that says
-what to write instead."""
+"""Chains of ops that move elements, with arithmetic around them, on random matrices: eager's bits, or an error that
+names an alternative."""
 
 import random
 
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 import ingot
 
-# Of a matrix each, to a matrix.
+# Each takes a matrix and returns a matrix.
 STEPS = """{}.roll(1, 0)|{}.roll(-2, -1)|{}.flip(0)|{}.rot90()|{}.repeat(2, 1)|{}.tile(1, 2)|{}.repeat_interleave(2, 1)|
 F.pad({}, (1, 2))|F.pad({}, (0, 1, 2, 0), value=3.0)|F.pad({}, (-1, 1))|F.pad({}, (1, 1), mode='reflect')|
 F.pad({}, (1, 2), mode='replicate')|F.pad({}, (2, 1), mode='circular')|{}.tril()|{}.triu(1)|{}.t()|{}[1:]|{}[:, ::2]|

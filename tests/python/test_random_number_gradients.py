@@ -1,4 +1,4 @@
-"""The gradients of what draws: the forward call's numbers, once more."""
+"""The gradients of ops with random numbers: the backward pass uses the forward call's numbers again."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def test_the_gradient_draws_the_forward_calls_numbers(device, dtype, text):
     for call in (op, op.reference):
         x = torch.randn(31, 17, generator=torch.Generator().manual_seed(1)).to(device, dtype).requires_grad_()
         y = seeded(call, x)
-        torch.rand(5, device=device)  # what is drawn meanwhile is of no account
+        torch.rand(5, device=device)  # numbers that are sampled in between do not matter
         found.append((y.detach(), *torch.autograd.grad(y, x, grad)))
     (y, ours), (its, expected) = found
     eps = torch.finfo(dtype).eps
@@ -38,7 +38,7 @@ def test_the_gradient_of_dropout_has_its_mask(device):
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
 def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
-    """A dropout of p = 0 drops nothing, and is a draw all the same."""
+    """A dropout of p = 0 drops nothing, and still counts as a sample."""
     op = ingot.op("def f(x, p: float): return F.dropout(F.dropout(x, p), 0.5)")
     fixed = ingot.op(f"def f(x): return F.dropout(F.dropout(x, {p}), 0.5)")
     x = torch.rand(500, device=device, requires_grad=True)
@@ -51,7 +51,7 @@ def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
 
 
 def test_draws_are_counted_anew_where_lowering_begins_again(device):
-    """As it does when it needs the value of a number behind a draw."""
+    """Lowering begins again when it needs the value of a number that follows a sample."""
     op = ingot.op("""def f(x, n: int):
         y = F.dropout(x, 0.5)
         for _ in range(n):
@@ -62,7 +62,7 @@ def test_draws_are_counted_anew_where_lowering_begins_again(device):
 
 
 def test_an_attention_row(device):
-    """Drawn between reductions, and again in the kernels of the gradient."""
+    """Sampled between reductions, and again in the kernels of the gradient."""
     op = ingot.op("def f(x, w): return (F.dropout(softmax(x, -1), 0.3) * w).sum(-1)")
     found = []
     for call in (op, op.reference):
@@ -135,7 +135,7 @@ def test_backward_twice(device):
 
 
 def test_a_batch_of_gradients():
-    """Their text draws the numbers of the forward call."""
+    """Their eager fallback samples the numbers of the forward call."""
     x = torch.rand(50, requires_grad=True)
     y = ingot.op("F.dropout(x, 0.5)")(x)
     (batch,) = torch.autograd.grad(y, x, torch.eye(50), is_grads_batched=True, retain_graph=True)

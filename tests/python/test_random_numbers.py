@@ -1,5 +1,5 @@
-"""Random numbers that an op draws: their distribution, and which they are; that its text in eager and a repetition under the
-same seed draw the same."""
+"""Random numbers in an op: their distribution and their values. The reference in eager, and a repetition with the same
+seed, give the same numbers."""
 
 import ast
 import math
@@ -17,7 +17,7 @@ MANY = 1 << 20
 
 
 def both(text: str, *args):
-    """What an op and its reference give from the same seed."""
+    """The results of an op and of its reference with the same seed."""
     op = ingot.op(text)
     return seeded(op, *args), seeded(op.reference, *args)
 
@@ -30,11 +30,11 @@ def same(text: str, *args):
     return ours
 
 
-# Which numbers
+# Values
 
 
 def test_philox_gives_the_known_answers():
-    """Those of Random123, the library of its authors."""
+    """The values published with Random123, the library of Philox's authors."""
     ones = [0xFFFFFFFF] * 4
     known = [([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
              (ones, -1, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
@@ -75,7 +75,7 @@ def test_the_reference_draws_the_kernels_numbers(device, dtype, text):
                                   "torch.randn_like(x)", "torch.randn(x.shape, dtype=x.dtype, device=x.device) * x"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_the_reference_draws_the_kernels_numbers_up_to_rounding(device, dtype, text):
-    """Sines and logarithms on the CPU are others than eager's, and sums of products are rounded otherwise."""
+    """Sines and logarithms on the CPU differ from eager's, and sums of products are rounded differently."""
     x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
     ours, reference = both(text, x)
     eps = torch.finfo(dtype).eps
@@ -97,7 +97,7 @@ def test_the_draws_of_one_call_are_different(device):
 
 
 def test_one_draw_is_the_same_wherever_it_is_read(device):
-    """By views, reductions and several results, in several kernels."""
+    """Read through views, by reductions and by several results, in several kernels."""
     x = torch.zeros(64, 48, device=device)
     op = ingot.op("""def f(x):
         u = torch.rand_like(x)
@@ -173,7 +173,7 @@ def test_in_place(device):
     assert torch.equal(a, b) and not torch.equal(a, x)
 
 
-# How they are distributed
+# Distributions
 
 
 @pytest.mark.parametrize("dtype, digits", list(zip(FLOATS, (24, 53, 11, 8))), ids=str)
@@ -183,10 +183,10 @@ def test_uniform(device, dtype, digits):
     assert abs(u.mean().item() - 0.5 + 2.0 ** -(digits + 1)) < 5 / math.sqrt(12 * MANY)
     assert abs(u.var().item() - 1 / 12) < 2e-3
     counts = torch.histc(u.float(), 64, 0, 1)
-    assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # of 63 degrees of freedom: 1e-8
+    assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # 63 degrees of freedom: 1e-8
     scaled = u * 2.0**digits
     assert torch.equal(scaled, scaled.round())
-    assert (scaled.long() % 2 == 1).double().mean().item() == pytest.approx(0.5, abs=5e-3)  # its last bit is one
+    assert (scaled.long() % 2 == 1).double().mean().item() == pytest.approx(0.5, abs=5e-3)  # the share of odd numbers
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -257,7 +257,7 @@ def test_dtypes_and_strides_are_eagers(dtype, text):
     for x in (torch.randn(6, 5, 4), torch.randn(4, 5, 6).permute(2, 1, 0)):
         x = x.to(dtype)
         if "rrelu" in text and dtype == torch.float16:
-            continue  # eager has that kernel on CUDA alone
+            continue  # eager has that kernel on CUDA only
         ours, eager = ingot.op(f"def f(x): return {text}")(x), eval(text, {"torch": torch, "F": F, "x": x})
         assert (ours.dtype, ours.shape, ours.stride()) == (eager.dtype, eager.shape, eager.stride())
 
@@ -304,7 +304,7 @@ def test_another_probability_compiles_nothing(device):
     assert spent.lowerings == 0 and spent.compiles == 0
 
 
-# What stands around a call
+# Features around a call
 
 
 def test_fork_rng_and_inference_mode(device):

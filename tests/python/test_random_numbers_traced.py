@@ -1,4 +1,4 @@
-"""Ops that draw random numbers where calls are traced: compiled, exported, registered. A seed is one more argument there."""
+"""Ops with random numbers in traced calls: compiled, exported and registered. There the seed is one more argument."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ import ingot
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(device, backend):
-    """As one opaque operator, whose seed is one more value of the graph."""
+    """Compiled as one opaque operator; the seed is one more value of the graph."""
     op = ingot.op("def noisy(x, p: float): return F.dropout(x, p) * 2")
     compiled = torch.compile(lambda x, p: op(x, p), fullgraph=True, backend=backend)
     x = torch.ones(4000, device=device, requires_grad=True)
@@ -73,7 +73,7 @@ def test_registered(device):
 
 
 def test_registered_under_vmap():
-    """Its `randomness=` says whether samples draw the same, registered or not."""
+    """vmap's `randomness=` says whether all examples have the same numbers, for registered ops too."""
     op = ingot.op("def sampled(x): return F.dropout(x, 0.5)")
     sampled = ingot.register("ingot_test_draws::sampled", op)
     x, alone = torch.ones(3, 100), torch.ones(100)

@@ -1,7 +1,7 @@
 """Random programs of many statements against eager PyTorch: results, strides, writes, refusals and gradients.
 
-INGOT_RANDOM_SEED picks other programs, INGOT_RANDOM_SECONDS how long new ones are made; without it, CI tries the same
-few every time. A failure is shrunk and prints what to paste.
+INGOT_RANDOM_SEED selects other programs, INGOT_RANDOM_SECONDS sets how long new ones are made. By default, CI tries the
+same few programs every time. A failing program is shrunk, and printed as a script.
 """
 
 import contextlib
@@ -24,20 +24,21 @@ SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "150" if WHOLE else "0"))
 PROGRAMS_AT_ONCE, FEWEST, MOST_FAILURES = 24, 40, 5
 WITH_GRADIENTS = [torch.float64, torch.float64, torch.float64, torch.int64, torch.int32, torch.bool]
 
-# Eager's own kernels miss some dtypes, which ours have.
+# Eager's kernels lack some dtypes that Ingot's have.
 MISSING_IN_EAGER = ("not implemented for", "not supported for", "unsupported", "does not support", "only supports")
-# Ingot's refusals by design: what hangs on strides, or on values, when the op is lowered.
+# Ingot's refusals by design: programs whose result depends on strides, or on values, when the op is lowered.
 LIMITS = ("may share memory with this one", "may be in the memory of", "overlap", "single memory location",
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
           "or a view of it is returned", "not implemented for bool", "wrapping around more than once",
-          "an in-place write to a slice with step", "instance_norm: not implemented for int")  # which eager takes where there are no elements
-# These functions choose elements. Nothing flows to the others, as to the arm of a `where` that was not taken.
+          "an in-place write to a slice with step", "instance_norm: not implemented for int")  # eager accepts it without elements
+# These functions select elements. The gradients of the other elements are 0, as in the arm of a `where` that is not
+# selected.
 CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]", "fill_(", "copysign(")
 VECTOR_LOOP_SLOPES = ("hardswish", "F.elu", "F.selu", "F.celu", "logit(")
 
 
 def attempt(call):
-    """What a call gives, or that it raises."""
+    """The result of a call, or its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -47,7 +48,8 @@ def attempt(call):
 
 
 def refusal_differs(refusal, error) -> str | None:
-    """A complaint, an empty string where both refuse or ours may, None where both give results."""
+    """The difference between the refusals. Empty if both refuse, or if Ingot's refusal is allowed. None if both give
+    results."""
     if refusal is not None:
         lacks = error is None and any(part in str(refusal) for part in MISSING_IN_EAGER)
         return "" if error is not None or lacks else f"eager raises {type(refusal).__name__}: {refusal}; Ingot does not"
@@ -57,9 +59,9 @@ def refusal_differs(refusal, error) -> str | None:
 
 
 class Unspecified(TorchDispatchMode):
-    """Notices steps whose results nothing specifies: the sign of a NaN, and the mean beside a variance, which depends on the
-    order of the elements once one is infinite. Also whether a NaN is shrunk, and whether 16-bit floats have a remainder or
-    overflow, which Ingot has in float32 by default."""
+    """Detects steps whose results are not specified: the sign of a NaN, and the mean returned with a variance, which
+    depends on the order of the elements once one is infinite. Also detects whether a NaN passes a shrink function, and
+    whether 16-bit floats have a remainder or overflow, which Ingot computes in float32 by default."""
 
     met = shrinks_nan = depends_on_16_bits = False
 
@@ -91,26 +93,26 @@ def unspecified(op, program: Program, device: str) -> Unspecified:
 def values_differ(op, program: Program, device: str) -> str:
     arguments = program.make(device)
     if device == "cuda" and "ZeroDivisionError" in str(attempt(lambda: functional(op.reference)(*program.make("cpu")))[1]):
-        return ""  # the GPU's quotient of an integer by 0 is any
+        return ""  # the GPU's quotient of an integer by 0 is undefined
     eager, refusal = attempt(lambda: functional(op.reference)(*arguments))
     ours, error = attempt(lambda: functional(op)(*arguments))
     complaint = refusal_differs(refusal, error)
     if complaint is not None or eager is None:
         return complaint or ""
-    # A step that is pushed may make a divisor zero or an index too large: then nothing is known of what it explains.
+    # A perturbed step may make a divisor zero or an index too large; then the oracle has no verdict.
     verdict, _ = attempt(lambda: compare_to_eager(functional(op.reference), arguments, {}, ours, program.numerics))
     if verdict is None or verdict.ok:
         return ""
-    # The oracle moves a step by an ulp. A 16-bit float above 128 or so stays a whole number then, and its remainder 0.
+    # The oracle perturbs a step by an ulp. A 16-bit float above about 128 is then still an integer, with remainder 0.
     found = unspecified(op, program, device)
     excused = found.met or (found.depends_on_16_bits and program.numerics == "default")
     return "" if excused else verdict.message
 
 
 def gradients_of(call, program: Program, device: str):
-    """Flags of the results, and the gradients of a weighted sum of them."""
+    """Whether each result requires grad, and the gradients of a weighted sum of the results."""
     leaves = program.make(device, gradients=True)
-    # A leaf that requires grad must not be written: the op takes what was made of it.
+    # A leaf that requires grad must not be written, so the op gets a copy that is computed from it.
     results = as_list(call(*(x * 1 if isinstance(x, torch.Tensor) and x.requires_grad else x for x in leaves)))
     flags = [isinstance(r, torch.Tensor) and r.requires_grad for r in results]
     wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
@@ -123,8 +125,8 @@ def gradients_of(call, program: Program, device: str):
 
 def gradients_differ(op, program: Program, device: str) -> str:
     eager, refusal = attempt(lambda: gradients_of(op.reference, program, device))
-    # test_in_place.py looks at what autograd refuses to record. Eager's kron reads what is written after it, and the
-    # gradient of its ldexp takes 2 to a negative integer for 0.
+    # test_in_place.py tests the writes that autograd refuses to record. Eager's kron reads an operand after it was
+    # written, and the gradient of its ldexp takes 2 to a negative integer for 0.
     found = unspecified(op, program, device)
     if refusal is not None or "kron" in program.source or "ldexp" in program.source or found.met:
         return ""
@@ -132,19 +134,21 @@ def gradients_differ(op, program: Program, device: str) -> str:
     complaint = refusal_differs(None, error)
     if complaint is not None:
         return f"gradient: {complaint}" if complaint else ""
-    # What has no gradient but 0 need not require it; whether that is so, the gradients say.
+    # A result whose gradients are all 0 need not require grad; the comparison of gradients shows whether they are 0.
     if any(mine and not its for mine, its in zip(ours[0], eager[0])):
         return f"requires_grad of the results is {ours[0]}, eager's {eager[0]}"
-    # Eager multiplies gradients of 0, also by infinity, which is NaN; Ingot leaves them out.
+    # Eager multiplies gradients of 0 by infinity too, which gives NaN; Ingot omits them.
     chooses = any(part in program.source for part in CHOICES)
     for k, (mine, its) in enumerate(zip(ours[1] or map(torch.zeros_like, eager[1]), eager[1])):
         scale = its.abs().nan_to_num(0, 0, 0).max().item() if its.numel() else 0.0
         wrong = ~torch.isclose(mine, its, rtol=1e-6, atol=1e-9 + 1e-12 * scale, equal_nan=True)
         wrong &= ~(its.isnan() & (~mine.isnan() if chooses else mine == 0))
-        # Ingot may multiply each part of a gradient by infinity, and one part may be 0; eager multiplies their sum.
+        # Ingot may multiply each term of a gradient by infinity, and a term may be 0; eager multiplies the sum of the
+        # terms.
         wrong &= ~(its.isinf() & mine.isnan())
-        # At NaN eager's vector loops give these another slope than its other loops: NaN, or of a shrinking function 0. Its
-        # prod divides by the factor, but where a factor is 0 it multiplies the others.
+        # At NaN, eager's vector loops have another gradient for these than its scalar loops: NaN, or 0 for a shrink
+        # function. Eager's gradient of prod divides by the factor, but multiplies the other factors where a factor is
+        # 0.
         wrong &= ~(mine.isnan() & any(part in program.source for part in (*VECTOR_LOOP_SLOPES, "prod(")))
         wrong &= ~((mine == 0) & found.shrinks_nan)
         if wrong.any():
@@ -154,7 +158,7 @@ def gradients_differ(op, program: Program, device: str) -> str:
 
 
 def written(rng: random.Random, gradients: bool) -> list[Program]:
-    """A program, and the one whose last statement eager refuses, if that came up."""
+    """A program, and, if there is one, the program whose last statement eager refuses."""
     writer = Writer(rng, WITH_GRADIENTS) if gradients else Writer(rng)
     program = writer.program(rng.choice([3, 3, 5, 8, 12, 20]))
     refused = None if gradients or rng.random() < 0.5 else writer.refused
@@ -176,7 +180,7 @@ def test_random_programs(device, gradients):
         programs = [program for _ in range(PROGRAMS_AT_ONCE) for program in written(rng, gradients)]
         calls = [(attempt(lambda: ingot.op(p.source, numerics=p.numerics))[0], tuple(p.make(device, gradients)))
                  for p in programs if not p.is_refused]  # fmt: skip
-        with contextlib.suppress(*REFUSALS):  # the call itself says it
+        with contextlib.suppress(*REFUSALS):  # the call itself reports the error
             ingot.prepare_all((op, arguments) for op, arguments in calls if op is not None)
         for program in programs:
             cases += 1
@@ -190,7 +194,7 @@ def test_random_programs(device, gradients):
 
 @pytest.mark.parametrize("lazy", ["auto", "always"])
 def test_random_programs_compile_for_a_gpu(lazy):
-    """No GPU is needed for it: to PTX, by NVRTC."""
+    """Compiles to PTX with NVRTC, which needs no GPU."""
     rng, cases, compiled, until, broken = random.Random(SEED), 0, 0, time.monotonic() + SECONDS, []
     while (time.monotonic() < until or cases < FEWEST) and len(broken) < MOST_FAILURES:
         cases += 1

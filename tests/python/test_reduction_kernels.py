@@ -1,4 +1,5 @@
-"""What a reduction's bits depend on, and what its kernels spend: launches, memory, what a block and its threads hold."""
+"""The factors that the bits of a reduction depend on, and the resources of its kernels: launches, memory, registers and
+threads."""
 
 import pytest
 import torch
@@ -42,19 +43,19 @@ def test_allocates_its_results_and_one_workspace(device, text):
     assert (spent.launches, spent.allocations) == (launches, allocations)
 
 
-# Sums of products, and of functions that have the same bits wherever they are computed.
+# Sums of products and of functions that have the same bits in every kernel.
 OF_A_ROW = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "F.layer_norm(x, x.shape[1:])", "F.rms_norm(x, x.shape[1:])", "x.exp().sum(1)", "x.logsumexp(1)", "x.softmax(1)", "x.log_softmax(1)"]
 
 
 def neighbours(x, row: int) -> dict:
-    """A row of x in tensors in which its elements are neighbours, and its number there."""
+    """Tensors in which the elements of a row of x are contiguous, each with the row's index there."""
     many = {"of 4200": (torch.cat([x, x]), row)} if x.is_cuda and x.shape[1] < 128 else {}
     return many | {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
             "of 300": (x[row - 200 : row + 100].clone(), 200), "of 1100": (x[row - 1000 : row + 100].clone(), 1000)}  # fmt: skip
 
 
 def apart(x, row: int) -> dict:
-    """The same where they are not."""
+    """Tensors in which the elements of the row are not contiguous."""
     few = x[row - 3 : row + 37]
     return {"strided": (few.repeat_interleave(2, 1)[:, ::2], 3), "transposed": (few.t().contiguous().t(), 3), "last of a few": (few[:4].t().contiguous().t(), 3)}
 
@@ -107,7 +108,7 @@ def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
 
 @pytest.mark.parametrize("length", [16400, 20000, 32767, 32768, 40001, 65535, 65536, 70000])
 def test_rows_that_a_block_just_holds(device, length):
-    """Those of 2 and 4 bytes an element, whose beginnings lie anywhere."""
+    """Rows of 2 and 4 bytes per element, aligned and unaligned."""
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(3, length, device=device).to(dtype)
         for text in ["x.softmax(1)", "x.logsumexp(1)", "x - x.mean(1, keepdim=True)", "F.layer_norm(x, (x.shape[1],))"]:
@@ -125,7 +126,7 @@ KEPT = {"beside its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
 def test_what_phases_share(device, text):
-    """What one phase computes of elements is kept for the next, beside what was read or in its place."""
+    """A value that one phase computes per element is cached for the next one, with the input or in its place."""
     op = ingot.op(f"def f(x): {text}")
     for columns in (20, 1023, 4096, 20000, 32768, 33001, 65536):
         for dtype in (torch.float32, torch.bfloat16):
@@ -142,7 +143,7 @@ SHORT = {"normalised": "x.softmax(1)", "several results": "return x - x.mean(1, 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
 @pytest.mark.parametrize("text", SHORT.values(), ids=SHORT)
 def test_many_short_rows(device, text):
-    """A warp takes many of them at once, whose first begins at a vector or does not."""
+    """A warp handles many rows at once; the first of them may be unaligned."""
     op = ingot.op(f"def f(x, y, z): {text if 'return' in text else 'return ' + text}")
     for columns in (1, 3, 9, 28, 33, 75, 127):
         for dtype in (torch.float32, torch.float64, torch.bfloat16):
@@ -169,7 +170,7 @@ def test_rows_that_end_within_a_vector_check_no_index_behind_it(device):
 
 
 def test_many_columns_that_find_much(device):
-    """What their threads find fits the shared memory of a block."""
+    """The partial results of the threads fit the shared memory of a block."""
     for dtype in (torch.uint8, torch.float16, torch.bfloat16, torch.float64):
         x = torch.randint(0, 3, (200, 272), device=device).to(dtype)
         for text in ["x.float().softmax(0)", "x.double().var(0)", "(x.sum(0), x.float().square().sum(0), x.amax(0), x.argmin(0))",

@@ -1,7 +1,9 @@
-"""Reductions and what is made of them, beside eager. A sum has not eager's bits, for it is added up in another order: it
-is held to float64's value, from which it may be about as far as eager's. What has one result in any order is exact.
+"""Reductions and ops made of them, compared with eager. A sum has not eager's bits, because it is added in another
+order: its error against float64 may be about eager's. Results that do not depend on the order are exact.
 
-All texts are tried in float32, and in each of the other dtypes, layouts and sizes some of them, unless all is tested."""
+Every source is tried in float32, and some sources in each of the other dtypes, layouts and sizes. INGOT_TESTS=whole
+tries all of them.
+"""
 
 import itertools
 import math
@@ -29,7 +31,7 @@ import ingot
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 SIZES = [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 255, 1023, 4095, 4096, 4097, 10000]
-# What eager lacks a kernel of, and Ingot has.
+# Eager lacks a kernel for these dtypes, and Ingot has one.
 NO_KERNEL = re.compile(r"not implemented for '(Half|BFloat16)'|mixed dtype")
 
 
@@ -50,7 +52,7 @@ def op_of(text: str, tensors: dict, **options) -> ingot.Op:
 
 
 def compared(texts, tensors: dict, ulps: float = 8, strides: bool = True, **options) -> list[str]:
-    """What is wrong with texts that eager takes."""
+    """The differences from eager in the sources that eager accepts."""
     calls = []
     for text in texts:
         own = used(text, tensors)
@@ -63,7 +65,7 @@ def compared(texts, tensors: dict, ulps: float = 8, strides: bool = True, **opti
     try:
         ingot.prepare_all((op, tuple(own.values())) for _, own, op in calls)
     except ingot.Error:
-        pass  # the call itself says it
+        pass  # the call itself reports the error
     lines = []
     for text, own, op in calls:
         try:
@@ -106,7 +108,7 @@ def test_numerics_of_eager(device, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=named)
 def test_composed(device, dtype):
-    check(compared(in_turn(COMPOSED, dtype), inputs_of(dtype, device), strides=False))  # a view is a tensor of its own here
+    check(compared(in_turn(COMPOSED, dtype), inputs_of(dtype, device), strides=False))  # Ingot returns a copy where eager returns a view
 
 
 def test_of_integers(device):
@@ -117,7 +119,7 @@ def test_of_integers(device):
 
 
 def test_of_float8(device):
-    """It is added in another dtype."""
+    """The sum is computed in another dtype."""
     x = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], device=device).to(torch.float8_e4m3fn)
     texts = ["x.sum(dtype=torch.float32)", "x.sum(1, dtype=torch.int32)", "x.prod(0, dtype=torch.bfloat16)", "x.nansum(dtype=torch.float16)",
              "x.mean(1, dtype=torch.float32)", "x.nanmean(dtype=torch.float32)", "x.sum(dtype=torch.bool)", "x.int().nansum(dtype=torch.bool)"]  # fmt: skip
@@ -172,7 +174,7 @@ def test_layouts(device, layout):
              "x.softmax(-1)", "x.log_softmax(1)", "F.layer_norm(x, x.shape[2:])", "F.layer_norm(x, x.shape[1:])", "F.rms_norm(x, x.shape[2:])",
              "F.normalize(x)", "F.group_norm(x, 3)", "F.instance_norm(x)", "F.batch_norm(x, None, None, v[:6], training=True)", "x.logsumexp((0, 1))",
              "F.cosine_similarity(x, x[0])", "x.prod(1)", "b.sum((0, 1))"]  # fmt: skip
-    if "expanded" in layout:  # of equal values the variance is what is left of their mean's rounding
+    if "expanded" in layout:  # the variance of equal values is only the rounding error of their mean
         texts = [text for text in texts if not re.search("var|std|_norm", text)]
     check(compared(some(texts, list(LAYOUTS).index(layout), of=2), tensors, ulps=16))
 
@@ -210,7 +212,7 @@ def test_nan_and_infinities(device, dtype, planted):
 
 @pytest.mark.parametrize("columns", [1, 4, 300, 9001])
 def test_exponentials_of_rows_of_one_large_value(device, columns):
-    """As of a mask that excludes all of a row."""
+    """As with a mask that excludes a whole row."""
     values = [torch.finfo(torch.bfloat16).min, torch.finfo(torch.bfloat16).max, -1e30, 1e10, -1e9, 3e4, 2.0**20, -(2.0**20)]
     x = torch.tensor(values).to(torch.bfloat16)[:, None].expand(-1, columns).contiguous().to(device)
     x[:, columns // 2] += x[:, columns // 2] / 64
@@ -225,7 +227,7 @@ FIRST_OF_ROWS = {"far below": -200.0, "a little below": -40.0, "above": 60.0, "-
     [(dtype, columns) for dtype in (torch.float16, torch.bfloat16) for columns in (1, 5, 70, 1000, 9001, 20001, 40000)], 0, of=2
 ), ids=str)
 def test_exponentials_of_rows_that_begin_anyhow(device, dtype, columns):
-    """On CUDA they are summed about a row's first element, if that is not far from the largest."""
+    """On CUDA the exponentials are summed relative to the row's first element, unless the largest is much larger."""
     x = torch.randn(2 * len(FIRST_OF_ROWS) + 5, columns, generator=torch.Generator().manual_seed(6)) * 3
     for row, value in enumerate(FIRST_OF_ROWS.values()):
         x[2 * row, 0] = value
@@ -243,7 +245,7 @@ def test_variances_far_from_zero(device):
 
 
 def test_variances_that_are_small_beside_the_mean(device):
-    """A mean is rounded to a place of its own size, which must not count as a distance from it."""
+    """A mean is rounded relative to its own size. That rounding error must not count as a deviation from the mean."""
     for mean, spread, n in ((1e4, 0.01, 768), (1e3, 1e-3, 768), (1e6, 1.0, 768), (1e4, 0.01, 5000)):
         x = mean + spread * torch.randn(4, n, device=device)
         for rows in (x, x.t()):
@@ -393,7 +395,7 @@ OF_ANY_SIZE = ["x.sum(1)", "x.softmax(1)", "x.softmax(-1).sum(0)", "x.var(1)", "
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 def test_sizes_of_0_and_1(device):
-    """What eager refuses, such as the largest of nothing, is refused."""
+    """Calls that eager refuses, such as the largest of no elements, are refused."""
     for shape in itertools.product([0, 1, 3], [0, 1, 4], [0, 1, 5]):
         x = torch.randn(shape, device=device)
         for op in map(ingot.op, OF_ANY_SIZE):
@@ -439,12 +441,12 @@ def test_extremes_of_a_constant(device, dtype):
     for text in ["torch.zeros_like(x).argmin(1)", "torch.ones_like(x).max(1)", "torch.zeros_like(x).amax(0)"]:
         op = ingot.op(text)
         if dtype == torch.bool and "arg" in text:
-            continue  # eager has none
+            continue  # eager has no such kernel
         torch.testing.assert_close(tuple(op(x)), tuple(op.reference(x)))
 
 
 def test_a_sum_in_memory_is_no_argument(device):
-    """Sums that a later kernel reads, beside an argument that lies as they do and has their number."""
+    """Sums that a later kernel reads must not be confused with an argument of the same layout and position."""
 
     def f(w, x):
         s = x.sum(1)

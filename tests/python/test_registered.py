@@ -1,4 +1,4 @@
-"""Ops as PyTorch's dispatcher has them."""
+"""Ops that are registered with PyTorch's dispatcher."""
 
 import ast
 import itertools
@@ -19,7 +19,7 @@ NUMBERS = itertools.count()
 
 
 def registered(op, schema=None):
-    """The op under a name that no other test has taken: a registration is for ever."""
+    """Registers the op under a new name, because a registration is permanent."""
     return ingot.register(f"ingot_tests::op_{next(NUMBERS)}", op, schema)
 
 

@@ -1,5 +1,5 @@
-"""What a call keeps of its rows for the gradient, where rows are long: it changes no bits of the call, the gradient is
-the one that computes all anew, and what is kept is autograd's like any argument."""
+"""The values that a call saves for the gradient where rows are long. They do not change the bits of the call. The
+gradient equals the one that computes all values again. The saved tensors belong to autograd, as saved arguments do."""
 
 import gc
 import os
@@ -16,7 +16,8 @@ import ingot
 
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
 
-# Of each: its text, the arguments' shapes (an int: classes of rows that long), how many tensors are kept.
+# For each op: its source, the arguments' shapes (an int: classes of rows of that length), and the number of saved
+# tensors.
 OPS = {
     "softmax": ("F.softmax(x, -1)", [(9, 301)], 2),
     "log_softmax": ("F.log_softmax(x, -1)", [(9, 301)], 2),
@@ -66,9 +67,9 @@ def test_the_gradient_is_the_one_that_computes_all_anew(name, dtype, device):
     result, gradients, found = with_gradients(op, arguments)
     assert torch.equal(result, op(*arguments))
     if name == "std" and device == "cpu" and dtype != torch.float64:
-        kept -= 1  # added up in float64, which needs no correction
+        kept -= 1  # its sum in float64 needs no correction
     assert len(found) == kept
-    anew = with_gradients(op, arguments, create_graph=True)[1]  # as one that is to be differentiated itself
+    anew = with_gradients(op, arguments, create_graph=True)[1]  # a gradient that will be differentiated itself saves nothing
     for found, wanted, argument in zip(gradients, anew, arguments):
         wanted = wanted.detach()
         tolerance = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2}[dtype]
@@ -131,7 +132,7 @@ def test_what_is_kept_is_freed_after_use():
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_program_from_disk_keeps_the_same(device, tmp_path):
-    """A process that finds programs and kernels in the store lowers nothing, and its gradients are these."""
+    """A process that finds programs and kernels in the store lowers nothing, and its gradients are the same."""
     code = f"""
 import torch, ingot
 torch.manual_seed(0)
@@ -152,7 +153,7 @@ SECOND_ORDERS = ["F.softmax(x, -1)", "F.log_softmax(x, -1)", "x.logsumexp(-1, ke
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("text", SECOND_ORDERS)
 def test_a_gradient_of_a_gradient_goes_through_sums_in_one_pass(text, dtype):
-    """On CUDA 16-bit floats have sums of exponentials that do not wait for the maximum; float64 has them as written."""
+    """On CUDA, sums of exponentials of 16-bit floats do not wait for the maximum; those of float64 do."""
     torch.manual_seed(1)
     x, g, v = (torch.randn(6, 10, device="cuda").to(dtype) for _ in range(3))
     targets = [torch.randint(10, (6,), device="cuda")] if ", t" in text else []

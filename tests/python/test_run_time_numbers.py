@@ -1,4 +1,4 @@
-"""Numbers known at run time as bounds, sizes and indices: for each of them what eager gives, or an error where it raises."""
+"""Run-time numbers as bounds, sizes and indices: each gives eager's result, or an error where eager raises one."""
 
 import contextlib
 
@@ -40,7 +40,7 @@ FORMS = [
     "x.select(0, k) + y[0]",
     "x[k] * 2",
     "x[:k].flip(0) - x[:k]",
-    # parts put together
+    # concatenations
     "cat([x[:k], y])",
     "stack([x[:k], x[:k] + 1])",
     "cat([x[:k], x[k:]]) + 1",
@@ -53,7 +53,7 @@ NUMBERS = range(-3, 4)
 def outcome(call, *arguments):
     try:
         return call(*arguments)
-    except Exception as error:  # eager's are of many classes
+    except Exception as error:  # eager's errors have many classes
         return error
 
 

@@ -1,4 +1,5 @@
-"""Which arguments a recorded call keeps: those that its gradient reads, and no more than eager PyTorch, which runs the same text."""
+"""The arguments that a recorded call saves: only those that its gradient reads, and no more than eager PyTorch
+saves."""
 
 import gc
 import inspect
@@ -11,7 +12,8 @@ from torch.autograd.graph import saved_tensors_hooks
 
 import ingot
 
-# Of those with a parameter eager keeps the result, and the gradient here computes it again from that parameter.
+# source → a parameter, or nothing. With a parameter, eager saves the result; Ingot saves the parameter and computes the
+# result again.
 TEXTS = {
     "x + 1": "", "x * 2": "", "x / 2": "", "-x": "", "x - y": "", "x.double()": "", "x.t().reshape(-1)": "", "torch.cat([x, y])": "",
     "x.sum()": "", "x.mean(0)": "", "torch.where(c, x, y)": "", "x.masked_fill(c, 2.0)": "", "torch.lerp(x, y, 0.25)": "",
@@ -23,7 +25,7 @@ TEXTS = {
 
 
 def refuses(action):
-    """Whether autograd refuses it; any other error is an error."""
+    """Whether autograd refuses the action; any other error fails the test."""
     try:
         action()
     except RuntimeError as error:
@@ -93,7 +95,7 @@ def test_an_argument_that_is_not_read_is_freed():
 
 
 def test_one_of_several_gradients_reads_less():
-    """What is gone matters to the gradients that read it alone."""
+    """A changed or freed argument is an error only in the gradients that read it."""
     x, y = (torch.rand(3, 4, requires_grad=True) for _ in range(2))
     op = ingot.op("x * 3, x * y.sin()")
     scaled, product = op(x, y)
@@ -105,7 +107,7 @@ def test_one_of_several_gradients_reads_less():
         product.sum().backward()
     scaled, product = op(x, y)
     with torch.no_grad():
-        x.add_(1)  # of which only the gradient with respect to y knows
+        x.add_(1)  # only the gradient with respect to y reads it
     (gradient,) = torch.autograd.grad(product.sum(), x, retain_graph=True)
     torch.testing.assert_close(gradient, y.detach().sin())
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -131,7 +133,7 @@ def test_gradients_of_gradients_read_what_is_kept():
 
 
 def test_several_gradients_at_once_without_what_is_not_read():
-    """The op's text in eager computes them, with zeros for what it was given."""
+    """They fall back to eager, with zeros in place of the arguments that were not saved."""
     x, y = (torch.rand(3, requires_grad=True) for _ in range(2))
     result = ingot.op("x * 2 + y.sin()")(x, y)
     with torch.no_grad():
@@ -151,7 +153,7 @@ def test_a_call_is_recorded_after_one_that_was_not():
 
 
 def test_a_gradient_that_cannot_be_lowered_is_lowered_once():
-    """The op's text in eager takes its place in each backward pass."""
+    """Each backward pass falls back to eager."""
     op = ingot.op("torch.special.airy_ai(x) * 2 + y")
     x, y = torch.rand(0, 4, requires_grad=True), torch.rand(0, 4)
     spent = []
@@ -164,7 +166,7 @@ def test_a_gradient_that_cannot_be_lowered_is_lowered_once():
 
 
 def test_what_was_freed_and_is_read_is_an_error():
-    """Eager reads address 0."""
+    """Eager would read address 0."""
     op = ingot.op("def f(x, y): return x * y + 1")
     x, y = torch.rand(4, requires_grad=True), torch.rand(4)
     result = op(x, y)

@@ -1,5 +1,5 @@
-"""The gradient of a gather that may read an element several times: by comparing every index with every place where that
-is little, and past that as a sum of values at their positions, which is the same on every run."""
+"""The gradient of a gather that may read an element several times. A small one compares every index with every
+position. A larger one sums the values by position, with the same result on every run."""
 
 import pickle
 import re
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import ingot
 
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
-# Indices, and places that they name: more of each than a kernel compares on the CPU, and on a GPU.
+# The number of indices and positions: more than a comparing kernel handles on the CPU, and on a GPU.
 MANY = {"cpu": 3000, "cuda": 9000}
 
 
@@ -24,7 +24,7 @@ def random(*shape, device, dtype=torch.float32):
     return torch.randn(shape, generator=generator).to(device, dtype).requires_grad_()
 
 
-# text → the parameters' shapes, for a table of n rows; k, l index rows of it n times, c columns.
+# source → the parameters' shapes, for a table of n rows; k, l index rows of it n times, c columns.
 GATHERS = {
     "t[k]": "nm",
     "t[k] * x": "nm,nm",
@@ -60,7 +60,7 @@ def made(text, device, dtype):
                for name, shape in zip("tx", GATHERS[text].split(","))}
     indices = {"k": randint(n, n, device=device), "l": randint(7, n, device=device), "c": randint(4, n, device=device),
                "j": randint(2 * n, n, device=device) - n // 2}
-    indices["j"][:2] = torch.tensor([1 << 40, -1 << 40])  # past all memory
+    indices["j"][:2] = torch.tensor([1 << 40, -1 << 40])  # far out of range
     if "k - n" in text:
         indices["n"] = n
     body = text
@@ -98,7 +98,7 @@ def test_the_gradient_is_that_of_float64(text, dtype, device):
     assert spent.eager_fallbacks == 0
     leaves = leaves_of(arguments.values())
     doubles = [a.detach().double().requires_grad_() if leaves_of([a]) else a for a in arguments.values()]
-    if text.startswith("where("):  # eager looks at both arms
+    if text.startswith("where("):  # eager reads both arms
         doubles[list(arguments).index("j")] = arguments["j"].clamp(0, MANY[device] - 1)
         inside = (arguments["j"] >= 0) & (arguments["j"] < MANY[device])
         truth = gradients(lambda t, j: torch.where(inside, t[j, 1], 0.0), doubles)
@@ -146,7 +146,7 @@ def test_small_tables_are_one_kernel(device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_no_index_knows_is_summed_first(device):
-    """A table of coefficients, read for whole images."""
+    """A table of coefficients that are used for whole images: the gradient is first summed over an image."""
     table, step = random(1000, device=device), randint(1000, 8, 1, 1, 1, device=device)
     image = random(8, 3, 32, 32, device=device)
     op = ingot.op("image * table[step]")
@@ -249,7 +249,7 @@ def test_atomics():
         with pytest.raises(RuntimeError, match="deterministic"):
             gradients(op, [table, index])
         gradients(ingot.op("t[k] * 2"), [table, index])
-        gradients(op, [table[:50].detach().requires_grad_(), index[:50] % 50])  # which a kernel compares
+        gradients(op, [table[:50].detach().requires_grad_(), index[:50] % 50])  # a comparing kernel computes this one
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -290,7 +290,7 @@ def test_compiled_and_registered(device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("n", [60, 9000])
 def test_an_index_that_is_gathered_in_an_arm(n, device):
-    """It is looked at where the arm is taken, also for the gradient."""
+    """The index is read only where the arm is selected, also for the gradient."""
     table, k, j = random(n, device=device), randint(n, n, device=device), randint(3 * n, n, device=device) - n
     inside = (j >= 0) & (j < n)
     op = ingot.op("def f(t, k, j): return torch.where((j >= 0) & (j < t.shape[0]), t[k[j]], 0.0)", debug=True)

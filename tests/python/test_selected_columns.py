@@ -1,4 +1,4 @@
-"""Loads of columns that a condition selects, in loops that store several elements a step."""
+"""Loads of columns that a condition selects, in loops that store several elements per step."""
 
 import re
 
@@ -15,7 +15,7 @@ COLUMNS = ["a, b = x.chunk(2, 1); return (a + b).relu()", "a, b = x.chunk(2, 1);
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
 def test_selected_columns_are_loaded_from_their_own_place(dtype, device):
-    """Several elements stored in turn, of loads that a condition chooses: GCC 12 reads those of other columns."""
+    """Several elements are stored in turn, from loads that a condition selects. GCC 12 reads other columns there."""
     ops = [ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n") for body in COLUMNS]
     for op, body in zip(ops, COLUMNS):
         for rows in (1, 2, 9, 37):
@@ -31,7 +31,7 @@ def test_selected_columns_are_loaded_from_their_own_place(dtype, device):
 
 
 def test_no_load_on_the_cpu_hangs_on_a_condition():
-    for body in COLUMNS[:-1]:  # padding has loads with guards
+    for body in COLUMNS[:-1]:  # padding has loads with bounds checks
         op = ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n")
         x, y = torch.zeros(9, 4, requires_grad=True), torch.zeros(9, 2, requires_grad=True)
         for stage in ("source", "backward-source"):

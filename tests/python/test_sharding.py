@@ -1,5 +1,5 @@
-"""What may be computed of shards: where an op says that it may, its text on the pieces gives the pieces of its text on the
-whole. All in one process; test_distributed.py has the processes."""
+"""The rule for sharding: where an op may be sharded, its source on the shards gives the shards of its result. All in
+one process; test_distributed.py runs several processes."""
 
 import random
 import re
@@ -17,7 +17,8 @@ import ingot
 
 
 def split(op, tensors, cuts, shards=2, recorded=False):
-    """(cuts of the tensors, of the results) for shards along one dim of a mesh; None for the text."""
+    """The sharded dims of the tensors and of the results, for shards along one dim of a mesh; None where the call falls
+    back to eager."""
     sizes = {piece.size(d) for tensor, d in zip(tensors, cuts) if d is not None for piece in pieces(tensor, d, shards)}
     metas = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
     mesh = [(list(cuts), 1 in sizes, 0 in sizes)]
@@ -33,7 +34,7 @@ def pieces(tensor, dim, shards):
 
 
 def check(op, tensors, name) -> int:
-    """For each tensor that is cut along each of its dims; how often that may be."""
+    """Shards each tensor along each of its dims. Returns the number of cases that may be sharded."""
     try:
         wanted = tree_leaves(op.reference(*tensors))
     except Exception:  # noqa: BLE001 what eager refuses is of no interest here
@@ -53,7 +54,7 @@ def check(op, tensors, name) -> int:
                 assert found[0][k] == dim, at
                 count += 1
                 if tensor.size(dim) < shards:
-                    continue  # eager refuses some empty ones
+                    continue  # eager refuses some empty shards
                 parts = zip(*(pieces(t, d, shards) for t, d in zip(tensors, found[0])))
                 parts = [tree_leaves(op.reference(*part)) for part in parts]
                 for want, along, *part in zip(wanted, found[1], *parts):
@@ -108,7 +109,7 @@ def test_what_may_be_cut_along_the_batch(text):
     "x.sum(0)", "x.softmax(0)", "x.sum()", "x - x.mean(0)", "x.flip(0)", "x.roll(1, 0)", "x[1:]", "x[:3]", "x[0]", "torch.cat([x, x])",
     "F.pad(x, (0, 0, 1, 0))", "x.unfold(0, 2, 1)", "x.flatten()", "x.view(2, 3, 8)", "x[:, None] - x", "x.repeat(2, 1)", "x[x.size(0) - 1 - torch.arange(x.size(0))]",
     "x @ x.t()", "(x, x.sum(0))", "(x, x.sum())", "x.unbind(0)", "x + torch.ones(6, 8)", "x + torch.arange(6)[:, None]", "x.tril()",
-    # What knows its place or its size.
+    # Functions that depend on a position or on a size along the sharded dim.
     "x * x.size(0)", "x / x.shape[0]", "x * len(x)", "x * x.numel()", "x.sum(1) / x.numel()", "x + torch.arange(x.size(0))[:, None]",
     "x * torch.linspace(0, 1, x.size(0))[:, None]", "x if x.size(0) > 4 else -x", "x * max(x.size(0), 4)",
     "def f(x):\n    assert x.size(0) == 6\n    return x * 2", "x[:, x.size(0) - 5]", "F.pad(x, (x.size(0), 0))", "x[:, :x.size(0)]",
@@ -122,13 +123,13 @@ def test_what_may_not(text):
                                   "x.roll(1 if x.size(0) == 1 else 2, 1)", "x * (2.0 if x.size(0) == 1 else 3.0)"))  # fmt: skip
 def test_pieces_of_one_are_another_op(text):
     op = ingot.op(text)
-    assert split(op, [X], [0], 2) is not None  # of three
+    assert split(op, [X], [0], 2) is not None  # shards of three
     assert split(op, [X], [0], 6) is None
-    assert split(op, [torch.randn(7, 8)], [0], 3) is None  # of three, three and one
+    assert split(op, [torch.randn(7, 8)], [0], 3) is None  # shards of three, three and one
 
 
 def test_pieces_of_none():
-    assert split(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager does not know what -1 is of no elements
+    assert split(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager does not know what -1 is for no elements
     assert split(ingot.op("x.flatten(1) * 2"), [X], [0], 5) is not None
 
 
@@ -144,7 +145,7 @@ def test_what_is_whole_and_read_along_the_cut_is_cut_as_well():
 def test_one_parameter_is_read_in_one_way():
     for text in ("x + x.t()", "x * x[0]", "x - x.mean(0)", "x[:, :1] * x.t()[:1]"):
         assert split(ingot.op(text), [SQUARE], [0]) is None
-    assert split(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # whose sizes are equal, too
+    assert split(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # also where its sizes are equal
     assert split(ingot.op("x * w + w.sum()"), [BIAS, BIAS], [0, None]) is None
     assert split(ingot.op("x * w.sum()"), [BIAS, BIAS], [0, None]) == ([0, None], [0])
 

@@ -1,4 +1,4 @@
-"""Every function of two tensors on all pairs of the values that go wrong."""
+"""Every function of two tensors on all pairs of special values."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ from ingot.oracle import difference, compare_to_eager
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
 ROWS = [row for row in BINARY + OPERATORS if row.arity == 2]
-# Integer division of the least number by -1 overflows; eager's own is a trap of the processor.
+# Integer division of the least number by -1 overflows; in eager the processor raises an exception.
 DIVIDES = ("floor_divide", "remainder", "fmod", "rounding_mode", "//", "%")
 
 
@@ -38,7 +38,8 @@ def pairs(row, dtype, device) -> list[torch.Tensor]:
     if dtype in INTEGERS and "pow" in row.text:
         found = [(a, b) for a, b in found if b >= 0]
     columns = [torch.tensor(column, dtype=torch.float64 if dtype in FLOATS else None) for column in zip(*found)]
-    # A row of 16 is a vector's worth, so that every value meets the vector loop; the odd end meets the tail.
+    # A row of 16 is one vector, so that every value passes through the vector loop; the odd element passes through the
+    # tail.
     return [column.to(dtype).repeat_interleave(17).to(device) for column in columns]
 
 

@@ -1,4 +1,4 @@
-"""Results lie in memory as eager's do, element for element and dim for dim, sizes of 1 and 0 included."""
+"""Results have eager's memory layout: every stride is equal, also those of dims of size 1 and 0."""
 
 import random
 
@@ -89,7 +89,7 @@ def test_strides_of_what_eager_returns_as_it_is(text):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
 @pytest.mark.parametrize("numerics", ["default", "eager"])
 def test_strides_beside_a_number_of_the_call(dtype, numerics):
-    """Another tensor comes first."""
+    """The first parameter is another tensor."""
     other, a = torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 2, 1).to(dtype).permute(2, 1, 0)
     for text in ("a ** s", "a * s", "a - s", "a // s", "torch.clamp(a, s)", "F.threshold(a, s, 1.0)"):
         op = ingot.op(f"def f(other, a, s: float): return {text}", numerics=numerics)
@@ -98,7 +98,8 @@ def test_strides_beside_a_number_of_the_call(dtype, numerics):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32], ids=str)
 def test_strides_of_ldexp(dtype):
-    """Eager makes a tensor of the 2 for some dtypes. A number's power is contiguous, a tensor's lies as the exponent does."""
+    """Eager makes a tensor of the 2 for some dtypes. With a scalar base the result is contiguous, with a tensor it has
+    the exponent's layout."""
     op = ingot.op("torch.ldexp(a, b)")
     for a in (torch.tensor(4), torch.ones(1), torch.ones(2, 3), torch.ones(3, 2).t()):
         for other in (torch.float64, torch.bfloat16):

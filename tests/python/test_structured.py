@@ -35,7 +35,7 @@ def test_another_length_is_another_kernel_and_another_number_is_not():
     assert ingot.counters().lowerings == before.lowerings
     op(xs, [1.0, 2.0, 3.0])
     spent = ingot.counters().since(before)
-    assert spent.lowerings == 1 or spent.disk_hits > 0  # of an earlier run
+    assert spent.lowerings == 1 or spent.disk_hits > 0  # an earlier run may have stored it
 
 
 def test_nested_groups_and_dicts():
@@ -64,7 +64,7 @@ def test_all_ways_to_call():
 
 
 def test_text_and_structure_make_the_key(tmp_path):
-    """Lists of the same leaves at other places are other programs, in memory and on disk."""
+    """Lists with the same leaves at other places are other programs, in memory and on disk."""
     op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
     a, b, c = (torch.randn(3) for _ in range(3))
     assert torch.equal(op([a, b], [c]), a + b - 2 * c)

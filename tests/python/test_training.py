@@ -1,4 +1,4 @@
-"""Training over many steps: a small model of ops beside the same model of their references."""
+"""Training over many steps: a small model of ops compared with the same model of their references."""
 
 import datetime
 import gc
@@ -27,7 +27,7 @@ def group_norm_mish(x, weight, bias):
 
 @ingot.op
 def corners(x):
-    """Boxes from what a head says: a corner and a size that is no size below 0.1."""
+    """Boxes from a head's output: a corner, and a size of at least 0.1."""
     low, size = x.sigmoid().chunk(2, -1)
     return torch.cat([low, low + size + 0.1], -1)
 
@@ -52,7 +52,7 @@ class Block(torch.nn.Module):
 
 
 class Diffusion(torch.nn.Module):
-    """The noise of a sample, one step of the sampler, and a box read off it."""
+    """Predicts the noise of a sample, runs one step of the sampler, and reads a box off the result."""
 
     def __init__(self, way, width: int = 16):
         super().__init__()
@@ -100,7 +100,7 @@ def test_a_diffusion_model_is_trained_to_eagers_curve():
     models = model_of(fused), model_of(eager)
     before = ingot.counters()
     mine = curve(models[0])
-    assert ingot.counters().since(before).launches >= 2 * 4 * STEPS  # four ops, forwards and backwards
+    assert ingot.counters().since(before).launches >= 2 * 4 * STEPS  # four ops, forward and backward
     check_curves(mine, curve(models[1]))
     for (name, a), b in zip(models[0].named_parameters(), models[1].parameters()):
         torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9, msg=name)
@@ -153,7 +153,7 @@ def test_anomaly_mode_names_the_op_and_its_call():
 
 
 def scaled(way):
-    """Losses, and the scale behind each step; the gradients of one step are infinite."""
+    """Losses, and the scale after each step; the gradients of one step are infinite."""
     model, scaler = model_of(way, torch.float32), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=4)
     optimiser, losses, scales = torch.optim.SGD(model.parameters(), lr=0.02), [], []
     for step in range(STEPS):
@@ -221,7 +221,8 @@ def resident() -> int:
 
 
 def test_nothing_is_left_behind():
-    """A tensor that each step lost were 32 MB after 2000 steps; 10⁵ steps would show a node without any."""
+    """If each step leaked one tensor, 2000 steps would leak 32 MB. 10⁵ steps would show a leaked node without
+    tensors."""
     op = ingot.op("def step(x, w, k: float):\n    y = x * w + k\n    return y, y.square().mean()")
     weight = torch.randn(4096, requires_grad=True)
     tensors = memory = 0
@@ -231,7 +232,7 @@ def test_nothing_is_left_behind():
         (loss if step % 3 else y.sum() + loss).backward()
         weight.grad = None
         if step % 5 == 0:
-            op(x, weight, 0.5)  # a graph through which nobody goes
+            op(x, weight, 0.5)  # a graph without a backward pass
         del x, y, loss
         if step == 200:
             tensors, memory = live_tensors(), resident()
@@ -265,7 +266,7 @@ def train_in_parallel(rank: int, folder: str):
 
 
 def test_two_processes_train_one_model(tmp_path):
-    """Each on data of its own, by DDP and by FSDP2, to eager's curve."""
+    """Each on data of its own, with DDP and with FSDP2; the losses equal eager's."""
     if not distributed.is_gloo_available():
         pytest.skip("explained: this PyTorch has no gloo")
     torch.multiprocessing.spawn(train_in_parallel, (str(tmp_path),), nprocs=2)

@@ -19,7 +19,7 @@ COMMANDS = [line for language, text in FENCES if language == "sh" for line in te
 
 
 def program() -> tuple[str, dict[str, str]]:
-    """The blocks as one program, which prints a line before each, and what each is shown to print."""
+    """The blocks as one program, which prints a line before each, and the output that the tutorial shows for each."""
     text, shown, last = "", {}, ""
     for language, block in FENCES:
         if language == "python" and block not in FILES.values():

@@ -60,7 +60,8 @@ def test_the_value_and_one_gradient(dtype, shapes):
 
 
 def test_one_launch_that_allocates_what_is_returned():
-    """A sum and the elementwise gradient are one kernel's: the CPU adds up rows of a whole in a second one."""
+    """One kernel computes a sum and the elementwise gradient. On the CPU a second kernel adds up the rows of a sum over
+    all elements."""
     x, y = tensors((64, 1024), (64, 1024))
     f = ingot.value_and_grad(squared, (0, 1))
     f(x, y)
@@ -104,7 +105,7 @@ def test_lists_and_dicts():
 
 
 def test_a_batch_of_second_gradients_of_a_list_is_refused():
-    """Its text takes the list, of whose tensors nobody would hear."""
+    """The eager fallback would take the list, and autograd would record none of its tensors."""
     f = ingot.op("def f(ps):\n    return (ps[0].exp() * ps[1]).sum()")
     ps = [p.requires_grad_() for p in tensors((3,), (3,))]
     _, (grad,) = ingot.value_and_grad(f, (0,))(ps)
@@ -172,7 +173,7 @@ def test_what_is_written_has_no_gradient():
         with pytest.raises(ingot.Error, match="writes into `x`, of which a gradient"):
             ingot.value_and_grad(f).reference(own, y)
     own = x.clone()
-    value, dy = ingot.value_and_grad(f, "y")(own, y)  # of what is not written there is one
+    value, dy = ingot.value_and_grad(f, "y")(own, y)  # an argument that the op does not write has a gradient
     assert torch.equal(own, x + 1) and torch.equal(dy, x + 1)
 
 

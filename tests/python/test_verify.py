@@ -1,4 +1,5 @@
-"""`ingot verify`: all inputs of all functions of one number in 16 bits, pairs of those of two; and whether it would notice."""
+"""`ingot verify`: unary functions on all 16-bit inputs, binary functions on pairs, and whether it would notice an
+error."""
 
 import re
 
@@ -22,7 +23,7 @@ def rows(arity: int) -> list[names_table.Row]:
 
 @pytest.fixture(scope="module", params=[1, 2])
 def ops(request) -> list:
-    """Compiled many at once, a tenth of the time of one by one; what some dtype refuses is found where it is tried."""
+    """Compiling many at once takes a tenth of the time. A dtype that an op refuses is found when it is tried."""
     made = [ingot.op(row.text) for row in some(rows(request.param), request.param)]
     for op in made:
         calls = [(op, [torch.ones(1 << 16, dtype=dtype)] * request.param) for dtype in SHORT.values()]
@@ -96,7 +97,7 @@ def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
 
 @pytest.mark.parametrize("words", [
     ["-e", "log(x)", "x=f32:20x33"], ["pow", "--pairs", "1000"],  # random numbers are outside of their domain
-    ["-e", "x[i]", "x=i64:64", "i=i64:8@0..63"], ["-e", "x % y", "x=i32:64", "y=i32:64@1..9"],  # promised ranges
+    ["-e", "x[i]", "x=i64:64", "i=i64:8@0..63"], ["-e", "x % y", "x=i32:64", "y=i32:64@1..9"],  # ranges that the arguments declare
     ["-e", "(x * 2).to(torch.float8_e5m2)", "x=f32:20x33"], ["-e", "x.to(torch.float8_e4m3fn)", "x=f32:20x33"],
     ["-e", "F.layer_norm(x, (64,))", "x=f32:20x64"], ["-e", "x.std(-1)", "x=f32:20x64"],  # squares of the largest numbers
 ])
