@@ -1,4 +1,4 @@
-"""What a kernel's machine code shows, and what a GPU counts."""
+"""Figures that are read from a kernel's machine code, and counters of a GPU."""
 
 import json
 import pathlib

@@ -43,7 +43,7 @@ def test_gradients_of_weights(name, columns, dtype):
     result = op(x, w, b)
     before = launches()
     found = torch.autograd.grad(result, (x, w, b), grad, retain_graph=True)
-    assert launches() - before == 2, "one kernel that goes through rows, one that adds up what it found"
+    assert launches() - before == 2, "one kernel over the rows, and one that adds up its partial sums"
     wide = [t.detach().double().requires_grad_() for t in (x, w, b)]
     expected = torch.autograd.grad(op.reference(*wide), wide, grad.double())
     for one, of_wide in zip(found, expected, strict=True):

@@ -86,7 +86,7 @@ def complaint(row, args, result, expected) -> str:
     """The difference of a row's result from PyTorch's; empty if there is none."""
     if result.dtype != expected.dtype or result.shape != expected.shape:
         return f"{result.dtype} {list(result.shape)}, eager {expected.dtype} {list(expected.shape)}"
-    # Of two zeros with different signs, eager's vector loops choose another one than its scalar loops.
+    # If two zeros have different signs, eager's vector loops choose another one than its scalar loops.
     wrong = difference(result, expected) != 0 if row.name in EXTREMES else bits(result) != bits(expected)
     share = wrong.double().mean().item()
     few = share <= (SHARE_OF_GELU if "gelu(x)" in row.text else SHARE_OF_NEIGHBOURS) or result.dtype not in HALVES
