@@ -116,7 +116,7 @@ class Recipe:
     offset: int
     seed: int
     scale: float
-    planted: float  # the fraction of elements that are special values
+    injected: float  # the fraction of elements that are special values
     special: str = SPECIAL
 
     def length(self) -> int:
@@ -127,10 +127,10 @@ class Recipe:
     def code(self) -> str:
         n = self.length()
         numbers = f"torch.randn({n}, generator=torch.Generator().manual_seed({self.seed})) * {self.scale}"
-        if self.planted:
+        if self.injected:
             generator = f"generator=torch.Generator().manual_seed({self.seed + 1})"
             special = f"torch.tensor({self.special})[torch.randint({len(self.special.split(','))}, ({n},), {generator})]"
-            numbers = f"torch.where(torch.rand({n}, {generator}) < {self.planted}, {special}, {numbers})"
+            numbers = f"torch.where(torch.rand({n}, {generator}) < {self.injected}, {special}, {numbers})"
         return f"({numbers}).to({self.dtype}).as_strided({self.sizes}, {self.strides}, {self.offset})"
 
     def make(self) -> torch.Tensor:
@@ -151,7 +151,7 @@ class Form:
     repeated: list[int | None]  # a dim of stride 0
     offset: list[int]
     scale: list[float]
-    planted: list[float]
+    injected: list[float]
 
 
 def make_form(rng: random.Random, expression: Expression) -> Form:
@@ -168,7 +168,7 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
         repeated=[rng.randrange(len(d)) if repeats and d and rng.random() < 0.1 else None for d in dims],
         offset=[rng.choice([0, 0, 0, 1, 2, 4]) for _ in dims],
         scale=[rng.choice([1.0, 2.0, 30.0]) for _ in dims],
-        planted=[rng.choice([0.0, 0.0, 0.1]) for _ in dims],
+        injected=[rng.choice([0.0, 0.0, 0.1]) for _ in dims],
     )
 
 
@@ -191,7 +191,7 @@ def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list
             at = at * max(sizes[dim], 1) + 4 * form.padded[k]
         if form.repeated[k] is not None:
             strides[form.repeated[k]] = 0
-        planted = form.planted[k] if dtype.is_floating_point else 0.0
+        injected = form.injected[k] if dtype.is_floating_point else 0.0
         scale = form.scale[k] if dtype.is_floating_point else 20.0
-        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale, planted, special))
+        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale, injected, special))
     return recipes

@@ -75,7 +75,7 @@ def test_a_thousand_million_ones(device, text):
 
 
 @pytest.mark.parametrize("columns", [2, 33, 77])
-def test_softmax_of_all_differences(columns):
+def test_softmax_of_large_differences(columns):
     """A row's largest element less any number that has an exponential, and less larger numbers, and NaN."""
     below = torch.cat([torch.linspace(0, 110, 100_001), torch.tensor([1e-30, 1e4, 3e38, float("inf"), float("nan")])])
     x = torch.zeros(len(below), columns)
@@ -87,7 +87,7 @@ def test_softmax_of_all_differences(columns):
     assert ((got - want).abs() / unit).nan_to_num(0).max() <= 2.5
 
 
-def test_all_bfloat16_are_rounded_as_eager_does():
+def test_bfloat16_rounds_as_eager_does():
     """NaNs stay NaNs. Their bits are not compared where float32 results bring other NaNs."""
     x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.bfloat16)
     y = torch.tensor([0.0, 1.0, 3.0, float("nan"), float("inf")], dtype=torch.bfloat16)[:, None]
@@ -107,7 +107,7 @@ def test_all_bfloat16_are_rounded_as_eager_does():
     ("(x - x.t().amax(-1, True)).exp()", False), ("(x.amax(-1, True) - x).exp()", False), ("x.logsumexp(-1)", False),
     ("(x.sin() * 1e9).softmax(-1)", False), ("(x * 2 - x.amax(-1, True)).exp()", False),
 ])  # fmt: skip
-def test_only_what_cannot_be_above_0_decays(text, decays):
+def test_exponentials_of_nonpositive_arguments_use_decay_of(text, decays):
     random = torch.Generator().manual_seed(3)
     x, y = torch.randn(37, 37, generator=random) * 60, torch.randn(37, 37, generator=random)
     op = ingot.op(text)
@@ -117,7 +117,7 @@ def test_only_what_cannot_be_above_0_decays(text, decays):
     torch.testing.assert_close(op(*arguments), op.reference(*arguments), rtol=1e-3, atol=1e-5)
 
 
-def test_no_vector_is_longer_than_the_classes_of_a_row():
+def test_no_vector_is_longer_than_the_accumulators_of_a_row():
     """A vector may be computed beyond a row's end, so each array of accumulators has at least as many elements."""
     for columns in range(1, 40):
         source = ingot.op("(x.sum(-1), x.amax(-1), x.var(-1))").source(torch.ones(3, columns))

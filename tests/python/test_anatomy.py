@@ -29,7 +29,7 @@ def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
     return done[("profile", word)]["kernels"], done[("profile", "ingot")]["kernels"]
 
 
-def test_a_kernel_is_looked_at_without_a_gpu():
+def test_a_kernel_is_analysed_without_a_gpu():
     (by_hand,), (own,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
     assert by_hand["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
     assert own["loads"]["x"]["widest"] == own["stores"]["out"]["widest"] == 16
@@ -38,7 +38,7 @@ def test_a_kernel_is_looked_at_without_a_gpu():
     assert by_hand["kinds"]["float32"] >= 3 and by_hand["local_bytes"] == 0 and by_hand["registers"] < 32
 
 
-def test_what_differs_is_said_in_words():
+def test_differences_are_explained():
     document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
     assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
 
@@ -56,15 +56,15 @@ def test_tensors_are_called_as_the_op_calls_them(tmp_path):
 @pytest.mark.parametrize("registers, threads, shared, blocks", [
     (32, 256, 0, 8), (33, 256, 0, 6), (64, 256, 0, 4), (255, 256, 0, 1), (16, 32, 0, 32), (32, 1024, 0, 2), (32, 128, 48 << 10, 4),
     (32, 100, 0, 16)])
-def test_blocks_that_fit_as_the_occupancy_tables_have_it(registers, threads, shared, blocks):
+def test_blocks_that_fit_match_the_occupancy_tables(registers, threads, shared, blocks):
     assert anatomy.blocks_that_fit(registers, threads, shared) == blocks
 
 
-def test_other_gpus_have_other_room():
+def test_blocks_that_fit_depend_on_the_architecture():
     assert [anatomy.blocks_that_fit(32, 256, 0, architecture) for architecture in (75, 80, 86, 90)] == [4, 8, 6, 8]
 
 
-def test_the_systems_shared_memory_is_nobodys(monkeypatch):
+def test_the_systems_shared_memory_is_not_counted(monkeypatch):
     """Cubins for 9.0 and later count the system's shared memory with the kernel's own. A launch may add more."""
     for architecture, counted in ((80, 2048), (90, 3072)):
         monkeypatch.setattr(anatomy, "resources", lambda cubin, counted=counted: {"k": (32, 0, counted)})
@@ -115,7 +115,7 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     assert [c["state"] for c in document["candidates"][1 + len(messages) :]] == ["unchecked"] * 3
 
 
-def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
+def test_the_analysed_gradient_is_the_compared_one():
     op, values = ingot.op("(x * y).sum(-1)"), {"x": torch.randn(4, 8), "y": torch.randn(4, 8), "grad": torch.randn(4)}
     for leaves, count in (({"x"}, 1), ({"x", "y"}, 2), (set(), 2)):
         explained = profile.explain(op, Workload(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
@@ -124,7 +124,7 @@ def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
 
 @pytest.mark.parametrize("text, operations", [
     ("relu(x) + y + 0.5", 3 * 32), ("x.softmax(-1)", 32 + 32 + 32 * 10 + 32 + 32 * 10), ("(x * y).sum(-1)", 2 * 32), ("x.int() + 1", 0)])
-def test_operations_are_the_formulas(text, operations):
+def test_operations_are_counted_from_the_formula(text, operations):
     """Operations of a softmax of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, for
     example."""
     op = ingot.op(text)
@@ -132,13 +132,13 @@ def test_operations_are_the_formulas(text, operations):
     assert profile.explain(op, Workload(op, values), "cpu", 90)["operations"] == operations
 
 
-def test_what_is_added_where_an_index_leads_counts():
+def test_scattered_additions_are_counted():
     op, weight = ingot.op("F.embedding(i, w)"), torch.zeros(10000, 64)
     values = {"i": torch.zeros(50000, dtype=torch.int64), "w": weight, "grad": torch.zeros(50000, 64)}
     assert profile.explain(op, Workload(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
 
 
-def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
+def test_a_candidate_that_is_not_timed_misses_every_speed(tmp_path, capsys):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]
     assert command.main(words) == 3
@@ -155,7 +155,7 @@ def test_every_example_compiles_and_has_a_compare_line(path):
 
 @on_a_gpu
 @pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
-def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys, tmp_path):
+def test_every_example_is_correct_on_a_gpu(path, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(ROOT)
     boxes = str(tmp_path / "boxes.pt")
     if script := preparation(path):
@@ -177,7 +177,7 @@ NCU = '''==PROF== Connected to process 1
 '''
 
 
-def test_what_ncu_counts_is_read():
+def test_counters_of_ncu_are_parsed():
     (kernel,) = counters.table(NCU)
     assert kernel["name"] == "relu_add" and kernel["us"] == 2.5 and kernel["bytes_read"] == 1024000
     assert kernel["l2_hit_rate"] == pytest.approx(0.335) and kernel["memory_busy"] is None
@@ -185,7 +185,7 @@ def test_what_ncu_counts_is_read():
 
 
 @on_a_gpu
-def test_counters_are_told_or_why_not():
+def test_counters_are_reported_or_the_reason():
     document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
     for candidate in document["candidates"]:
         counted, error = candidate["counted"], candidate["count_error"]

@@ -254,7 +254,7 @@ def test_gradients(device, mix):
     assert not wrong, "\n".join(wrong)
 
 
-def test_each_call_has_gradients_of_its_own_state(device):
+def test_gradients_follow_the_autocast_state_of_their_call(device):
     """One op under autocast, without it, and with the backward pass inside of the region."""
     text = "def f(x, w):\n    return F.linear(x, w).relu()\n"
     x, w = torch.randn(8, 16, device=device), torch.randn(4, 16, device=device)
@@ -278,7 +278,7 @@ def test_each_call_has_gradients_of_its_own_state(device):
             torch.testing.assert_close(mine, theirs, rtol=2e-2, atol=2e-2)
 
 
-def test_gradients_are_made_of_what_the_forward_call_cast(device):
+def test_gradients_use_the_casts_of_the_forward_call(device):
     """1 + 2 ** -10 is 1 in bfloat16, and that is the gradient of the product."""
     for inside in (False, True):
         x, w = (torch.full((2, 2), 1 + 2**-10, device=device, requires_grad=True) for _ in range(2))
@@ -311,7 +311,7 @@ def test_second_orders(device):
         torch.testing.assert_close(mine, theirs, rtol=5e-2, atol=5e-2)
 
 
-def test_the_state_is_that_of_each_call(device):
+def test_the_autocast_state_is_read_at_each_call(device):
     f = ingot.op("def f(x, y):\n    return F.mse_loss(x, y, reduction='none')\n")
     x, y = (torch.randn(64, device=device).bfloat16() for _ in range(2))
     before = f(x, y)
@@ -324,14 +324,14 @@ def test_the_state_is_that_of_each_call(device):
         exactly(f(x, y), before)
 
 
-def test_autocast_of_another_device_is_nothing():
+def test_autocast_of_another_device_has_no_effect():
     f = ingot.op("def f(x, y):\n    return F.mse_loss(x, y, reduction='none')\n")
     x = torch.randn(64).bfloat16()
     with autocast("cuda"):
         exactly(f(x, x), torch.zeros(64, dtype=BF16))
 
 
-def test_both_of_autocasts_own_types_are_kernels_of_their_own(device):
+def test_each_autocast_dtype_has_its_own_kernel(device):
     f, x, y = ingot.op("x @ y"), torch.randn(8, 4, device=device), torch.randn(4, 8, device=device)
     for own in (BF16, F16, BF16):
         with autocast(device, own):
@@ -352,7 +352,7 @@ def test_what_pytorch_refuses():
         unsafe.emit("source", x, x, device="cuda")
 
 
-def test_stages_are_those_of_a_call():
+def test_stages_are_those_of_the_autocast_call():
     f, x = ingot.op("x.exp()"), torch.randn(3).bfloat16()
     assert "out: bf16" in f.emit("ir", x, device="cuda")
     with autocast("cuda"):
@@ -371,14 +371,14 @@ def f(x, y):
         return loss(a, y) * 2
     return twice(x), (lambda a: F.kl_div(a, y, reduction="none"))(x)
 """,
-    "an author's own function of PyTorch's name": """
+    "a user's function with a name of PyTorch's": """
 def mse_loss(x, y):
     return x * y
 
 def f(x, y):
     return mse_loss(x, y), torch.relu(x)
 """,
-    "a list that keeps what it holds": """
+    "a list": """
 def f(x, y):
     pieces = [x, y.float()]
     return torch.cat(pieces), pieces[0] + x
@@ -390,7 +390,7 @@ def f(x, y):
     a.prod(0)
     return a
 """,
-    "what is called by name": """
+    "arguments by keyword": """
 def f(x, y):
     return F.huber_loss(input=x, target=y, reduction="none"), torch.matmul(other=y, input=x)
 """,
@@ -398,7 +398,7 @@ def f(x, y):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_texts(device, name):
+def test_sources(device, name):
     f = ingot.op(TEXTS[name], name="f")
     x, y = (torch.rand(6, 6, device=device).bfloat16() for _ in range(2))
     with autocast(device):
@@ -416,7 +416,7 @@ def test_numerics_of_eager(device):
         assert not line, f"{text}: {line}"
 
 
-def test_powers_in_place_stay():
+def test_powers_in_place_keep_their_dtype():
     f = ingot.op("def f(x):\n    y = x.clone()\n    y **= 2\n    y.pow_(2)\n    return y, x ** 2\n")
     x = torch.randn(3).bfloat16()
     with autocast("cuda"):
@@ -435,7 +435,7 @@ def test_lists_and_out(device):
     exactly(out, result)
 
 
-def test_a_cpu_scalar_beside_cuda_stays(device):
+def test_a_cpu_scalar_with_cuda_tensors_keeps_its_dtype(device):
     if device == "cpu":
         pytest.skip("explained: of tensors on CUDA")
     f = ingot.op("def f(x, s):\n    return torch.atan2(x, x) * s, torch.exp(x) + s\n")

@@ -239,7 +239,7 @@ def raised(text: str, arguments: str) -> ingot.Error:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=identify)
-def test_the_message_the_place_and_the_fault(row):
+def test_errors_have_a_message_and_a_place(row):
     text, where = place(row[0])
     error = raised(text, row[1])
     assert error.fault == "author"
@@ -317,7 +317,7 @@ def test_deep_recursion_of_helpers_is_an_error():
     (lambda op, bad: op.emit("ir", 1, device=bad), "the device contains"), (lambda op, bad: op(**{bad: 1}), "parameter|a name"),
 ], ids=["numerics", "lazy", "name", "stage", "device", "keyword"])
 @pytest.mark.parametrize("bad", ["no\0thing", "\ud800"], ids=["NUL", "surrogate"])
-def test_names_that_no_text_holds(call, says, bad):
+def test_names_that_no_source_can_contain(call, says, bad):
     with pytest.raises(ingot.Error, match=says) as raised:
         call(ingot.op("x * 2"), bad)
     assert raised.value.fault == "author"
@@ -343,7 +343,7 @@ def test_the_librarys_errors_name_their_function_once():
         assert str(error.value).removeprefix("error: ").startswith(begins), error.value
 
 
-def test_what_runs_a_text_as_python(tmp_path):
+def test_only_the_reference_runs_the_source_as_python(tmp_path):
     """As SECURITY.md says: a kernel call never runs the source as Python, the reference does at once."""
     file = tmp_path / "written"
     op, x = ingot.op(f'K = open("{file}", "w")\ndef f(x):\n    return x + 1\n'), torch.ones(2)

@@ -10,7 +10,7 @@ from comparisons import on_a_gpu
 from ingot.tools import command, benchmark
 
 
-def test_all_take_turns_on_all_sets():
+def test_every_round_times_all_runners_on_all_sets():
     calls = []
     runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
     times = benchmark.run_rounds(runners, torch.device("cpu"), rounds=3)
@@ -18,7 +18,7 @@ def test_all_take_turns_on_all_sets():
     assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
 
 
-def test_sets_are_more_than_a_cache_holds():
+def test_sets_exceed_the_cache():
     device = torch.device("cpu")
     assert benchmark.sets_for(1 << 40, device) == 1
     assert benchmark.sets_for(1 << 20, device) * (1 << 20) >= min(2 * benchmark.cache_bytes(device), benchmark.MOST_SETS << 20)
@@ -68,17 +68,17 @@ class Moment:
 
 
 @pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6), (10e-6, 500e-6)])
-def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device, host):
+def test_device_time_excludes_cpu_overhead_except_in_a_loop(monkeypatch, device, host):
     gpu = SimulatedGpu(monkeypatch, device, host)
     for sets in (1, 64):
         alone = benchmark.run_rounds({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
         assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
     in_a_loop = benchmark.run_rounds({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
-    for name in "xy":  # also the runner whose turn follows the copy's
+    for name in "xy":  # also the runner that follows the copy
         assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
 
 
-def test_a_host_that_was_late_begins_anew(monkeypatch):
+def test_a_sample_is_repeated_if_the_cpu_was_late(monkeypatch):
     gpu, paces = SimulatedGpu(monkeypatch, device=5e-6, host=0.0), iter([400e-6] * 10 + [20e-6] * 10)
 
     def call():
@@ -89,12 +89,12 @@ def test_a_host_that_was_late_begins_anew(monkeypatch):
     assert next(paces, None) is None
 
 
-def test_a_host_that_is_late_with_the_longest_lead_makes_fewer_calls(monkeypatch):
+def test_a_sample_has_fewer_calls_if_the_cpu_is_too_slow(monkeypatch):
     gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
     assert benchmark._device_sample(benchmark.Rotation(), [gpu.call], 64, benchmark.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
 
 
-def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
+def test_no_runner_hits_inputs_that_another_one_cached(monkeypatch):
     """With 1 ms of CPU time per call, the CPU cannot get ahead of the device by all sets of inputs."""
     gpu, touched, hits = SimulatedGpu(monkeypatch, device=10e-6, host=1e-3), [], []
 
@@ -108,7 +108,7 @@ def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
     assert hits == []
 
 
-def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
+def test_as_many_results_stay_alive_as_there_are_sets(monkeypatch):
     gpu, alive, most = SimulatedGpu(monkeypatch, device=10e-6, host=1e-5), set(), []
 
     class Result:
@@ -127,7 +127,7 @@ def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
     assert max(most) == 3  # while the next one is made
 
 
-def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
+def test_cpu_overhead_excludes_waiting_for_a_full_queue(monkeypatch):
     """The CPU waits while a thousand kernels are pending. A call here launches 50 kernels."""
     gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, host=50 * 2e-6)
 
@@ -163,7 +163,7 @@ def test_calls_in_a_cuda_graph():
     assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"
 
 
-def test_a_cuda_graph_asks_for_a_gpu(capsys):
+def test_a_cuda_graph_needs_a_gpu(capsys):
     with pytest.raises(ingot.Error, match="a CUDA graph needs a GPU"):
         ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True)
     assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--graph", "--device", "cpu"]) == 2

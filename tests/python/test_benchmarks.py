@@ -44,7 +44,7 @@ HANDWRITTEN = list({(c.handwritten.name, c.handwritten.options, c.handwritten.la
 
 
 @pytest.mark.parametrize("case", HANDWRITTEN, ids=lambda case: case.name)
-def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
+def test_hand_written_kernels_compile_and_get_their_arguments(case):
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
     against = case.handwritten.against
@@ -60,7 +60,7 @@ def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
         assert said.extent("block", scope) == (256, 1, 1)
 
 
-def test_a_baseline_that_computes_something_else_is_told(monkeypatch):
+def test_an_incorrect_baseline_is_reported(monkeypatch):
     monkeypatch.setitem(measure.CANDIDATE_NAMES, "eager", lambda x: x + 0.5)
     row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
     assert "incorrect at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
@@ -85,7 +85,7 @@ def test_a_threshold_is_missed_beyond_the_tolerance():
     assert thresholds.ratios({"times_as_fast_as": {"copy": 0.1, "eager": 2.0, "compile": 1.5}})["best"] == 1.5  # no copy is a baseline
 
 
-def test_cases_that_reduce_give_what_eager_does():
+def test_reductions_equal_eager():
     made = [(ingot.op(case.text, **case.options), case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
     ingot.prepare_all(made)
     for op, args in made:
@@ -95,7 +95,7 @@ def test_cases_that_reduce_give_what_eager_does():
             torch.testing.assert_close(mine.float(), theirs, rtol=rtol, atol=atol)
 
 
-def test_a_case_that_fails_says_so_and_another_is_timed():
+def test_a_failing_case_is_reported_and_the_others_are_timed():
     cases = [Case("refused", "x.nonzero()", lambda make: (make.normal(4),)),
              Case("correct", "x + 1", lambda make: (make.normal(4),))]
     refused, _, right, _ = measure.on_the_cpu(cases, ("eager",))  # on one thread, and on all
@@ -105,18 +105,18 @@ def test_a_case_that_fails_says_so_and_another_is_timed():
 
 
 @pytest.mark.parametrize("seconds, told", [(-1, ["2 more, from b on: ingot failed: no time was left"]), (60, [])])
-def test_what_no_time_is_left_for_is_told_and_nothing_else(seconds, told):
+def test_cases_without_time_left_are_reported(seconds, told):
     def timed(cases, selected):
         for case in cases:
             yield {"case": case.name, "group": case.name, "errors": {}}
 
     cases = [Case(name, "x + 1", lambda make: (make.normal(4),)) for name in ("a", "b", "c")]
-    options = argparse.Namespace(only=["[bc]", "nobody"], baselines=(), end=time.monotonic() + seconds)
+    options = argparse.Namespace(only=["[bc]", "none"], baselines=(), end=time.monotonic() + seconds)
     measured, wrong = run.measured(options, "cpu", "a title", "microseconds", (), cases, timed)
     assert wrong == told and [row["case"] for row in measured] == ([] if told else ["b", "c"])
 
 
-def test_a_row_is_what_a_comparison_found():
+def test_a_row_is_made_from_a_comparison():
     found = {"timing_error": None, "copy_gb_s": 100.0, "candidates": [
         {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
         {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
@@ -130,11 +130,11 @@ def test_a_row_is_what_a_comparison_found():
 
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
-def test_the_documents_tables_are_what_was_measured(path):
+def test_the_documents_tables_match_the_saved_results(path):
     assert tables.updated(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
 
 
-def test_every_table_stands_in_a_document_and_every_case_of_its_is_measured():
+def test_every_table_is_in_a_document_and_its_cases_are_measured():
     marked = {name for path in tables.DOCUMENTS for _, name, _, table in tables.MARK.findall(path.read_text()) if table}
     assert marked == {*tables.TABLES}
     names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *WITH_VALUES, *GRAPHS)}
@@ -143,7 +143,7 @@ def test_every_table_stands_in_a_document_and_every_case_of_its_is_measured():
     assert not [name for name in selected if not any(tables.is_of(name, case) for case in names)]
 
 
-def test_a_table_is_of_all_that_was_kept():
+def test_a_table_is_made_from_saved_rows():
     def row(case, **shares):
         return {"case": case, "share_of_copy": shares}
 
@@ -189,7 +189,7 @@ def test_the_benchmarks_run(tmp_path):
 
 
 @pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: case.name)
-def test_gradients_are_those_of_eager(case):
+def test_gradients_equal_eager(case):
     args = case.make(Tensors("cpu", 1 << 12))
     row = measure.compared(case, args, ("eager",), backward=True, time_incorrect=case.is_random, warm=True, rounds=3)
     assert all(c["state"] == "correct" or case.is_random for c in row["candidates"]), [c["message"] for c in row["candidates"]]
@@ -199,7 +199,7 @@ def test_gradients_are_those_of_eager(case):
     assert not errors and set(calls) == {"ingot", "eager"}, errors
 
 
-def test_what_is_not_eagers_is_not_timed():
+def test_results_that_differ_from_eager_are_rejected():
     x = torch.randn(1000)
     steps.check((x,), (x * 1.001,))
     steps.check((x.flip(0),), (x,), is_random=True)
@@ -210,7 +210,7 @@ def test_what_is_not_eagers_is_not_timed():
         steps.check((x, x), (x,))
 
 
-def test_who_fails_in_his_turn_is_left_out(monkeypatch):
+def test_a_candidate_that_fails_while_timed_is_dropped(monkeypatch):
     def timed(runners, *_, **__):
         if "compile" in runners:
             raise benchmark.Dropped("compile") from ValueError("late")
@@ -222,7 +222,7 @@ def test_who_fails_in_his_turn_is_left_out(monkeypatch):
     assert errors == {"compile": "ValueError: late"} and row["times_as_fast_as"] == {"eager": 2.0}
 
 
-def test_values_are_timed_with_gradients_that_are_eagers():
+def test_values_with_gradients_equal_eager():
     for case in WITH_VALUES:
         errors: dict[str, str] = {}
         calls = steps.checked(steps.loss_with_gradient(case, case.make(Tensors("cpu"))), ("eager",), errors)
@@ -232,7 +232,7 @@ def test_values_are_timed_with_gradients_that_are_eagers():
 
 
 @pytest.mark.parametrize("program", [graphs.sampler(2), graphs.training(4)], ids=lambda program: program.group)
-def test_programs_are_timed_that_give_what_eager_does(program):
+def test_programs_that_differ_from_eager_are_not_timed(program):
     errors: dict[str, str] = {}
     assert set(steps.checked(program.makers(Tensors("cpu")), ("eager",), errors)) == {"ingot", "eager"} and not errors
     spoilt = dataclasses.replace(program, makers=lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
@@ -255,7 +255,7 @@ def test_eager_is_timed_with_names_that_only_the_language_puts_there():
     torch.testing.assert_close(f.reference.as_written(x)(), f.reference(x), rtol=0, atol=0)
 
 
-def test_run_times_the_text_and_nothing_around_it(monkeypatch):
+def test_run_times_eager_without_wrappers(monkeypatch):
     from ingot import _check
 
     timed = []

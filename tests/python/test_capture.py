@@ -82,7 +82,7 @@ def helper(x, k=K): return x * k * 100
 """
 
 
-def test_defaults_are_what_they_were_when_the_def_was_come_to(module):
+def test_defaults_are_evaluated_at_the_def(module):
     made = module(DEFAULTS.replace("def helper(x, k=K): return x * k * 100\n", ""))
     for function in (made.f, made.g):
         torch.testing.assert_close(ingot.op(function)(X), function(X))
@@ -126,7 +126,7 @@ def test_defaults_that_are_functions(module):
         ingot.op(made.of_a_table)(X)
 
 
-def test_a_default_that_cannot_travel_is_named():
+def test_a_default_that_cannot_be_captured_is_named():
     def f(x, w=torch.ones(3)):
         return x * w
 
@@ -134,7 +134,7 @@ def test_a_default_that_cannot_travel_is_named():
         ingot.op(f)(X)
 
 
-def test_an_edited_file_is_not_what_runs(module):
+def test_a_later_edit_of_the_file_has_no_effect(module):
     helper = module("def helper(x):\n    return x + 1\n")
     user = module("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")
     user.helper = helper.helper
@@ -202,7 +202,7 @@ def test_a_constant_that_holds_itself(constant, kind):
         f(X)
 
 
-def test_shared_parts_of_a_constant_are_none():
+def test_a_constant_with_shared_parts():
     pair = (1.0, math.pi)
     both = [pair, pair, {"k": pair}]
 

@@ -15,7 +15,7 @@ VALUES = [300.7, -0.5, -0.0, 0.5, math.nan, math.inf, -math.inf, 3e9, -3e9, 2.0*
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: str(dtype).removeprefix("torch."))
-def test_there_and_back(dtype, device):
+def test_casts_there_and_back(dtype, device):
     """Eager's vector loops convert to uint32 in another way than its loop over single elements. Ingot is compared with
     the latter."""
     others = [*INTEGERS, *FLOATS, torch.bool]

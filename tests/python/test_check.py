@@ -15,7 +15,7 @@ def verdict(of: workload.Workload, *results) -> check.Verdict:
     return check.check(check.Expected.of(of), list(results))
 
 
-def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
+def test_other_rounding_is_correct_and_larger_errors_are_not():
     torch.manual_seed(0)
     x, y, z = torch.randn(3, 4096)
     product = asked("x * y + z", x=x, y=y, z=z)
@@ -29,7 +29,7 @@ def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
     assert "incorrect at [7]: " in wrong.message
 
 
-def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
+def test_another_order_of_addition_is_correct_and_a_lost_element_is_not():
     torch.manual_seed(0)
     x = torch.rand(100, 4096)
     total = asked("sum(x, -1)", x=x)
@@ -44,7 +44,7 @@ def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
 @pytest.mark.parametrize("text, wrong", [
     ("relu(x)", lambda x: torch.where(x > 0, x, 0)), ("clamp(x, min=0)", lambda x: torch.fmax(x, torch.zeros(()))),
     ("x - x", torch.zeros_like), ("exp(x)", lambda x: torch.exp(x.clamp(max=88.0)))])
-def test_special_values_show_what_a_formula_forgets(text, wrong):
+def test_special_values_reveal_an_incomplete_formula(text, wrong):
     x = torch.randn(1000)
     plain = asked(text, x=x)
     injected = workload.with_specials(plain)
@@ -57,21 +57,21 @@ def test_special_values_show_what_a_formula_forgets(text, wrong):
     ("round(x)", lambda x: (x.abs() + 0.5).floor() * x.sign()), ("where(x > 0.5, x, 0.0)", lambda x: torch.where(x >= 0.5, x, 0.0)),
     ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0)),
     ("round(x * 2.0)", lambda x: (x * 2 + 0.5).floor()), ("where(x * 2.0 > 1.0, x, -5.0)", lambda x: torch.where(x * 2 >= 1, x, -5.0))])
-def test_where_a_function_jumps_there_is_one_answer(text, wrong):
+def test_at_a_jump_only_one_result_is_correct(text, wrong):
     x = torch.arange(-100, 101) / 4
     of = asked(text, x=x)
     assert not verdict(of, wrong(x)).correct
     assert verdict(of, ingot.op(text)(x)).correct
 
 
-def test_special_values_are_where_functions_jump():
+def test_special_values_include_the_jumps_of_functions():
     injected = workload.with_specials(asked("round(x)", x=torch.randn(1000)))
     x = injected.values["x"]
     assert not verdict(injected, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).correct
 
 
 @pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
-def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
+def test_cancellation_is_allowed_the_ulps_of_its_steps(text):
     """An exponential may be off by an ulp before its neighbour is subtracted."""
     x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
     of = asked(text, x=x)
@@ -82,7 +82,7 @@ def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_of_16_bit_floats_another_function_is_wrong(dtype):
+def test_another_function_is_incorrect_in_16_bits(dtype):
     x = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)).to(dtype)
     gelu = torch.nn.functional.gelu
     of = asked("F.gelu(x)", x=x)
@@ -92,20 +92,20 @@ def test_of_16_bit_floats_another_function_is_wrong(dtype):
         assert not verdict(of, other(x.float()).to(dtype)).correct
 
 
-def test_integers_must_be_equal_and_forms_the_same():
+def test_integers_shapes_and_dtypes_must_be_equal():
     x = torch.arange(10)
     assert not verdict(asked("x + 1", x=x), x + 2).correct
     assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
     assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
 
 
-def test_special_values_meet_each_other():
+def test_special_values_are_paired_with_each_other():
     values = workload.with_specials(asked("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
     pairs = {(repr(a), repr(b)) for a, b in zip(values["x"].tolist(), values["y"].tolist())}
     assert {("nan", "inf"), ("inf", "-inf"), ("-0.0", "nan")} <= pairs
 
 
-def test_odd_sizes_keep_what_indices_count_up_to_and_what_sizes_mean():
+def test_odd_sizes_respect_indices_and_related_sizes():
     boxes = workload.with_odd_sizes(asked("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
     assert [tuple(t.shape) for t in boxes.values.values()] == [(1023, 4), (1023, 1)]
     table = workload.with_odd_sizes(asked("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))

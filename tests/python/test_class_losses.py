@@ -8,7 +8,7 @@ import torch
 import ingot
 
 
-def test_a_class_below_the_mark_of_the_end(device):
+def test_a_negative_class_below_the_end_marker(device):
     """Eager refuses it on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
     for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
         x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
@@ -26,7 +26,7 @@ def test_a_class_out_of_range_raises_on_the_cpu():
 
 
 @pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (0,)], ids=str)
-def test_probabilities_of_no_classes(shape, device):
+def test_probabilities_without_classes(shape, device):
     x = torch.zeros(shape, device=device)
     for more in ("", ", label_smoothing=0.1", ", reduction='sum'", ", reduction='none'"):
         op = ingot.op(f"def f(x, y): return F.cross_entropy(x, y{more})")
@@ -34,7 +34,7 @@ def test_probabilities_of_no_classes(shape, device):
 
 
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
-def test_a_class_that_is_ignored_is_not_read(device, lazy):
+def test_an_ignored_class_is_not_read(device, lazy):
     """Whatever number it is: neither the scores, the weights nor the gradient are accessed with it."""
     weight = torch.rand(5, device=device)
     for text in ("F.nll_loss(m, t, w)", "F.cross_entropy(m, t, w)", "F.cross_entropy(m, t)", "F.nll_loss(m, t, reduction='sum')",
@@ -50,7 +50,7 @@ def test_a_class_that_is_ignored_is_not_read(device, lazy):
 
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
-def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
+def test_a_class_out_of_range_gives_nan_on_the_gpu(device):
     """In debug mode it is an error that names the class. An ignored class is never out of range."""
     m, weight = torch.randn(8, 10, device=device), torch.rand(10, device=device)
     texts = ["F.nll_loss(m, t, reduction=r)", "F.cross_entropy(m, t, reduction=r)", "F.cross_entropy(m, t, w, reduction=r, label_smoothing=0.1)",
@@ -73,7 +73,7 @@ def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
     assert op(m[:2], t).isnan().tolist() == [True, False]
 
 
-def test_scores_that_are_no_numbers(device):
+def test_scores_that_are_nan(device):
     """Eager adds up the values above zero, and NaN is not above zero."""
     nan, inf = math.nan, math.inf
     m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)

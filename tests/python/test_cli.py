@@ -43,7 +43,7 @@ def test_run_checks_and_times(cli):
     assert re.search(r"ingot [\d.]+ .s .*eager [\d.]+ .s", report)
 
 
-def test_none_on_the_command_line(cli):
+def test_none_as_an_argument(cli):
     report = cli("run", "-e", "x * 2 if k is None else x * k", "x=f32:4", "k=none").stdout
     assert "bit for bit" in report
 
@@ -105,7 +105,7 @@ def test_saved_tensors_and_saved_results(cli):
     ("explain", "ops.py:relu_add", "x=f32:4", "y=f32:4", "bias=0.5"),
 ], ids=lambda words: words[0])
 @pytest.mark.parametrize("where", ["full", "closed"])
-def test_what_cannot_be_written_is_an_error(command_line, cli, words, where):
+def test_an_unwritable_file_is_an_error(command_line, cli, words, where):
     target = {"full": "/dev/full", "closed": "&-"}[where]
     line = f"exec {shlex.join([command_line, *words])} >{target}"
     environment = {**os.environ, "INGOT_PYTHON": sys.executable}
@@ -117,7 +117,7 @@ def test_what_cannot_be_written_is_an_error(command_line, cli, words, where):
 @pytest.mark.parametrize("words", [("run", "--threads", "-5"), ("run", "--threads", "100000"), ("run", "--seed", str(2**64)),
                                    ("emit", "--seed", "-1"), ("verify", "--seed", str(2**64)), ("compare", "--seed", "-1"),
                                    ("compare", "--threads", "-5")], ids="{0[0]} {0[1]} {0[2]}".format)  # fmt: skip
-def test_numbers_that_no_option_takes(cli, words):
+def test_options_refuse_invalid_numbers(cli, words):
     command, *option = words
     done = cli(command, "-e", "x + 1", "x=f32:4", *option, check=False)
     assert done.returncode == 2
@@ -168,7 +168,7 @@ def test_ops(cli):
     assert f"{len(rows)} functions" in cli("ops").stdout
 
 
-def test_the_page_of_names_is_current(cli):
+def test_the_page_of_supported_functions_is_current(cli):
     """`build/bin/ingot ops --markdown > docs/ops.md` writes the page"""
     page = pathlib.Path(__file__).parents[2] / "docs" / "ops.md"
     assert page.read_text() == cli("ops", "--markdown").stdout
@@ -211,7 +211,7 @@ def test_bad_input_exits_with_two(cli, words, message):
     assert re.search(message, done.stderr + done.stdout)
 
 
-def test_both_doors_say_the_same(cli):
+def test_both_command_lines_print_the_same(cli):
     text = "def f(x):\n    return relux(x)\n"
     (cli.folder / "wrong.py").write_text(text)
     done = cli("run", "wrong.py", "x=f32:2", check=False)
@@ -263,7 +263,7 @@ def test_a_folder_and_a_name_given_twice(cli):
     assert twice.returncode != 0 and "`x` is given twice" in twice.stderr
 
 
-def test_no_module_is_taken_from_the_current_folder(cli, tmp_path):
+def test_no_module_is_imported_from_the_current_folder(cli, tmp_path):
     for name in ("ingot", "torch", "json", "pathlib"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(7)\n")
     assert "usage" in cli("verify", "--help").stdout

@@ -53,7 +53,7 @@ def test_gradients_of_weights(name, columns, dtype):
 
 
 @cuda
-def test_what_does_not_pass():
+def test_column_sums_that_are_not_fused():
     """Fewer rows, transposed rows and long rows: the columns have kernels of their own, and the same results."""
     op = ingot.op("(x.softmax(-1), x.sum(0))")
     for x in (torch.randn(2047, 4096, device="cuda"), torch.randn(4096, 2051, device="cuda").t(),

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 # --- --- C++ functions that fail on a CPU too -------------------------------------------------------------------------
 
-def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp_path):
+def test_out_of_bounds_writes_hangs_and_crashes_are_reported(tmp_path):
     words = {name: function_file(tmp_path, name, body) for name, body in BODIES.items()}
     document = found(job(*words.values(), "eager"), time_limit=25)
     said = {name: of(document, word) for name, word in words.items()}
@@ -38,7 +38,7 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
     assert all(0.001 < c["speedup"] < 1000 for c in document["candidates"] if "us" in c)
 
 
-def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
+def test_reading_past_an_input_and_writing_past_a_result_is_noticed(tmp_path):
     """If both edges held the same values, relu of one plus the other would equal the previous contents."""
     path = tmp_path / "rounds_up.cpp"
     path.write_text('// launch: args=x, y, out, n\nextern "C" void rounds_up(const float* x, const float* y, float* out, long n) {\n'
@@ -47,13 +47,13 @@ def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
     assert "writes 188 bytes behind a result" in of(document, str(path))["message"]
 
 
-def test_a_library_must_be_told_its_arguments(tmp_path):
+def test_a_library_needs_a_launch_line(tmp_path):
     (tmp_path / "library.so").write_bytes(b"")
     document = found(job(f"{tmp_path / 'library.so'}:scale", text="x * 2", values={"x": "f32:10"}))
     assert "nobody says what `scale` of " in document["candidates"][1]["message"]
 
 
-def test_bad_files_and_words_fail_alone(tmp_path):
+def test_bad_files_and_names_do_not_affect_other_candidates(tmp_path):
     broken, missing = tmp_path / "broken.cpp", tmp_path / "missing.cpp"
     broken.write_text('extern "C" void broken(float* out, long n) { out[0] = unknown; }\n// launch: args=out, n\n')
     unlaunched = function_file(tmp_path, "unlaunched", "", launch="args=x, y, out, n")
@@ -77,7 +77,7 @@ extern "C" void {name}(const float* x, float* out, long n) {{ float s = 0; for (
 """
 
 
-def test_a_lost_tail_is_noticed_where_everything_is_added(tmp_path):
+def test_a_lost_tail_is_noticed_in_a_full_sum(tmp_path):
     words = {}
     for name, end in (("whole", "n"), ("tail", "n - n % 4")):
         (tmp_path / f"{name}.cpp").write_text(SUM.format(name=name, end=end))
@@ -87,7 +87,7 @@ def test_a_lost_tail_is_noticed_where_everything_is_added(tmp_path):
     assert of(document, words["tail"])["state"] == "incorrect"
 
 
-def test_what_python_does_to_its_arguments_and_to_its_process(tmp_path):
+def test_python_functions_may_not_change_arguments_or_the_process(tmp_path):
     path = tmp_path / "functions.py"
     path.write_text("import os, torch\ndef clears(x):\n    y = x.softmax(-1)\n    x.zero_()\n    return y\n"
                     "def naive(x):\n    e = x.exp()\n    return e / e.sum(-1, keepdim=True)\n"
@@ -108,14 +108,14 @@ def test_one_file_with_two_launches_is_two_candidates(tmp_path):
         ("ingot", "correct"), (word, "correct"), (f"{word}#2", "incorrect")]
 
 
-def test_memory_that_is_changed_in_place_has_edges_too(tmp_path):
+def test_canaries_surround_memory_that_is_changed_in_place(tmp_path):
     path = tmp_path / "adds.cpp"
     path.write_text('// launch: args=x, x.numel()\nextern "C" void adds(float* x, long n) { for (long k = 0; k <= n; ++k) x[k] += 1; }\n')
     document = found(job(str(path), text="def f(x):\n    x.add_(1)\n", values={"x": "f32:1000"}))
     assert "writes 4 bytes behind x" in of(document, str(path))["message"]
 
 
-def test_a_wrong_one_is_timed_only_where_that_is_asked_for(tmp_path):
+def test_an_incorrect_candidate_is_timed_only_on_request(tmp_path):
     word = function_file(tmp_path, "nan", BODIES["nan"])
     assert "us" not in of(found(job(word)), word)
     time_incorrect = of(found(job(word, time_incorrect=True)), word)
@@ -150,7 +150,7 @@ GPU_BODIES = {
 
 
 @on_a_gpu
-def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
+def test_a_kernel_that_faults_or_hangs_does_not_affect_others(tmp_path):
     words = {}
     for name, body in GPU_BODIES.items():
         words[name] = str(tmp_path / f"{name}.cu")
@@ -169,7 +169,7 @@ def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
 # --- Others -----------------------------------------------------------------------------------------------------------
 
 
-def test_jiterator_is_given_what_the_text_does():
+def test_jiterator_is_made_from_the_source():
     from ingot.tools.candidates.jiterated import function_text
 
     text, count = function_text(lambda x, y: torch.clamp(x, 0, 1) * y + 0.5, [torch.ones(3).bfloat16()] * 2)
@@ -187,6 +187,6 @@ def test_jiterator_is_given_what_the_text_does():
 
 
 @on_a_gpu
-def test_jiterator_runs_it():
+def test_jiterator_runs_on_a_gpu():
     document = found(job("jiterator", text="F.silu(x) * y", values={"x": "f32:4096", "y": "f32:4096"}, device="cuda:0"))
     assert of(document, "jiterator")["state"] == "correct" and of(document, "jiterator")["us"] > 0

@@ -30,7 +30,7 @@ def in_this_process(monkeypatch):
     monkeypatch.setattr(comparison, "supervise", supervise)
 
 
-def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
+def test_the_table_the_csv_and_the_saved_file(capsys, tmp_path):
     kept = tmp_path / "kept.json"
     status, out, _ = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--save", str(kept))
     assert status == 0
@@ -48,20 +48,20 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_who_is_not_timed_reaches_no_speed_beside_who_is(capsys, tmp_path):
+def test_an_untimed_candidate_misses_every_speed(capsys, tmp_path):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", str(tmp_path / "k.cu"), "eager", "--at-least", "1e-9")
     assert status == 3 and "k.cu: not timed, so its speed is unknown" in err
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_what_could_not_be_looked_at_is_told(capsys, monkeypatch):
+def test_a_failed_analysis_is_reported(capsys, monkeypatch):
     monkeypatch.setattr(profile, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
     status, out, _ = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
     assert status == 0 and "ingot has no profile: RuntimeError: no library" in out
 
 
-def test_a_defect_says_nothing_of_who_is_right(capsys, monkeypatch):
+def test_an_internal_error_is_no_verdict(capsys, monkeypatch):
     monkeypatch.setattr(comparison, "compare_job", lambda *_: 1 / 0)
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
     assert status == 4 and "ZeroDivisionError" in err
@@ -90,14 +90,14 @@ def test_exit_statuses(capsys, tmp_path):
     (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has the size `n`"),
     (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
 ])
-def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, message):
+def test_bad_input_is_reported_and_exits_with_two(capsys, monkeypatch, words, message):
     monkeypatch.chdir(ROOT)
     status, out, err = run(capsys, *words)
     assert status == 2 and message in err and not out
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_what_is_no_baseline_is_told_before_anything_is_measured(capsys, tmp_path):
+def test_an_invalid_baseline_is_reported_before_measuring(capsys, tmp_path):
     words = ["-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--sweep", "n=1e4..2e4/2"]
     kept = tmp_path / "kept.json"
     assert run(capsys, *words, "--save", str(kept))[0] == 0
@@ -127,7 +127,7 @@ def test_options_that_cannot_be_read(capsys, words, message):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_text_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
+def test_a_source_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
     status, out, err = run(capsys, "-e", "-x", "x=f32:n", "--sweep", "n=8..9/4", "--against", "eager")
     assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["8", "9"], err
     status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "--sweep", "n=1000..2000", "--against", "eager")
@@ -141,7 +141,7 @@ def test_no_gpu_is_an_error_of_the_environment(capsys):
     assert "there is no device cuda" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
+def test_a_file_that_is_not_text_is_reported(tmp_path, capsys):
     (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
     (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
     (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
@@ -152,13 +152,13 @@ def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
 
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("value", ["f32:nx4", "f32[4, n]", "f32[ n,4]", "f32:4xn:t", "f32[n]", "i64:n@0..5"])
-def test_a_size_that_is_swept_is_found_in_a_value(capsys, value):
+def test_a_swept_size_is_found_in_a_value(capsys, value):
     status, out, err = run(capsys, "-e", "x * 2", f"x={value}", "--sweep", "n=8..16/2", "--against", "eager")
     assert status == 0 and re.search(r"^16 ", out, re.MULTILINE), err
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
+def test_a_size_without_times_misses_every_speed(capsys):
     # More than a process can address. A smaller size might be allocated where the system overcommits memory.
     words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e15/2", "--against", "eager", "--at-least", "1e-9"]
     status, out, err = run(capsys, *words)

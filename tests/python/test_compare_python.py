@@ -12,7 +12,7 @@ from ingot.tools import check, workload
 from ingot.tools.job import Against
 
 
-def test_from_python_with_functions_of_its_own():
+def test_python_functions_as_candidates():
     x, y = torch.randn(1000), torch.randn(1000)
     found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
     assert found["mine"]["state"] == "correct" and found["mine"]["us"] > 0 and found.speedup_of("mine") > 0
@@ -21,7 +21,7 @@ def test_from_python_with_functions_of_its_own():
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 
-def test_from_python_special_values_are_injected_in_copies():
+def test_special_values_are_injected_into_copies():
     x, y = torch.randn(1000), torch.randn(1000)
     loses_nan = {"loses NaN": lambda x, y: torch.where(x > 0, x, 0) + y}
     for options in ({}, {"isolated": False}):
@@ -29,7 +29,7 @@ def test_from_python_special_values_are_injected_in_copies():
         assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, specials=False, **options).is_correct
 
 
-def test_the_largest_numbers_are_not_asked_of_sums():
+def test_sums_are_not_checked_on_the_largest_numbers():
     x = torch.randn(1000, 64)
     for text in ("F.layer_norm(x, (64,))", "x.var(0)", "x.std(-1)", "x.prod(0)"):
         assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_correct, text
@@ -56,7 +56,7 @@ def test_a_module_may_put_its_folder_on_the_path(tmp_path):
     assert ingot.compare(ingot.op("x * 2"), f"{tmp_path}/lazy.py:f", torch.randn(100), rounds=3).is_correct
 
 
-def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
+def test_expanded_rows_are_passed_unchanged(tmp_path):
     path = tmp_path / "rows.cpp"
     path.write_text("// launch: args=x, x.stride(0), out, n\n"
                     'extern "C" void rows(const float* x, long stride, float* out, long n) {\n'
@@ -65,7 +65,7 @@ def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
     assert found["mine"]["state"] == "correct", found["mine"]["message"]
 
 
-def test_what_is_written_in_place_is_restored_before_each_turn():
+def test_in_place_changes_are_restored_before_each_round():
     """Otherwise a tensor that is halved a few thousand times is zero, and a candidate that halves something else goes
     unnoticed."""
     op = ingot.op("def f(x):\n    x.mul_(0.5)\n")
@@ -81,7 +81,7 @@ def test_what_is_written_in_place_is_restored_before_each_turn():
     assert found["late"]["message"].startswith("after it was timed: incorrect at [")
 
 
-def test_in_inference_mode_and_with_nobody():
+def test_in_inference_mode_and_without_candidates():
     op = ingot.op("x * 2")
     with torch.inference_mode():
         x = torch.randn(100)
@@ -90,7 +90,7 @@ def test_in_inference_mode_and_with_nobody():
     assert ingot.compare(op, None, torch.randn(100), rounds=3, why=False)["ingot"]["us"] > 0
 
 
-def test_a_name_is_drawn_as_it_is_and_everybody_in_a_colour_of_his_own():
+def test_plots_show_names_unchanged_and_a_colour_per_candidate():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     found = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)
@@ -99,13 +99,13 @@ def test_a_name_is_drawn_as_it_is_and_everybody_in_a_colour_of_his_own():
     assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axes.patches] == [matplotlib.colors.to_hex(c) for c in ("C0", "C1")]
 
 
-def test_bit_for_bit_is_said_of_all_that_decides():
+def test_bit_for_bit_refers_to_all_cases():
     flushes = {"flushes": lambda x: torch.where(x.abs() < 1e-38, 0.0, x)}
     found = ingot.compare(ingot.op("x * 1"), flushes, torch.randn(1000), rounds=3, isolated=False, why=False)
     assert found["flushes"]["message"].endswith(" on special values") and found["ingot"]["message"] == "bit for bit"
 
 
-def test_what_does_not_travel_is_said():
+def test_functions_that_cannot_be_pickled_are_reported():
     several = ingot.op("def f(xs):\n    return xs[0] + xs[1]")
     for options in ({}, {"isolated": False}):
         with pytest.raises(ingot.Error, match="`xs` is made up of several tensors, and is not compared"):
@@ -121,14 +121,14 @@ def test_what_does_not_travel_is_said():
         ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
 
 
-def test_few_elements_show_what_is_off_by_a_part_in_n():
+def test_few_elements_reveal_an_error_of_one_in_n():
     x = torch.randn(10, 100000)
     biased = {"biased": lambda x: x.var(-1, correction=0)}
     found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
     assert any(limit.startswith("few elements: incorrect at [") for limit in found["biased"]["limits"])
 
 
-def test_nobody_is_lost_for_his_name(tmp_path):
+def test_candidates_with_equal_names_are_all_kept(tmp_path):
     op, x = ingot.op("x * 2"), torch.randn(100)
     right, wrong = (lambda x: x * 2), (lambda x: x * 3)
     options = {"rounds": 3, "isolated": False, "why": False}
@@ -146,7 +146,7 @@ def test_nobody_is_lost_for_his_name(tmp_path):
             ingot.compare(op, named, x)
 
 
-def test_who_has_no_memory_for_a_case_tries_the_others(monkeypatch):
+def test_a_case_without_enough_memory_is_skipped(monkeypatch):
     def short(*_):
         raise torch.OutOfMemoryError
 
@@ -159,7 +159,7 @@ def test_who_has_no_memory_for_a_case_tries_the_others(monkeypatch):
     assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results are not eager's bits, and no memory was left")
 
 
-def test_what_draws_is_compared_only_anyway():
+def test_random_ops_need_time_incorrect():
     drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
     with pytest.raises(ingot.Error, match="draws random numbers, which nobody else draws"):
         ingot.compare(drops, "eager", x, isolated=False)
@@ -167,20 +167,20 @@ def test_what_draws_is_compared_only_anyway():
     assert found["eager"]["us"] > 0
 
 
-def test_from_python_with_words_and_names(tmp_path):
+def test_candidates_by_spelling_and_by_name(tmp_path):
     word = function_file(tmp_path, "correct", BODIES["correct"])
     found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
     assert found["by hand"]["state"] == "correct" and found[word] is found["by hand"]
 
 
-def test_one_that_is_right_once_is_wrong_before_it_is_timed():
+def test_a_candidate_that_is_correct_only_once_is_caught_before_timing():
     calls = itertools.count()
     once = {"once": lambda x: x * 2 + (next(calls) > 0)}
     found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
     assert found["once"]["message"].startswith("from call 2 on: incorrect at [") and "us" not in found["once"]
 
 
-def test_one_that_is_wrong_only_after_many_calls_is_wrong():
+def test_a_candidate_that_fails_after_many_calls_is_incorrect():
     calls = itertools.count()
     tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
     found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
@@ -188,7 +188,7 @@ def test_one_that_is_wrong_only_after_many_calls_is_wrong():
     assert not found.is_correct and found["ingot"]["state"] == "correct"
 
 
-def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_them():
+def test_in_this_process_tensors_are_not_copied_and_keep_requires_grad():
     x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
     found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
                           why=False)
@@ -212,7 +212,7 @@ def scaled(x, out, factor, n, BLOCK: tl.constexpr):
 """
 
 
-def test_a_triton_kernel_is_given_from_python_with_its_launch(tmp_path, monkeypatch):
+def test_a_triton_kernel_with_its_launch(tmp_path, monkeypatch):
     pytest.importorskip("triton")
     (tmp_path / "scales_here.py").write_text(TRITON)
     monkeypatch.syspath_prepend(tmp_path)
@@ -239,7 +239,7 @@ def test_a_triton_kernel_is_launched(tmp_path):
     assert short["state"] == "incorrect" and "elements unwritten" in short["message"]
 
 
-def test_an_op_may_have_a_parameter_that_is_called_grad():
+def test_an_op_may_have_a_parameter_named_grad():
     step, x, y = ingot.op("def step(p, grad, rate: float): return p - rate * grad"), torch.randn(100), torch.randn(100)
     assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, given_only=True).is_correct
     with pytest.raises(ingot.Error, match="has a parameter `grad`"):

@@ -55,7 +55,7 @@ def test_a_call_is_one_op_of_the_graph(device, backend):
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_the_gradient_is_the_kernels(device, backend):
+def test_the_gradient_runs_kernels(device, backend):
     def gradients(f, x, y):
         x, y = x.clone().requires_grad_(), y.clone().requires_grad_()
         f(x, y).square().sum().backward()
@@ -75,7 +75,7 @@ def test_an_op_is_compiled_itself():
         close(compiled(op)(x, y), op(x, y))  # one after the other: the calls are kept apart
 
 
-def test_ops_in_places():
+def test_ops_as_attributes_and_in_lists():
     first, second = ingot.op("x * 2"), ingot.op("x * 3")
 
     class Module(torch.nn.Module):
@@ -129,7 +129,7 @@ def test_sizes_and_numbers_recompile_as_pytorchs_functions_do():
         close(call(x, s), around(x, s))
 
 
-def test_a_number_that_decides_shapes():
+def test_a_number_that_determines_shapes():
     op = ingot.op("def f(x, n: int): return x.repeat(n, 1)")
     call = compiled(lambda x, n: op(x, n) * 2)
     for n in (1, 2, 5):
@@ -145,7 +145,7 @@ def test_a_number_that_decides_shapes():
 
 
 @pytest.mark.parametrize("condition", ["math.log(s) > 0.5", "math.isfinite(s)", "float(s) > 1", "round(s) > 1", "max(s, 1.0) > 1"])
-def test_whatever_looks_at_an_unknown_number_says_so(condition):
+def test_using_the_value_of_an_unknown_number_is_an_error(condition):
     op = ingot.op(f"def f(x, s: float): return x.to(torch.float64) if {condition} else x")
     with pytest.raises(Exception, match='traced="text"'):
         compiled(lambda x, s: op(x, s) * 2)(torch.ones(3), 4.0)
@@ -172,7 +172,7 @@ def test_numbers_have_the_types_of_their_annotations(text, arguments, traced):
         close(ours, eager)
 
 
-def test_a_default_device_is_not_for_numbers():
+def test_a_default_device_does_not_apply_to_numbers():
     op = ingot.op("def f(x, s: float): return x * s")
     torch.set_default_device("meta")
     try:
@@ -181,7 +181,7 @@ def test_a_default_device_is_not_for_numbers():
         torch.set_default_device(None)
 
 
-def test_names_and_numbers_of_parameters_that_no_schema_takes():
+def test_parameters_that_no_schema_can_express():
     x = torch.ones(3)
     op = ingot.op("def größe(x): return x * 2")
     close(compiled(lambda x: op(x))(x), x * 2)
@@ -192,7 +192,7 @@ def test_names_and_numbers_of_parameters_that_no_schema_takes():
     close(compiled(lambda x: op(*[x] * 70))(x), x * 70)
 
 
-def test_the_text_is_inlined_where_it_is_asked_for():
+def test_the_source_is_inlined_on_request():
     op = ingot.op("def f(x, y, s: float):\n    z = x.mul(y)\n    return torch.relu(z) + s", traced="text")
     seen = []
 
@@ -211,7 +211,7 @@ def test_the_text_is_inlined_where_it_is_asked_for():
     ("def f(xs): return torch.stack(xs).sum(0)", lambda: ([torch.randn(3), torch.randn(3)],)),
     ("def f(x): return x.split(2)", lambda: (torch.randn(6, 3),)),
 ])
-def test_what_no_schema_says_is_inlined_too(text, make):
+def test_ops_that_no_schema_can_express_are_inlined(text, make):
     op, arguments = ingot.op(text), make()
     again = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     close(compiled(lambda *a: op(*a))(*again), op(*arguments))
@@ -279,7 +279,7 @@ def run(text, *arguments):
     return done.stdout
 
 
-def test_what_is_exported_runs_in_another_process(tmp_path):
+def test_an_exported_program_runs_in_another_process(tmp_path):
     path = tmp_path / "module.pt2"
     scope = {}
     exec(REGISTERED, scope)
@@ -298,7 +298,7 @@ print(*result.flatten().tolist())
 
 
 @pytest.mark.skipif(not WHOLE, reason="explained: half a minute of compiling, done where all is tested")
-def test_what_aotinductor_packs_runs_without_python(tmp_path):
+def test_an_aotinductor_package_runs_without_python(tmp_path):
     programs = pathlib.Path(ingot._ingot.__file__).parents[2]
     (program,) = [p for p in programs.rglob("ingot_exported") if p.is_file()]
     op = ingot.op("def gated(x, y): return F.silu(x) * y")
@@ -312,7 +312,7 @@ def test_what_aotinductor_packs_runs_without_python(tmp_path):
     close(torch.tensor([float(v) for v in numbers.split()]).view(3, 6), module(x).detach())
 
 
-def test_decomposed_to_its_text_a_program_needs_nothing_of_ours(tmp_path):
+def test_a_decomposed_program_does_not_need_ingot(tmp_path):
     scope = {}
     exec(REGISTERED.replace("exported::gated", "exported::decomposed"), scope)
     module, x = Gated(scope["gated"]), torch.randn(3, 6)

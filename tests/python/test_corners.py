@@ -31,7 +31,7 @@ def both_raise(op, eager, *arguments):
 
 @pytest.mark.parametrize("divisor", ["k", "0"])
 @pytest.mark.parametrize("text", DIVISIONS)
-def test_a_quotient_that_nothing_needs(text, divisor):
+def test_an_unused_quotient(text, divisor):
     text = f"def f(x, k: int):\n    unused = {text.replace('y', divisor)}\n    return x + 1\n"
     op, eager = ingot.op(text), ingot.op(text).reference
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -60,7 +60,7 @@ def test_integers_divided_by_zero(text, dtype):
 
 
 @pytest.mark.parametrize("text", DIVISIONS)
-def test_zeros_that_are_numbers(text):
+def test_dividing_by_a_number_that_is_zero(text):
     x, eager = torch.arange(10), DIVISIONS[text]
     both_raise(ingot.op(text.replace("y", "0")), lambda x: eager(x, 0), x)
     number = ingot.op(f"def f(x, y: int):\n    return {text}\n")
@@ -69,7 +69,7 @@ def test_zeros_that_are_numbers(text):
     assert number(x[:0], 0).numel() == 0
 
 
-def test_a_zero_in_an_arm_that_is_not_taken():
+def test_a_zero_divisor_in_an_arm_that_is_not_selected():
     op = ingot.op("where(y != 0, x // y, 0)")
     both_raise(op, lambda x, y: torch.where(y != 0, x // y, 0), torch.arange(4), torch.tensor([1, 2, 0, 3]))
 
@@ -108,7 +108,7 @@ def test_limits_that_are_nan(dtype, device):
 
 
 @pytest.mark.parametrize("text", ["x.clamp_min(n)", "torch.clamp_max(x, n)"])
-def test_a_limit_of_its_own_function_spreads_where_it_is_nan(text, device):
+def test_nan_limits_of_functions_propagate(text, device):
     for dtype in (torch.bool, torch.int32, torch.float16, torch.float32, torch.float64):
         x = torch.tensor([-1.0, 0.5, 2.0, math.nan][: 4 if dtype.is_floating_point else 3], device=device).to(dtype)
         op, constant = ingot.op(f"def f(x, n: float): return {text}"), ingot.op(text.replace("n)", "math.nan)"))
@@ -134,7 +134,7 @@ def test_windows_that_overlap(device):
             assert torch.equal(ingot.op("x + y")(windows, windows[:1]), windows + windows[:1])
 
 
-def test_rows_that_are_gathered(device):
+def test_gathered_rows(device):
     for columns in (1, 2, 3, 5, 1001):
         w = torch.arange(3.0 * columns, device=device).view(3, columns)
         t, x = torch.tensor([2], device=device), torch.ones(columns, device=device)
@@ -147,7 +147,7 @@ def test_rows_that_are_gathered(device):
 @pytest.mark.parametrize("text", ["return x + torch.cat([y[:k], y[k:]])", "y[:k] = 2; return x + y", "y[k:] *= 2; return x * y",
                                   "z = y.clone(); z[k] = 5; return x + z", "y[:k] = 2; return y.expand(4, 4).clone()",
                                   "return x + torch.cat([y[:k], x[:1]])[:1]"])  # fmt: skip
-def test_a_dim_of_one_that_is_cut_is_broadcast(text, device):
+def test_a_sliced_dim_of_one_is_broadcast(text, device):
     for k in (0, 1):
         for rows in (1, 2, 4):
             tensors = [torch.ones(rows, 4, device=device), torch.full((1, 4), 10.0, device=device)]
@@ -221,7 +221,7 @@ CHOSEN = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stack
 
 
 @pytest.mark.parametrize("text", CHOSEN)
-def test_indices_of_what_is_made_of_parts(text, device):
+def test_indices_into_concatenations(text, device):
     x, y = torch.rand(4, 6, device=device), torch.rand(4, 6, device=device)
     op = ingot.op(f"def f(x, y, t): return {text}", debug=True)
     refused = 0
@@ -242,7 +242,7 @@ def test_indices_of_what_is_made_of_parts(text, device):
     "torch.stack([x, y], -1).flatten()[:18] * torch.stack([x[:3], x[1:], y[:3]], -1)[:, :2].flatten().view(36)[::2]",
     "torch.stack([x, y], -1).flatten(0, 1).diagonal(0, 1, 0)", "torch.stack([x, y], -1).flatten()[torch.tensor([0, 9, 40])]", "torch.cat([x[:k], y[k:], x[:0]])[1:].flatten()[::5]",
 ])  # fmt: skip
-def test_parts_that_cannot_stay_apart(text, device):
+def test_concatenations_that_must_be_materialized(text, device):
     op = ingot.op(f"def f(x, y, k: int): return {text}")
     unsigned = [torch.uint16] if device == "cpu" else []  # eager's cat takes few unsigned dtypes on CUDA
     for dtype in (torch.float32, torch.float16, torch.int64, torch.float64, *unsigned):
@@ -264,7 +264,7 @@ def test_flags_of_to_by_position(arguments):
     assert outcome(op, x, y) == outcome(op.reference, x, y)
 
 
-def test_the_end_of_a_part_that_is_not_known(device):
+def test_a_part_of_unknown_size(device):
     """The sizes of z and x are run-time values."""
     op = ingot.op("""def f(x, z, t):
         v = torch.cat((z, x), 1)[:, -1:]
@@ -281,7 +281,7 @@ def test_the_end_of_a_part_that_is_not_known(device):
 @pytest.mark.parametrize("text, shape", [
     ("x.view(-1)", (6,)), ("x.view(-1) + 1", (6,)), ("x.view(-1).add_(1)", None), ("x.view(-1)[0] = 5", None),
     ("y.copy_(x.view(-1))", None), ("y += x.view(-1)", None)])  # fmt: skip
-def test_views_of_what_is_written_into_the_callers_tensors(text, shape):
+def test_views_that_are_written_into_the_callers_tensors(text, shape):
     op = ingot.op(f"def f(x, y):\n    {'return ' if shape else ''}{text}\n")
     for x, is_view in ((torch.rand(2, 3), True), (torch.rand(3, 2).t(), False)):
         kept, out = x.clone(), {"out": torch.empty(shape)} if shape else {}
@@ -294,7 +294,7 @@ def test_views_of_what_is_written_into_the_callers_tensors(text, shape):
 
 
 @pytest.mark.parametrize("text", ["v = (x + 1).unfold(0, 2, 1)", "v = (x + 1).unfold(0, 3, 2).flatten(0, 0)", "v = x.unfold(0, 2, 1)"])
-def test_what_overlaps_itself_is_not_written(text):
+def test_overlapping_tensors_are_not_written(text):
     for change in ("v[0] = 9", "v += 1", "v.fill_(3)"):
         with pytest.raises(ingot.Error, match="single memory location|shar|memory of"):
             ingot.op(f"def f(x):\n    {text}\n    {change}\n    return v + 0\n")(torch.arange(6.0))
@@ -306,12 +306,12 @@ def test_what_overlaps_itself_is_not_written(text):
 
 @pytest.mark.parametrize("text", ["torch.cat((e, z))", "torch.hstack((e, z))", "torch.cat((z, e), -1)", "torch.cat((e, e.long()))",
                                   "torch.cat((e.double(), z.to(torch.int8)))"])  # fmt: skip
-def test_parts_of_no_elements_count_for_the_dtype(text):
+def test_empty_parts_count_for_the_dtype(text):
     op, e, z = ingot.op(f"def f(e, z): return {text}"), torch.zeros(0), torch.arange(6).reshape(2, 3)
     assert outcome(op, e, z) == outcome(op.reference, e, z)
 
 
-def test_which_argument_is_which():
+def test_comparing_arguments_by_identity():
     x = torch.ones(3)
     with pytest.raises(ingot.Error, match="is not known when the op is compiled"):
         ingot.op("def f(x, y): return x * 2 if x is y else x + 5")(x, x)
@@ -319,7 +319,7 @@ def test_which_argument_is_which():
     assert torch.equal(ingot.op("def f(x):\n    xs = [x]\n    xs *= 2\n    return x * len(xs)\n")(x), x * 2)
 
 
-def test_nothing_is_gathered_from_nothing():
+def test_gathers_from_empty_tensors():
     x, i = torch.rand(2, 3), torch.tensor([1, 0])
     for text in ("x[:0].gather(0, x[:0].long())", "x[:, :0][:, i[:0]]", "x[:0][:, i]", "x[:0][i[:0]]", "x[:, :0].take(i[:0])"):
         op = ingot.op(f"def f(x, i): return {text}")
@@ -329,7 +329,7 @@ def test_nothing_is_gathered_from_nothing():
 
 
 @pytest.mark.parametrize("text", ["x[:, i]", "x[i]", "x.index_select(1, i)", "F.embedding(i, x)", "x[:, i].sum()"])
-def test_nothing_is_gathered_by_no_index_alone(text):
+def test_gathers_from_empty_dims_are_refused_as_by_eager(text):
     """Results that have no elements for another reason are computed."""
     op = ingot.op(f"def f(x, i): return {text}")
     for sizes in ((0, 0), (0, 2), (2, 0), (2, 2)):
@@ -345,7 +345,7 @@ def test_nothing_is_gathered_by_no_index_alone(text):
 
 
 
-def test_dims_of_what_has_none():
+def test_dims_of_tensors_without_dims():
     for text in ("x.movedim(0, -1)", "torch.moveaxis(x, 0, 0)", "x.permute(())", "x.flip(0)", "x.gather(0, (x * 0).long())"):
         op = ingot.op(text)
         assert torch.equal(op(torch.tensor(2.0)), op.reference(torch.tensor(2.0)))
@@ -397,7 +397,7 @@ def test_numbers_that_do_not_fit(dtype, number, text):
 
 
 @pytest.mark.parametrize("name", ["legendre_polynomial_p", "chebyshev_polynomial_t", "hermite_polynomial_h", "laguerre_polynomial_l"])
-def test_degrees_that_are_no_int64(name):
+def test_degrees_outside_int64(name):
     # For NaN in x, eager returns a variable that it never set.
     x, n = torch.tensor([0.5, 3.0, math.inf])[:, None], torch.tensor([math.nan, math.inf, -math.inf, 1e20, 4.7])
     op = ingot.op(f"special.{name}(x, n)")
@@ -430,7 +430,7 @@ def test_losses_of_two_dtypes(text):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_equal_products_of_16_bits_leave_nothing(dtype, device):
+def test_differences_of_equal_products_of_16_bits_are_zero(dtype, device):
     a = torch.randn(4000).to(dtype).to(device)
     for text in ("sqrt(x * x - y * y)", "sqrt(x * x - clamp(y * y, max=100.0))", "sqrt(x * z + clamp(x * x, min=0.0))"):
         op = ingot.op(f"def f(x, y):\n    x = x * 1.1\n    y = y * 1.1\n    z = -x\n    return {text}")
@@ -447,7 +447,7 @@ def test_a_name_that_the_generated_source_uses(name, device):
 
 
 @pytest.mark.parametrize("text", ["where(x[:, 3:] > 0, x + x[:, :1], x)", "x * x[:, 1:2] - x[:, 2:3]", "x[:, ::2] * x[:, 3:]"])
-def test_columns_beside_short_rows(text, device):
+def test_columns_with_short_rows(text, device):
     x = torch.randn(1000, 4, device=device)
     op = ingot.op(text)
     torch.testing.assert_close(op(x), op.reference(x), rtol=0, atol=0)
@@ -475,7 +475,7 @@ SCALARS = [
 
 
 @pytest.mark.parametrize("text", SCALARS)
-def test_tensors_without_dims_that_stand_for_numbers(text):
+def test_tensors_without_dims_in_place_of_numbers(text):
     op, x = ingot.op(f"def f(x, s):\n    return {text}\n"), torch.linspace(-2, 2, 6).view(2, 3)
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         for s in (torch.tensor(0.7), torch.tensor(0.7, dtype=torch.float64), torch.tensor(2)):

@@ -34,7 +34,7 @@ def test_out_allocates_nothing(device, relu_add):
     assert spent.allocations == 0 and spent.launches == 1
 
 
-def test_no_other_compute_of_pytorch(device, relu_add):
+def test_no_other_op_of_pytorch(device, relu_add):
     x = torch.randn(64, 48, device=device)
     relu_add(x, x, 0.5)
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
@@ -68,7 +68,7 @@ def test_a_number_in_a_shape_or_an_index_compiles_nothing(device):
     assert torch.equal(f(x, 5), x[5] * 5)
 
 
-def test_a_second_op_of_the_same_text_compiles_nothing(device):
+def test_a_second_op_of_the_same_source_compiles_nothing(device):
     text = "def twice(x): return x * 2 + 0.125"
     x = torch.randn(64, device=device)
     ingot.op(text)(x)

@@ -70,7 +70,7 @@ def test_out_and_in_place_are_captured():
     assert x.tolist() == [6.0] * 100 and y.tolist() == [1.0] * 100
 
 
-def test_a_step_of_training_is_captured():
+def test_a_training_step_is_captured():
     """The first backward pass is captured, too."""
     op = fresh_op("x.sin() * w")
     x, w = torch.randn(32, 16, device="cuda"), torch.randn(16, device="cuda", requires_grad=True)
@@ -130,7 +130,7 @@ def test_graphed_callables_are_trained():
         torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
 
 
-def test_a_loop_of_a_sampler_is_captured():
+def test_a_sampler_loop_is_captured():
     """Ten steps with a timestep that is counted down on the device: eager's bits."""
     steps, shape = 10, (4, 3, 16, 16)
     denoise = ingot.op((ROOT / "examples/denoise.py").read_text())

@@ -45,7 +45,7 @@ def leaf(*shape, dtype=torch.float32):
     return torch.randn(*shape, dtype=dtype, requires_grad=True)
 
 
-def test_a_def_beside_the_def():
+def test_a_backward_function_next_to_the_op():
     f = ingot.op(STRAIGHT_THROUGH)
     assert f.name == "rounded"
     x, b = leaf(4, 5), leaf(5)
@@ -65,7 +65,7 @@ def test_a_decorator_and_what_it_uses():
         torch.testing.assert_close(y.grad, torch.full((5,), 4.0))
 
 
-def test_a_function_of_the_module_called_so():
+def test_a_module_function_with_the_name():
     x = leaf(3)
     ingot.op(beside)(x).sum().backward()
     torch.testing.assert_close(x.grad, 20 * x.detach())
@@ -82,7 +82,7 @@ def test_it_is_one_kernel():
     assert (spent.launches, spent.eager_fallbacks) == (1, 0)
 
 
-def test_second_orders_are_those_of_the_text():
+def test_second_orders_differentiate_the_custom_backward():
     f = ingot.op("def f(x, y): return x * x, y\ndef f_backward(g0, g1, x, y): return 2 * x * g0, g1")
     x, y = leaf(3, dtype=torch.float64), leaf(3, dtype=torch.float64)
     assert torch.autograd.gradcheck(f, (x, y)) and torch.autograd.gradgradcheck(f, (x, y))
@@ -97,7 +97,7 @@ def test_second_orders_are_those_of_the_text():
     lambda f, x, b: torch.autograd.grad(f.reference(x.requires_grad_(), 2.0, b).sum(), x)[0],
 ], ids=["grad", "vmap of grad", "compile", "reference"])
 @pytest.mark.parametrize("traced", ["kernel", "text"])
-def test_the_text_has_it_too(run, traced):
+def test_the_eager_fallback_uses_it(run, traced):
     torch._dynamo.reset()
     gradient = run(ingot.op(STRAIGHT_THROUGH, traced=traced), torch.randn(4, 5), torch.randn(5))
     assert torch.equal(gradient, torch.full((4, 5), 2.0))
@@ -110,7 +110,7 @@ def test_the_text_has_it_too(run, traced):
     ("def f_backward(grad, x, y): return grad.sum(0), grad", "a gradient for `x` that is smaller than it"),
     ("def f_backward(grad, x, y): return grad.sum(0, keepdim=True), grad", "a gradient for `x` that is smaller than it"),
 ])
-def test_what_does_not_fit(gradient, message):
+def test_backward_functions_that_do_not_fit(gradient, message):
     f = ingot.op(f"def f(x, y): return x * y\n{gradient}")
     with pytest.raises(RuntimeError, match=message):
         f(leaf(4, 5), leaf(5)).sum().backward()
@@ -122,7 +122,7 @@ def test_what_does_not_fit(gradient, message):
     "def f(x, s=2): return x * s\ndef f_backward(g, x, *, s): return g * s, None",
     "def f(x, y=None): return x * 2 if y is None else x\ndef f_backward(g, x, y): return g * 2 if y is None else g, None",
 ])
-def test_what_a_call_leaves_out_is_the_ops_default(text):
+def test_omitted_arguments_have_the_ops_defaults(text):
     f = ingot.op(text)
     for call in (f, f.reference, torch.compile(f, fullgraph=True, backend="aot_eager")):
         x = torch.ones(3, requires_grad=True)
@@ -143,13 +143,13 @@ def test_results_in_a_list():
         assert torch.equal(leaf.grad, torch.full((2,), 100.0))
 
 
-def test_given_too_late():
+def test_a_backward_function_set_after_the_first_use():
     f = ingot.op("x * 2")
     with pytest.raises(ingot.Error, match="before the op's first use"):
         f.backward(lambda grad, x: grad)
 
 
-def test_lists_have_none():
+def test_lists_have_no_custom_backward():
     f = ingot.op("def f(xs): return xs[0] * xs[1]\ndef f_backward(grad, xs): return grad")
     with pytest.raises(ingot.Error, match="takes tensors and numbers"):
         f([leaf(3), leaf(3)])
@@ -182,13 +182,13 @@ def test_debug_mode_checks_before_the_first_use():
     torch.testing.assert_close(x.grad, 4 * x.detach())
 
 
-def test_a_signature_runs_nothing():
+def test_reading_the_signature_runs_nothing():
     f = ingot.op("def f(x, y=None, k=2, *, s: float = 1.0): return x * k\nz = undefined_name")
     assert str(f.signature) == "(x, y=None, k=2, *, s: float = 1.0)"
 
 
 @pytest.mark.parametrize("write", ["w += 0", "w *= 2", "w.zero_()", "w[:, :1] += 1", "x += w", "grad *= 2"])
-def test_what_it_writes_is_its_own(write, device="cpu"):
+def test_writes_do_not_reach_the_caller(write, device="cpu"):
     """Its writes change only its own copies, also in the op's own evaluation, which finds the row statistics that the
     gradient reads."""
     f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
@@ -204,7 +204,7 @@ def test_what_it_writes_is_its_own(write, device="cpu"):
         assert torch.equal(x, kept[0]) and torch.equal(w, kept[1])
 
 
-def test_of_what_the_op_writes_it_gets_what_the_op_leaves():
+def test_arguments_that_the_op_writes_are_passed_as_written():
     f = ingot.op("def f(x, w):\n    w += 1\n    return x * w\ndef f_backward(grad, x, w): return grad * w, None")
     for call in (f, f.reference):
         x, w = leaf(3), torch.ones(3)

@@ -98,7 +98,7 @@ def elements_keep_any_sharding(mesh):
 
 
 @on_every_rank
-def what_is_whole_beside_shards_has_a_partial_gradient(mesh):
+def replicated_arguments_have_partial_gradients(mesh):
     x, w, b = check(GATED, mesh, tensors((6, 8), (8,), (6, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH])
     assert [t.grad.placements for t in (x, w, b)] == [(BATCH,), (Partial(),), (BATCH,)]
     x, w, b = check(GATED, mesh, tensors((6, 8), (8,), (1,)), (WHOLE_TENSOR, Shard(0), WHOLE_TENSOR), [COLUMNS])
@@ -107,7 +107,7 @@ def what_is_whole_beside_shards_has_a_partial_gradient(mesh):
 
 
 @on_every_rank
-def rows_are_reduced_where_they_are_whole(mesh):
+def only_whole_rows_are_reduced(mesh):
     whole = tensors((6, 8), (8,), (8,))
     check(NORMED, mesh, whole, (BATCH, WHOLE_TENSOR, WHOLE_TENSOR), [BATCH])
     check(NORMED, mesh, whole, (COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), None)
@@ -121,7 +121,7 @@ def rows_are_reduced_where_they_are_whole(mesh):
 
 
 @on_every_rank
-def shards_need_not_be_even(mesh):
+def uneven_shards(mesh):
     for rows in (5, 3, 2, 1):  # three rows are sharded as two and one, one row as one and none
         whole = tensors((rows, 7), (7,), (rows, 1))
         check(GATED, mesh, whole, (BATCH, WHOLE_TENSOR, BATCH), None if rows == 1 else [BATCH])
@@ -134,7 +134,7 @@ def shards_need_not_be_even(mesh):
 
 
 @on_every_rank
-def who_knows_his_place_has_the_text(mesh):
+def ops_that_depend_on_sizes_or_positions_fall_back(mesh):
     for text in ("x * x.size(0)", "x.sum(1) / x.numel()", "torch.cat([x, x * 2])", "x * 2 if x.size(0) > 4 else x"):
         check(ingot.op(text), mesh, tensors((6, 8)), (BATCH,), None)
     with implicit_replication():  # for the tensor that the source makes
@@ -148,7 +148,7 @@ def who_knows_his_place_has_the_text(mesh):
 
 
 @on_every_rank
-def arguments_and_results_of_any_form(mesh):
+def arguments_and_results_of_any_structure(mesh):
     x, y, w = tensors((6, 8), (6, 8), (8,))
     check(ingot.op("def f(x, w):\n    y = x * w\n    return y, y.amax(1), y > 0"), mesh, [x, w], (BATCH, WHOLE_TENSOR), [BATCH])
     check(ingot.op("def f(x): return [x * 2, x.exp()]"), mesh, [x], (BATCH,), [BATCH])
@@ -171,7 +171,7 @@ def arguments_and_results_of_any_form(mesh):
 
 
 @on_every_rank
-def numbers_that_are_asked(mesh):
+def numbers_that_are_read(mesh):
     op = ingot.op("x.sum(k) * 2")
     (x,) = distributed_over(mesh, tensors((6, 8)), (BATCH,))[0]
     for k, texts in ((1, 0), (0, 1), (1, 0), (0, 1)):
@@ -214,7 +214,7 @@ def two_dims_of_a_mesh(mesh):
 
 
 @on_every_rank
-def tensors_still_on_their_way(mesh):
+def asynchronous_tensors(mesh):
     """Parallel styles redistribute asynchronously in the forward pass, and therefore in the backward pass."""
     parts, wholes = distributed_over(mesh, tensors((6, 8), (8,), (8,)), (BATCH, WHOLE_TENSOR, WHOLE_TENSOR))
     before = ingot.counters()
@@ -245,13 +245,13 @@ def gradients_of_gradients(mesh):
 
 
 @on_every_rank
-def what_kernels_do_not_take(mesh):
+def arguments_without_kernels(mesh):
     x, y = tensors((6, 8), (6, 8))
-    by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
+    custom = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
     (part,) = distributed_over(mesh, [x], (BATCH,))[0]
     before = ingot.counters()
-    assert torch.equal(by_hand(part.detach()).full_tensor().cpu(), x * 2) and ingot.counters().since(before).eager_fallbacks == 0
-    by_hand(part).sum().full_tensor().backward()
+    assert torch.equal(custom(part.detach()).full_tensor().cpu(), x * 2) and ingot.counters().since(before).eager_fallbacks == 0
+    custom(part).sum().full_tensor().backward()
     assert torch.equal(part.grad.full_tensor().cpu(), torch.full_like(x, 6)) and ingot.counters().since(before).eager_fallbacks == 1
 
     written, added = (distribute_tensor(t.to(mesh.device_type), mesh, [BATCH]) for t in (x.clone(), y))
@@ -268,7 +268,7 @@ def what_kernels_do_not_take(mesh):
 
 
 @on_every_rank
-def autocast_is_heard(mesh):
+def autocast_applies(mesh):
     op = ingot.op("F.linear(x, w) + 1")
     x, w = (t.float() for t in tensors((6, 8), (4, 8)))
     parts, wholes = distributed_over(mesh, [x, w], (BATCH, WHOLE_TENSOR))
@@ -366,7 +366,7 @@ def a_tensor_parallel_model_has_eagers_curve(mesh):
 
 
 @on_every_rank
-def a_model_of_cut_batches_has_eagers_curve(mesh):
+def a_data_parallel_model_has_eagers_curve(mesh):
     before = ingot.counters()
     mine = curve(fused, mesh, data_parallel, Shard(0))
     spent = ingot.counters().since(before)

@@ -209,7 +209,7 @@ def test_the_python_example():
     assert "largest difference from eager" in said and "1 compilation(s)" in said
 
 
-def test_the_example_behind_a_convolution():
+def test_the_example_after_a_convolution():
     said = program("examples/group_norm_mish.py")
     assert "largest difference from eager" in said and "1 launch" in said
 

@@ -99,7 +99,7 @@ def outcome(function, *args):
 
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
-def test_names_take_what_eagers_take(dtype):
+def test_names_accept_the_dtypes_that_eager_accepts(dtype):
     """Names with one and two tensors, on the CPU, where eager has fewer kernels."""
     x = values_of(dtype, "cpu")
     y = x.roll(3)
@@ -144,7 +144,7 @@ def test_float8_is_storage(dtype, device):
 MIXED = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
-def test_the_blocks_of_a_diagonal_are_promoted_as_they_are(device):
+def test_block_diag_promotes_tensors_without_dims(device):
     """A tensor without dims has a lower rank in promotion there too, though it becomes a matrix."""
     for a in MIXED:
         for b in MIXED:

@@ -20,10 +20,10 @@ def test_variances_at_the_ends_of_the_range(device, dtype):
              "x.std(0, correction=4)", "torch.var_mean(x, 0, correction=4)"]  # fmt: skip
     norms = ["F.batch_norm(x, None, None, training=True)", "F.instance_norm(x.view(2, 2, -1))"]
     values = torch.randn(4, 64, dtype=torch.float64, device=device)
-    planted = values.clone()
-    planted[1, 7], planted[2, 3] = math.inf, math.nan
+    injected = values.clone()
+    injected[1, 7], injected[2, 3] = math.inf, math.nan
     scales = [1e200, 1e-200, 1e160] if dtype == torch.float64 else [1e4, 1e-3] if dtype == torch.float16 else [1e30, 1e-30, 1e19]
-    inputs = [*((values * scale).to(dtype) for scale in scales), planted.to(dtype), torch.full_like(values, 3.0).to(dtype)]
+    inputs = [*((values * scale).to(dtype) for scale in scales), injected.to(dtype), torch.full_like(values, 3.0).to(dtype)]
     ops = [ingot.op(f"def f(x): return {text}") for text in texts + norms]
     ingot.prepare_all((op, (x,)) for op in ops for x in inputs[:1])
     for op, text in zip(ops, texts + norms):
@@ -71,7 +71,7 @@ def test_gradients_of_variances_whose_correction_exceeds_the_count(device):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_signs_of_zeros_that_are_extremes(device, dtype):
+def test_signs_of_zeros_as_extremes(device, dtype):
     """On the CPU the result is the first zero of few elements; with more elements eager's result depends on its
     vectors. On CUDA -0 < 0; eager's result depends on its threads. Beside an index the value is the first zero, as in
     eager."""
@@ -98,7 +98,7 @@ def test_the_norm_of_one_element_is_its_length_at_any_scale(text, device):
 
 
 @pytest.mark.parametrize("p", [2, 3, 0.5, -1.5])
-def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
+def test_the_gradient_of_a_norm_of_one_element_at_any_scale(p, device):
     """Eager's gradient is NaN where a power of the element overflows, except for p = 2."""
     x = torch.tensor([[1e30], [-2.0], [0.0], [-1e-30]], device=device, requires_grad=True)
     (slope,) = torch.autograd.grad(ingot.op(f"torch.linalg.vector_norm(x, {p}, 1)")(x).sum(), x)
@@ -107,7 +107,7 @@ def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
 
 @pytest.mark.parametrize("weight", ["", ", pos_weight=w"])
 @pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
-def test_the_slope_of_a_logit_that_is_confident(dtype, rtol, weight, device):
+def test_the_gradient_of_large_logits(dtype, rtol, weight, device):
     """The gradient is so small that computing it from the terms of the loss would lose all its digits."""
     x = torch.tensor([-60.0, -30, -20, -10, -0.5, 1e-9, 0.5, 10, 20, 100], dtype=dtype, device=device).requires_grad_()
     w = torch.tensor(2.5, dtype=dtype, device=device)

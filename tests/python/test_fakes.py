@@ -73,7 +73,7 @@ def symbolic(mode, tensor):
 
 
 @pytest.mark.parametrize("text", TRIED)
-def test_a_fake_lies_as_what_is_computed(text):
+def test_a_fake_has_the_layout_of_the_result(text):
     op, f = registered(text)
     # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only with WHOLE.
     calls = {name: make() for name, make in LAYOUTS.items() if WHOLE or name != "steps of one"}
@@ -138,7 +138,7 @@ def test_as_many_results_as_the_schema_says():
 
 
 @pytest.mark.parametrize("text", MANY)
-def test_what_gives_several_tensors_is_one_kernel_call(text):
+def test_several_results_are_one_kernel_call(text):
     op, x = ingot.op(text), torch.randn(4, 6, requires_grad=True)
     torch._dynamo.reset()
     call = torch.compile(lambda x: op(x), fullgraph=True, backend="aot_eager")

@@ -15,7 +15,7 @@ from small_ops import gated, moments
 import ingot
 
 
-def texts(call):
+def with_fallbacks(call):
     """The result of a call, and the number of its eager fallbacks."""
     before = ingot.counters()
     result = call()
@@ -44,22 +44,22 @@ X, Y = torch.randn(4, 6), torch.randn(6)
     lambda f: torch.func.functionalize(f)(X, Y),
 ], ids=lambda _: "")
 def test_transforms_of_torch_func(transform):
-    (ours), count = texts(lambda: transform(gated))
+    (ours), count = with_fallbacks(lambda: transform(gated))
     close(ours, transform(gated.reference))
     assert count >= 1
 
 
 def test_forward_mode():
     with forward_ad.dual_level():
-        ours, count = texts(lambda: gated(forward_ad.make_dual(X, X + 1), Y))
+        ours, count = with_fallbacks(lambda: gated(forward_ad.make_dual(X, X + 1), Y))
         eager = gated.reference(forward_ad.make_dual(X, X + 1), Y)
         close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(eager).tangent)
         assert count == 1
         # With a tangent of other tensors, a call stays on the fast path.
-        assert texts(lambda: gated(X, Y))[1] == 0
+        assert with_fallbacks(lambda: gated(X, Y))[1] == 0
 
 
-def test_a_backward_over_many_gradients():
+def test_a_batch_of_gradients():
     """The forward call is recorded by its kernel. The batch of gradients is computed under vmap."""
     jacobian = torch.autograd.functional.jacobian(lambda y: gated(X, y).sum(0), Y, vectorize=True)
     close(jacobian, torch.autograd.functional.jacobian(lambda y: gated.reference(X, y).sum(0), Y))
@@ -69,7 +69,7 @@ def test_a_backward_over_many_gradients():
     assert ours[0].shape == (3, 4, 6)
 
 
-def test_a_text_that_is_run_for_its_gradient_writes_nothing_again():
+def test_a_fallback_for_the_gradient_does_not_write_again():
     f = ingot.op("def f(x, y):\n    y.add_(1)\n    return x * x")
     x, y = torch.ones(2, requires_grad=True), torch.zeros(2)
     torch.autograd.grad(f(x, y), x, torch.ones(2, 2), is_grads_batched=True)
@@ -111,8 +111,8 @@ class Wrapped(torch.Tensor):
         return tree_map(lambda value: Wrapped(value) if isinstance(value, torch.Tensor) else value, result)
 
 
-def test_a_subclass_without_functions_of_its_own_is_run_by_the_kernel():
-    result, count = texts(lambda: gated(X.as_subclass(Plain), Y))
+def test_a_subclass_without_torch_function_runs_the_kernel():
+    result, count = with_fallbacks(lambda: gated(X.as_subclass(Plain), Y))
     assert type(result) is Plain and count == 0
     close(result.as_subclass(torch.Tensor), gated.reference(X, Y))
     leaf = X.clone().requires_grad_()
@@ -120,13 +120,13 @@ def test_a_subclass_without_functions_of_its_own_is_run_by_the_kernel():
     close(leaf.grad, torch.func.grad(lambda x: gated.reference(x, Y).sum())(X))
 
 
-def test_a_subclass_with_functions_sees_the_op():
+def test_a_subclass_with_torch_function_sees_the_op():
     result = gated(X.as_subclass(Logged), Y)
     assert type(result) is Logged and gated in Logged.seen
 
 
-def test_a_subclass_below_the_dispatcher_sees_the_text():
-    result, count = texts(lambda: gated(Wrapped(X), Y))
+def test_a_subclass_below_the_dispatcher_sees_the_fallback():
+    result, count = with_fallbacks(lambda: gated(Wrapped(X), Y))
     assert type(result) is Wrapped and count == 1 and torch.ops.aten.silu.default in Wrapped.seen
     close(result.inner, gated.reference(X, Y))
 
@@ -159,7 +159,7 @@ def test_fake_tensors():
         a, b = moments(mode.from_tensor(columns))
         assert a.shape == (6, 1) and b.shape == (6,)
     assert isinstance(result, torch._subclasses.FakeTensor)
-    meta, count = texts(lambda: gated(X.to("meta"), Y.to("meta")))
+    meta, count = with_fallbacks(lambda: gated(X.to("meta"), Y.to("meta")))
     assert meta.is_meta and meta.shape == X.shape and count == 1
 
 
@@ -172,7 +172,7 @@ def test_make_fx_sees_one_op(mode):
     close(several(X + 1), moments(X + 1)[1])
 
 
-def test_make_fx_of_a_gradient_sees_the_texts():
+def test_make_fx_of_a_gradient_sees_the_fallback():
     graph = make_fx(torch.func.grad(lambda x: gated(x, Y).sum()))(X)
     close(graph(X + 1), torch.func.grad(lambda x: gated.reference(x, Y).sum())(X + 1))
 
@@ -183,7 +183,7 @@ def test_jit_trace():
 
 
 def test_negative_views_are_resolved():
-    result, count = texts(lambda: gated(torch._neg_view(X), Y))
+    result, count = with_fallbacks(lambda: gated(torch._neg_view(X), Y))
     close(result, gated(-X, Y))
     assert count == 0
     conjugate = torch.complex(X, X + 1).conj()
@@ -198,7 +198,7 @@ def test_negative_views_are_resolved():
 @pytest.mark.parametrize("make", [
     lambda: torch._neg_view(torch.zeros(4, 6)), lambda: torch.zeros(4, 6, dtype=torch.complex64).conj().imag,
 ], ids=["negative", "imaginary"])
-def test_a_negative_view_as_out_is_written(make):
+def test_out_may_be_a_negative_view(make):
     out = make()
     assert out.is_neg() and gated(X, Y, out=out) is out
     close(out, gated(X, Y))
@@ -225,7 +225,7 @@ def test_a_negative_view_as_out_is_written(make):
     "F.relu(x, **{'inplace': True})", "F.relu(*(x, True))", "F.relu(x, **dict(inplace=True))", "k = {'inplace': True}; F.relu(x, **k)",
     "torch.relu_(x)", "F.hardtanh(x, **{'min_val': -2, 'inplace': True})",
 ])  # fmt: skip
-def test_what_is_written_to_a_negative_view_stays(body):
+def test_writes_to_a_negative_view_persist(body):
     op = ingot.op(f"def f(x, y):\n    {body}")
     try:
         op(X.clone(), Y)
@@ -269,13 +269,13 @@ def test_a_subclass_as_out_is_returned_itself(kind):
     lambda: torch._efficientzerotensor((4, 6)),
     lambda: torch.nested.nested_tensor([torch.randn(2), torch.randn(3)]),
 ], ids=["complex", "sparse", "named", "zero", "nested"])
-def test_what_is_no_dense_tensor_of_ours_is_for_the_text(make):
+def test_tensors_that_are_not_dense_fall_back(make):
     double, x = ingot.op("x * 2.0"), make()
-    result, count = texts(lambda: double(x))
+    result, count = with_fallbacks(lambda: double(x))
     assert count == 1 and (result.dtype, result.layout) == (x.dtype, x.layout)
 
 
-def test_what_the_text_refuses_raises_pytorchs_error():
+def test_errors_of_the_fallback_are_pytorchs():
     with pytest.raises(RuntimeError) as error:
         ingot.op("F.relu(x)")(torch.randn(3, dtype=torch.complex64))
     assert not isinstance(error.value, ingot.Error)
@@ -283,7 +283,7 @@ def test_what_the_text_refuses_raises_pytorchs_error():
         torch.vmap(lambda x: gated(x, Y, x))(X)
 
 
-def test_out_where_the_text_runs():
+def test_out_in_the_fallback():
     out = torch.empty(4, 6, device="meta")
     assert gated(X.to("meta"), Y.to("meta"), out=out) is out
     with pytest.raises(RuntimeError, match="out is"):
@@ -292,7 +292,7 @@ def test_out_where_the_text_runs():
         gated(X.clone().requires_grad_(), Y, out=torch.empty(4, 6))
 
 
-def test_lists_and_dicts_travel():
+def test_lists_and_dicts():
     @ingot.op
     def total(xs, named):
         return torch.stack(xs).sum(0) + named["y"]
@@ -304,7 +304,7 @@ def test_lists_and_dicts_travel():
     close(gradient, torch.full((5, 4, 6), 2.0))
 
 
-def test_a_plain_call_runs_no_text():
+def test_the_fast_path_does_not_fall_back():
     leaf = X.clone().requires_grad_()
-    _, count = texts(lambda: gated(leaf, Y).sum().backward())
+    _, count = with_fallbacks(lambda: gated(leaf, Y).sum().backward())
     assert count == 0

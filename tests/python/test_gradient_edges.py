@@ -79,7 +79,7 @@ IN_PLACE = ["F.relu(t, inplace=True)", "F.relu(t, True)", "F.leaky_relu(t, 0.2, 
             "F.dropout(t, 0.0, True, inplace=True)", "torch.relu_(t)", "t.sigmoid_()", "F.elu_(t)"]
 
 
-def test_in_place_has_its_gradient(device):
+def test_functions_with_inplace_have_gradients(device):
     x = torch.tensor([-4.0, -2.0, -0.4, -0.2, 0.2, 0.4, 2.0, 7.0], dtype=torch.float64, device=device)
     lines = {}
     for text in IN_PLACE:
@@ -89,7 +89,7 @@ def test_in_place_has_its_gradient(device):
 
 
 @pytest.mark.parametrize("text", ["torch.xlogy(x, y)", "special.xlog1py(x, y)"])
-def test_a_gradient_of_0_meets_no_logarithm(text, device):
+def test_a_gradient_of_0_stays_0_in_xlogy(text, device):
     """PyTorch's rule is xlogy of the gradient, which is 0 where the gradient is 0, whatever the logarithm is."""
     x = torch.linspace(-2, 2, 8, dtype=torch.float64, device=device)
     tensors = {"x": x, "y": torch.full_like(x, -2.5)}
@@ -138,7 +138,7 @@ def test_points_that_coincide(p, device):
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.0], [1e-9, 2e-9], [3.0, -1e-12]])
-def test_cosine_of_what_has_no_length(values, device):
+def test_cosine_of_vectors_of_length_0(values, device):
     x = torch.tensor([values, [1.0, 2.0]], dtype=torch.float64, device=device)
     y = torch.tensor([[1.0, -2.0], [0.0, 0.0]], dtype=torch.float64, device=device)
     text = "F.cosine_similarity(x, y, 1)"
@@ -167,7 +167,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("body", WRITES)
-def test_what_is_written_after_it_was_read_is_differentiated_as_it_was(body, device):
+def test_operands_that_are_written_later_are_differentiated_as_read(body, device):
     """Eager's autograd refuses this, because the saved value is gone."""
     x = torch.randn(3, 4, dtype=torch.float64, device=device)
     op = ingot.op(f"def f(x):\n    {body}\n")
@@ -176,7 +176,7 @@ def test_what_is_written_after_it_was_read_is_differentiated_as_it_was(body, dev
     assert not complaint(op, lambda leaves: WRITES[body](leaves["x"]), {"x": x})
 
 
-def test_the_text_is_differentiated_where_the_gradient_is_too_large():
+def test_a_gradient_that_is_too_large_falls_back():
     x = torch.randn(0, 9, dtype=torch.float64, requires_grad=True)  # no elements: nothing is compiled
     op = ingot.op("def f(x):\n    y = x\n    for _ in range(20000):\n        y = y.sin()\n    return y.sum(1)\n")
     result, before = op(x), ingot.counters()
@@ -185,7 +185,7 @@ def test_the_text_is_differentiated_where_the_gradient_is_too_large():
     assert found.shape == x.shape and ingot.counters().since(before).eager_fallbacks == 1
 
 
-def test_of_no_elements_nothing_flows(device):
+def test_empty_tensors_have_zero_gradients(device):
     x = torch.randn(0, 1, dtype=torch.float64, device=device)
     for text in ("x.diagonal(1, 1, -2)", "torch.diagonal(x, 1, 1, -2) * 2 + x.sum()"):
         assert not complaint(op_of(text, "x"), lambda leaves, text=text: evaluated(text, leaves), {"x": x})
@@ -195,7 +195,7 @@ TIES = ["F.log_softmax(x, 1).amin(0)", "x.exp().amax(1)", "(x - F.log_softmax(x,
 
 
 @pytest.mark.parametrize("text", TIES)
-def test_extremes_of_functions_share_their_ties(text, device):
+def test_extremes_of_functions_share_the_gradient_among_ties(text, device):
     x = torch.tensor([[0.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0], [0.0, 2.0, 2.0, -1.0], [-math.inf, 3.0, 0.0, 3.0]], dtype=torch.float64)
     x = x.to(device)[: 3 if "softmax" in text or "sin" in text else 4]
     assert not complaint(op_of(text, "x"), lambda leaves: evaluated(text, leaves), {"x": x})
@@ -210,7 +210,7 @@ def test_the_norm_of_a_row_with_nan(order, device):
 
 @pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
 @pytest.mark.parametrize("count", [1, 3])
-def test_nothing_flows_to_a_row_of_zeros_through_its_norm(order, count, device):
+def test_the_norm_of_a_row_of_zeros_has_gradient_0(order, count, device):
     """An infinite incoming gradient gives 0 too. For some orders eager multiplies it by 0, which is NaN."""
     for then in ("** 0.5", "* math.inf", ".log()"):
         x = torch.zeros(2, count, dtype=torch.float64, device=device, requires_grad=True)
@@ -220,7 +220,7 @@ def test_nothing_flows_to_a_row_of_zeros_through_its_norm(order, count, device):
         assert torch.equal(slope, expected.nan_to_num(0.0)) and torch.equal(slope, torch.zeros_like(x))
 
 
-def test_the_product_of_a_number_has_slope_one(device):
+def test_the_product_of_one_element_has_gradient_one(device):
     for number in (math.inf, math.nan, 0.0, -2.5):
         x = torch.tensor(number, dtype=torch.float64, device=device)
         for text in ("x.prod()", "x.prod(0)", "torch.prod(x, -1, True) * 3", "x.prod(dtype=torch.float32)"):
@@ -237,6 +237,6 @@ def test_the_mean_of_a_row_with_an_infinity(function, device):
 
 @pytest.mark.parametrize("text", ["x.logsumexp(1)", "x.logsumexp((1,), True)", "torch.logsumexp(x, (0, 1))", "x.t().logsumexp(1)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_numbers_beside_an_infinity_have_no_share_of_the_sum(text, dtype, device):
+def test_logsumexp_with_an_infinity_has_zero_gradients_elsewhere(text, dtype, device):
     x = torch.tensor([[math.inf, 100.0, 1.0], [-math.inf] * 3, [1e30, 100.0, math.inf], [90.0, -math.inf, 89.0]], dtype=dtype, device=device)
     assert not complaint(op_of(text, "x"), lambda leaves: evaluated(text, leaves), {"x": x}, dict(rtol=5e-5, atol=1e-7))

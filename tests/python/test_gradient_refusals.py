@@ -130,7 +130,7 @@ def test_without_grad_mode_nothing_is_refused():
     assert refusal(op, {"t": CLASSES, "w": w.detach(), "x": x}, "w")
 
 
-def test_an_authors_own_derivative_is_taken():
+def test_a_custom_derivative_is_used():
     op = ingot.op("""
 def f(x, w, t): return F.nll_loss(x, t, w)
 def f_backward(grad, x, w, t): return x * grad, w * grad, None
@@ -139,7 +139,7 @@ def f_backward(grad, x, w, t): return x * grad, w * grad, None
 
 
 @pytest.mark.parametrize("text", ["x // 2", "2.5 // x", "x // y", "floor_divide(x, y)", "torch.heaviside(x, y)", "x.nextafter(y)"])
-def test_what_has_no_derivative_is_refused_in_the_backward_pass(text):
+def test_ops_without_a_derivative_are_refused_in_the_backward_pass(text):
     op = ingot.op(f"def f(x, y): return {text}")
     x, y = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
     for function in (op.reference, op):

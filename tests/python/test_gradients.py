@@ -111,7 +111,7 @@ def test_movement(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_of_random_expressions(device):
+def test_gradients_of_random_expressions(device):
     """In float64, without special values."""
     rng, until = randomness.Random(1), time.monotonic() + (60 if WHOLE else 10)
     while time.monotonic() < until:
@@ -119,7 +119,7 @@ def test_of_random_expressions(device):
         op, tensors = ingot.op(expression.source), {}
         for number, recipe in enumerate(make_recipes(rng, expression, make_form(rng, expression))):
             wide = torch.float64 if recipe.dtype.is_floating_point else recipe.dtype
-            tensors[str(number)] = dataclasses.replace(recipe, planted=0.0, dtype=wide).make().to(device)
+            tensors[str(number)] = dataclasses.replace(recipe, injected=0.0, dtype=wide).make().to(device)
         message = complaint(op, lambda leaves, op=op: op.reference(*leaves.values()), tensors, dict(rtol=1e-6, atol=1e-8))
         assert not message, f"{message}\n{expression.source}"
 
@@ -151,7 +151,7 @@ def test_at_edges(text):
     ("z = x * y\n    y += 1\n    return z", 1.0),  # eager refuses this: the value that it saved is gone
     ("y[..., -1] *= 2\n    return torch.where(x > 0, x, 0) * y[..., -1]", 2.0),
 ])  # fmt: skip
-def test_what_an_op_writes_is_kept_for_its_gradient(body, slope, device):
+def test_values_that_an_op_writes_are_saved_for_its_gradient(body, slope, device):
     x, y = torch.ones(3, device=device, requires_grad=True), torch.ones(3, device=device)
     out = ingot.op(f"def f(x, y):\n    {body}\n")(x, y)
     y.fill_(7)  # the op keeps the value that it wrote, not this one
@@ -165,7 +165,7 @@ def test_what_an_op_writes_is_kept_for_its_gradient(body, slope, device):
     "torch.where(x > 0, 1 / x, 0) + torch.where(x < 0, torch.rsqrt(-x), 0)",
     "torch.where(x > 0, x / y, 0).sum(0)",
 ])
-def test_nothing_comes_out_of_an_arm_not_taken(text, device):
+def test_an_arm_that_is_not_selected_has_gradient_0(text, device):
     """The gradient is 0 where eager's is NaN because of 0 times infinity; elsewhere it is eager's."""
     x = torch.tensor([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0], dtype=torch.float64, device=device)
     y = torch.tensor([0.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.float64, device=device)
@@ -181,7 +181,7 @@ def test_nothing_comes_out_of_an_arm_not_taken(text, device):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_of_narrow_floats(device, dtype):
+def test_gradients_of_16_bit_floats(device, dtype):
     """The error against float64 is at most 1.5 times eager's, or two steps. The gradient has the argument's dtype."""
     for function in (swiglu, bias_gelu, norm_gelu, giou_loss, two_of_one):
         tensors = {str(k): a.to(dtype).to(device) for k, a in enumerate(OPS[function])}
@@ -211,7 +211,7 @@ def test_float32_has_eagers_bits(device):
         assert torch.equal(mine.grad, theirs.grad), name
 
 
-def test_only_what_is_asked_for():
+def test_only_requested_gradients_are_computed():
     op = ingot.op("x * y")
     x, y = torch.randn(3, requires_grad=True), torch.randn(3)
     out = op(x, y)
@@ -223,7 +223,7 @@ def test_only_what_is_asked_for():
     assert torch.equal(of_z, x)
 
 
-def test_what_requires_no_grad():
+def test_arguments_that_require_no_grad():
     x = torch.randn(3, 4, requires_grad=True)
     doubled, index, kept = ingot.op("def f(x): return x * 2, x.argmax(-1), x.detach() + 1")(x)
     assert doubled.requires_grad and not index.requires_grad and not kept.requires_grad
@@ -243,7 +243,7 @@ def test_results_whose_gradients_are_not_given():
     assert gradient.tolist() == [3.0] * 3
 
 
-def test_what_is_saved_is_autograds():
+def test_saved_tensors_belong_to_autograd():
     x = torch.randn(3, requires_grad=True)
     y = torch.randn(3)
     op = ingot.op("x * y")
@@ -334,12 +334,12 @@ def test_running_statistics_are_written_and_not_differentiated():
     (lambda x: ingot.op("def f(x): x += 1")(x), "a leaf Variable that requires grad is being used in an in-place operation"),
     (lambda x: ingot.op("x * 2")(x, out=torch.empty(3)), "don't support automatic differentiation"),
 ])
-def test_what_is_refused(call, message):
+def test_refusals(call, message):
     with pytest.raises(RuntimeError, match=re.escape(message)):  # autograd's engine does not know ingot.Error
         call(torch.ones(3, requires_grad=True))
 
 
-def test_what_is_written_hears_of_its_gradient():
+def test_written_tensors_have_gradients():
     """The call falls back to eager, because a tensor that a kernel wrote has no autograd history."""
     x, y = random(3).requires_grad_(), torch.ones(3, dtype=torch.float64)
     ingot.op("def f(x, y): y += x * x")(x, y)
@@ -347,7 +347,7 @@ def test_what_is_written_hears_of_its_gradient():
     torch.testing.assert_close(x.grad, 2 * x.detach())
 
 
-def test_an_index_is_no_place_for_a_gradient():
+def test_an_index_has_no_gradient():
     x = torch.randn(4, 6, requires_grad=True)
     with pytest.raises(RuntimeError):
         ingot.op("x.argmax(1)")(x).sum().backward()
@@ -370,7 +370,7 @@ EXTREMES = ["x.sin().amax(1)", "x.exp().amax()", "x.sum(0).sin().amax()", "x.cos
 
 @pytest.mark.parametrize("text", EXTREMES)
 @pytest.mark.parametrize("shape", [(500, 40), (37, 1023)], ids=str)
-def test_an_extreme_of_functions_is_found_again(text, shape, device):
+def test_ties_of_extremes_are_found_again_in_the_gradient(text, shape, device):
     """Another kernel than the call's computes the elements again. On the CPU their last bits may differ."""
     x = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_()
     op = ingot.op(text)
@@ -382,7 +382,7 @@ def test_an_extreme_of_functions_is_found_again(text, shape, device):
 @pytest.mark.parametrize("text", ["(x * w + b).amax(-1)", "(x * w + b).amin(-1)", "(x * w * b + w * b * x - x).amax(-1)",
                                   "torch.linalg.vector_norm(x * w + b, math.inf, -1)", "(x - y).amax(-1)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_an_extreme_of_fast_arithmetic_is_found_again(text, dtype, device):
+def test_ties_of_extremes_are_found_again_with_fast_arithmetic(text, dtype, device):
     """With fast arithmetic, each kernel chooses which products and sums to fuse."""
     generator = torch.Generator().manual_seed(2)
     names = [name for name in "xwby" if re.search(rf"\b{name}\b", text)]

@@ -11,7 +11,7 @@ import ingot
 
 
 @pytest.mark.parametrize("function", OPS, ids=lambda f: f.__name__)
-def test_to_the_second_order(function, device):
+def test_second_order(function, device):
     """gradcheck and gradgradcheck, and eager's gradients."""
     op = ingot.op(function)
     arguments = [(a.to(device).requires_grad_() if a.is_floating_point() else a.to(device)) for a in OPS[function]]

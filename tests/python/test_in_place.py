@@ -96,7 +96,7 @@ def test_random_programs():
     check(random_programs(unclear=False), f"{OVERLAP}|{EXPANDED}")
 
 
-def test_random_programs_whose_sharing_depends_on_strides():
+def test_random_programs_where_aliasing_depends_on_strides():
     check(random_programs(unclear=True), f"{OVERLAP}|{EXPANDED}|{UNCLEAR}")
 
 
@@ -120,7 +120,7 @@ def test_arguments_whose_own_elements_overlap():
         assert torch.equal(x, want)
 
 
-def test_parameters_in_one_memory():
+def test_parameters_that_share_memory():
     """The call gives eager's result or is refused: a write through one parameter is not visible through another one."""
     rng, programs = random.Random(SEED), []
     lines = ["x += y", "y *= 2", "z = x[0] * 1", "x[1] = y[0]", "y.t().neg_()", "x.copy_(y)", "x[...] = 3", "y.zero_()"]
@@ -175,12 +175,12 @@ def test_statements():
     check([Program(f"def f(x, y):\n    {body}\n", MATRICES) for body in STATEMENTS])
 
 
-def test_programs_by_hand():
+def test_hand_written_programs():
     inputs = [*MATRICES, torch.tensor([2, 0, 1])]
     check([Program(source, inputs[: 3 if ", k)" in source else 2]) for source in BY_HAND])
 
 
-def test_bits_are_those_of_the_same_functions_out_of_place():
+def test_bits_equal_the_out_of_place_functions():
     """Compares results on equal rows, because the CPU's vector loop and its tail may differ in the last bit of exp."""
     x = torch.randn(4, 33)
     changed = x.clone()
@@ -241,7 +241,7 @@ def sharing_rows() -> dict[str, list[torch.Tensor]]:
     return rows
 
 
-def test_what_shares_memory():
+def test_results_share_memory_as_in_eager():
     """For every name: a write to its result changes its argument exactly if it does in eager."""
     wrong = []
     for row, tensors in sharing_rows().items():
@@ -265,7 +265,7 @@ def test_what_shares_memory():
 
 
 @pytest.mark.parametrize("text", ["F.dropout(x, p)", "F.dropout2d(x, p)", "F.alpha_dropout(x, p, True)", "torch.feature_dropout(x, p, True)"])
-def test_a_dropout_of_a_probability_that_may_be_0(text):
+def test_dropout_with_a_probability_that_may_be_0(text):
     """With p = 0, which the kernel is specialised for, the result is the argument. All other probabilities share a
     kernel."""
     op = ingot.op(f"def f(x, p: float):\n    y = {text}\n    y += 1\n    return y * 2")
@@ -317,7 +317,7 @@ def test_every_function_that_takes_inplace():
         torch.testing.assert_close(changed, getattr(F, name)(x) + 1, msg=name)
 
 
-def test_out_beside_a_change():
+def test_out_in_an_op_with_in_place_changes():
     op = ingot.op("def f(x, y):\n    x += y\n    return x * y")
     x, y, out = torch.ones(3), torch.full((3,), 2.0), torch.empty(3)
     assert op(x, y, out=out) is out
@@ -329,7 +329,7 @@ def test_out_beside_a_change():
         ingot.op("def f(x, y):\n    return torch.add(x, x, out=y)")(x, y)
 
 
-def test_what_autograd_refuses():
+def test_writes_that_autograd_refuses():
     leaf = torch.ones(3, requires_grad=True)
     op = ingot.op("def f(x): x += 1")
     for refused in (leaf, leaf.view(3), leaf[:2]):
@@ -359,7 +359,7 @@ def test_trace(capsys):
     assert x.tolist() == [1.0, 2.0, 3.0]
 
 
-def test_the_judge_sees_what_is_changed():
+def test_compare_to_eager_checks_changed_arguments():
     def step(x, y):
         x[0].exp_().mul_(y)
         return x * 1
@@ -436,7 +436,7 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_is_written_is_on_the_device_of_its_memory():
+def test_written_values_have_the_device_of_their_memory():
     """A number is on no device. The test needs no GPU, because no value is read."""
     x, y = torch.empty(2, 4, dtype=torch.float64, requires_grad=True)
     for body in DETACHED:
@@ -444,7 +444,7 @@ def test_what_is_written_is_on_the_device_of_its_memory():
 
 
 @pytest.mark.parametrize("statement", ["b *= y", "b[0] = y[0]", "b.copy_(y)", "b.zero_()"])
-def test_what_is_written_through_another_dtype_keeps_its_gradient(statement):
+def test_writes_through_a_view_of_another_dtype_keep_the_gradient(statement):
     """Bits have no gradient in a kernel, so the call falls back to eager."""
     op = ingot.op(f"def f(x, y):\n    a = x * 2\n    b = a.view(torch.int32).view(torch.float32)\n    {statement}\n    return a * 3, b * y\n")
     found = []
@@ -472,7 +472,7 @@ REPLACED = [*DETACHED, "a = x * 1; a.detach().copy_(y); return a * a", "a = x * 
             "a = x * 1; a.detach().zero_(); return a.exp()", "a = x * 1; a.detach().fill_(2); return a ** 3"]  # fmt: skip
 
 
-def test_what_detach_replaced_has_second_gradients():
+def test_second_gradients_of_tensors_that_detach_replaced():
     """The first gradient reads other values than those of the tensor with respect to which it is taken."""
     wrong = []
     for body in REPLACED:
@@ -493,7 +493,7 @@ def test_what_detach_replaced_has_second_gradients():
 
 
 @pytest.mark.parametrize("replaced, by", [(3, 10), (3, 62), (3, 64), (64, 3)])
-def test_what_detach_replaced_has_second_gradients_among_many_parameters(replaced, by):
+def test_second_gradients_of_a_replaced_tensor_among_many_parameters(replaced, by):
     """Only the second gradient reads the tensor that was replaced."""
     op = ingot.op(f"def f({', '.join(f'p{k}' for k in range(65))}):\n    a = p{replaced} * 1\n    a.detach().copy_(p{by})\n    return a * a * p1\n")
     second = []
@@ -507,7 +507,7 @@ def test_what_detach_replaced_has_second_gradients_among_many_parameters(replace
 
 
 @pytest.mark.parametrize("statement", ["x.detach()[i % 4] = y[i % 4] * i", "x.detach().mul_(0.99).add_(y)"])
-def test_detached_tensors_that_are_gone_cost_nothing(statement):
+def test_detached_tensors_that_are_unused_cost_nothing(statement):
     """If each write reached all of the detached tensors, the op with 300 statements would be too large."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    for i in range(300):\n        {statement}\n    return x\n")
     x, y = torch.arange(4.0, dtype=torch.float64), torch.tensor([0.5, -1, 2, 3], dtype=torch.float64)
@@ -516,7 +516,7 @@ def test_detached_tensors_that_are_gone_cost_nothing(statement):
 
 @pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]",
                                        "t[i] = 2.0", "x.view(2, 8).view(-1)[i] *= 3", "x.detach().view(-1)[i] = y[i % 4]", "x[1:].view(-1)[i % 12] *= 3", "t.zero_(); t[i] = i"])  # fmt: skip
-def test_writes_through_a_flattened_view_cost_what_they_write(statement, device):
+def test_writes_through_a_flattened_view_are_proportional_to_their_size(statement, device):
     """Each write was once converted to the shape of the storage and back, in several times as many parts."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * y[0]\n")
     found = []

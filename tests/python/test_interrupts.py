@@ -168,7 +168,7 @@ os._exit(0)
     assert said == "done\n", errors
 
 
-def test_ops_that_are_gone_leave_no_memory_maps(start):
+def test_deleted_ops_leave_no_memory_maps(start):
     script = CALL + """
 import gc
 def maps():

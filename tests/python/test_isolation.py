@@ -118,7 +118,7 @@ def beside(callables: str, *names: str, time_limit: float = PATIENT, **options) 
     return found(job(*words, "eager", text="x * 2", values={"x": "f32:1000"}, **options), time_limit)
 
 
-def test_who_fails_while_he_is_timed_takes_nobody_along(callables):
+def test_a_candidate_that_fails_while_timed_does_not_affect_others(callables):
     document = beside(callables, "raises", "exits", "hangs", time_limit=25)
     for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 25 s")):
         candidate = of(document, f"{callables}:{name}")
@@ -128,12 +128,12 @@ def test_who_fails_while_he_is_timed_takes_nobody_along(callables):
         assert of(document, name)["state"] == "correct" and of(document, name)["us"] > 0
 
 
-def test_what_is_left_behind_is_not_waited_for(callables):
+def test_leftover_threads_and_processes_are_not_waited_for(callables):
     document = beside(callables, "threads", "forks", time_limit=30)
     assert all(c["state"] == "correct" and c["us"] > 0 for c in document["candidates"]), document["candidates"]
 
 
-def test_what_one_sets_is_undone(callables):
+def test_global_settings_are_restored(callables):
     document = beside(callables, "sets", "makes")
     assert [c["state"] for c in document["candidates"]] == ["correct"] * 4, document["candidates"]
     document = beside(callables, "sets", "makes", backward=True, rounds=1)
@@ -153,12 +153,12 @@ assert Settings()._now() == before
 """
 
 
-def test_what_one_sets_is_undone_in_the_callers_process_too():
+def test_global_settings_are_restored_in_the_callers_process():
     done = subprocess.run([sys.executable, "-c", IN_ONE_PROCESS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_path):
+def test_flushing_of_denormals_is_restored(callables, tmp_path):
     fast = tmp_path / "fast.cpp"
     fast.write_text('// options: -ffast-math\n// launch: args=x, out, n\nextern "C" void fast(const float* x, float* out, long n) {\n'
                     "  for (long k = 0; k < n; ++k) out[k] = x[k] * 2;\n}\n")
@@ -172,7 +172,7 @@ def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_pat
     assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: incorrect at [")
 
 
-def test_who_writes_an_input_is_named_and_nobody_else_is_wrong_for_it(callables):
+def test_a_candidate_that_writes_an_input_is_named_and_the_others_are_correct(callables):
     document = beside(callables, "clears", "makes", time_incorrect=True)
     assert {c["name"]: c["state"] for c in document["candidates"]} == {
         "ingot": "correct", "callables.py:clears": "incorrect", "callables.py:makes": "correct", "eager": "correct"}
@@ -182,13 +182,13 @@ def test_who_writes_an_input_is_named_and_nobody_else_is_wrong_for_it(callables)
     assert [c["state"] for c in document["candidates"]].count("correct") == 3
 
 
-def test_an_exception_that_says_nothing_fails_alone(callables):
+def test_an_exception_without_a_message(callables):
     document = beside(callables, "mute")
     assert of(document, f"{callables}:mute")["message"] == "Mute: it says nothing that can be read"
     assert of(document, "eager")["state"] == "correct"
 
 
-def test_a_file_is_not_found_for_the_module_of_its_name(tmp_path):
+def test_a_file_is_not_mistaken_for_a_module_of_its_name(tmp_path):
     words = []
     for name in ("torch", "triton", "random"):
         (tmp_path / f"{name}.py").write_text("def f(x):\n    return x * 2\n")
@@ -197,7 +197,7 @@ def test_a_file_is_not_found_for_the_module_of_its_name(tmp_path):
     assert [c["state"] for c in document["candidates"]] == ["correct"] * 5, document["candidates"]
 
 
-def test_who_is_wrong_or_fails_at_a_size_of_a_sweep_is_not_right(callables):
+def test_a_failure_at_one_size_of_a_sweep_counts(callables):
     document = beside(callables, "grows_wrong", "refuses_much")
     assert [c["state"] for c in document["candidates"]] == ["correct"] * 4
     words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]

@@ -34,7 +34,7 @@ def test_an_expression_of_a_launch_is_exact(text, value):
     ("grid=bias.shape, block=1", "not a tensor"),
     ("grid=n / 0, block=1", "divides by zero"),
 ])
-def test_what_is_wrong_with_a_launch_is_said(text, message):
+def test_errors_in_a_launch_are_reported(text, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
         launch.parse(text).extent("grid", SCOPE)
 
@@ -53,7 +53,7 @@ def test_a_launch_that_cannot_be_read(text, message):
     ((2, 3), "int", "is a number, and is given the sizes [2, 3]"), ([X, X], "float*", "is a pointer, and is given 2 tensors"),
     (1.0, "float const&", "is a reference"), (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
 ])
-def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
+def test_an_argument_of_the_wrong_type_is_refused(value, type, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
         launch.packed(value, launch.Parameter(type, "p"))
 
@@ -65,7 +65,7 @@ def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
     assert len(launch.packed(value, launch.Parameter(type))) == size
 
 
-def test_what_is_left_out_is_not_read_and_blocks_are():
+def test_disabled_code_is_not_parsed_and_comments_are():
     text = ("#if 0\n// launch: grid=1, block=1, args=x\n#ifdef A\n#endif\n__global__ void old(int n) {}\n#else\n"
             "// launch: grid=2, block=2, args=x\n__global__ void now(int n) {}\n#endif\n#if 01\n__global__ void too(int n) {}\n#endif\n"
             'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
@@ -82,22 +82,22 @@ def test_a_kernel_is_a_template_where_it_is_declared_as_one(before, is_template)
     assert cuda_text.kernels(before + "__global__ void k(int n) {}") == [cuda_text.Entry("k", ("n",), is_template)]
 
 
-def test_an_entry_may_be_of_a_namespace_and_an_instance():
+def test_an_entry_may_be_in_a_namespace_and_an_instance():
     said = launch.parse("entry=mine::scale<float, 2>, grid=1, block=32, args=x")
     assert said.entry == "mine::scale<float, 2>" and said.extent("block", SCOPE) == (32, 1, 1)
 
 
-def test_a_grid_may_stand_in_brackets():
+def test_a_grid_may_be_in_brackets():
     for text in ("grid=(ceil(n / 256), 2), block=(16, 16, 1), args=x", "grid=[ceil(n / 256), 2], block=[16, 16, 1], args=x"):
         said = launch.parse(text)
         assert said.extent("grid", {"n": 1000}) == (4, 2, 1) and said.extent("block", {}) == (16, 16, 1)
 
 
-def test_what_writes_in_place_has_as_many_elements_as_its_first_tensor():
+def test_n_of_an_in_place_op_is_the_size_of_its_first_tensor():
     assert launch.scope_of({"x": X}, [])["n"] == X.numel()
 
 
-def test_the_text_of_a_file_says_what_its_kernels_take():
+def test_kernel_parameters_are_read_from_the_source():
     text = """
     // launch: grid=1, block=32,
     //   args=x

@@ -54,7 +54,7 @@ def test_a_result_that_an_arm_overwrites(device):
         torch.testing.assert_close(y, want, rtol=0, atol=0)
 
 
-def test_an_excluded_index_is_not_looked_at(device):
+def test_an_excluded_index_is_not_checked(device):
     table = torch.arange(9.0, device=device)
     i = torch.tensor([0, 8, 9, -10, 1 << 40, -(1 << 40)], device=device)
     for lazy in ("auto", "always"):
@@ -161,7 +161,7 @@ ROWS = [
 
 @pytest.mark.parametrize("lazy", ["auto", "always"])
 @pytest.mark.parametrize("text", ROWS)
-def test_an_excluded_row_is_not_looked_at(text, lazy, device):
+def test_an_excluded_row_is_not_read(text, lazy, device):
     table, i = torch.rand(9, 64, device=device), torch.tensor([0, 8, 9, 3, 1 << 40, -20, 5], device=device)
     x = torch.rand(7, 64, device=device)
     op = ingot.op("def f(i, t, x): return " + text, lazy=lazy, debug=True)
@@ -171,7 +171,7 @@ def test_an_excluded_row_is_not_looked_at(text, lazy, device):
         ingot.op("def f(i, t, x): return " + text.replace("< 9", "< 10"), lazy=lazy, debug=True)(i, table, x)
 
 
-def test_what_is_masked_is_said():
+def test_the_schedule_names_masked_loads():
     boxes = torch.empty(1000, 4, device="meta")
     text = "where(b[:, 0] > 0, a[:, 0] + a[:, 3], 0.0), where(b[:, 0] > 0, b[:, 1] * 2, 1.0)"
     emitted = {lazy: ingot.op(text, lazy=lazy).emit("schedule", boxes, boxes, device="cuda") for lazy in MODES}
@@ -179,7 +179,7 @@ def test_what_is_masked_is_said():
     assert "lazy" not in emitted["never"] and "where it is needed" not in emitted["never"]
 
 
-def test_every_door_takes_the_option(command_line):
+def test_every_api_takes_the_option(command_line):
     op = pickle.loads(pickle.dumps(ingot.op("where(x > 0, torch.exp(x), 0.0)", lazy="always")))
     assert op.lazy == "always" and "lazy: 1 where" in op.emit("schedule", torch.ones(9))
     for lazy in MODES:
@@ -188,6 +188,6 @@ def test_every_door_takes_the_option(command_line):
         assert ("lazy: 1 where" in text) == (lazy == "always")
 
 
-def test_other_words_are_refused():
+def test_invalid_options_are_refused():
     with pytest.raises(ingot.Error, match="one of auto, always and never"):
         ingot.op("where(x > 0, x, 0.0)", lazy="often")

@@ -34,7 +34,7 @@ def default_device(request):
     torch.set_default_device(None if before == torch.device("cpu") else before)
 
 
-def test_a_default_device_leaves_calls_alone(default_device):
+def test_a_default_device_does_not_affect_calls(default_device):
     def f(x, k: float):
         return torch.relu(x) * k + EPS
 
@@ -77,7 +77,7 @@ def test_other_modes_see_the_op():
     assert f in mode.seen
 
 
-def test_a_mode_is_one_threads_own():
+def test_modes_are_per_thread():
     f, x, results = ingot.op("x * 2 + 1"), torch.randn(5), []
     with Silent():
         other = threading.Thread(target=lambda: results.append(f(x)))

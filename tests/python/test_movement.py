@@ -112,14 +112,14 @@ def compare(calls):
 
 
 @pytest.mark.parametrize("case, dtype", CASES, ids=lambda v: str(v).removeprefix("torch."))
-def test_moved(device, case, dtype):
+def test_movement_names(device, case, dtype):
     names = inputs(case, dtype, device)
     texts = [*MOVED.values(), *(FLOATING.values() if dtype.is_floating_point else ())]
     with torch.device(device):  # eager makes tensors from numbers there
         compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_OF_EMPTY])
 
 
-def test_numbers_of_the_call(device):
+def test_run_time_positions_and_counts(device):
     """Positions and counts as arguments compile nothing new where the kernel does not depend on them."""
     names = inputs("matrices", torch.float32, device)
     compare([(text, {**names, "k": k}) for text, values in NUMBERED.items() for k in values])
@@ -144,7 +144,7 @@ def test_refused_where_eager_refuses(text):
     "F.interpolate(image, scale_factor=2, mode='bilinear')": "call torch's function before the op",
     "x.tensor_split(i[0], 1)[0]": "pass numbers",
 }.items())  # fmt: skip
-def test_what_stays_outside_says_why(text, part):
+def test_unsupported_names_say_why(text, part):
     names = inputs("matrices", torch.float32, "cpu")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
     with pytest.raises(ingot.Error, match=part):
@@ -201,7 +201,7 @@ def test_negative_padding(mode):
 
 
 @pytest.mark.parametrize("dim", range(5))
-def test_stack_lies_as_the_cat_that_it_is_split_from(dim):
+def test_stack_has_the_strides_of_the_cat_that_it_is_split_from(dim):
     op = ingot.op(f"torch.stack([x, y], {dim})")
     x = torch.randn(2, 3, 4, 5)
     for a in (x, x.contiguous(memory_format=torch.channels_last), x.permute(3, 1, 0, 2), x[..., ::2, :]):

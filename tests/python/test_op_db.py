@@ -28,7 +28,7 @@ LINES_OF_A_FAILURE = 12
 IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # in-place variants differ mainly in the dtype that they keep
 
 
-def test_the_list_is_whole():
+def test_every_entry_is_listed():
     """An entry is either run or in NAMELESS: never both, never neither."""
     assert set(ENTRIES) <= set(OP_DB)
     spelled = {entry for entry in ENTRIES if is_spelled(entry, LANGUAGE)}

@@ -20,13 +20,13 @@ def tensors(dtype=torch.float32):
     return tuple(torch.randn(64, 33, generator=generator).to(dtype) for _ in range(2))
 
 
-def test_eagers_own_results_are_right():
+def test_eagers_own_results_are_accepted():
     x, y = tensors()
     assert compare_to_eager(exact, (x, y), {}, exact(x, y)).bit_for_bit
     assert compare_to_eager(smooth, (x,), {"y": y}, smooth(x, y)).message == "bit for bit"
 
 
-def test_what_is_nearer_to_the_truth_is_right():
+def test_results_closer_to_float64_are_accepted():
     x, y = tensors()
     verdict = compare_to_eager(smooth, (x, y), {}, smooth(x.double(), y.double()).float())
     assert verdict.ok and not verdict.bit_for_bit
@@ -46,7 +46,7 @@ def test_half_precision_may_keep_its_intermediates():
 
 @pytest.mark.parametrize("function", [exact, smooth])
 @pytest.mark.parametrize("spoil", ["last", "shift", "swap", "nan", "infinite"])
-def test_one_wrong_element_is_wrong(function, spoil):
+def test_one_incorrect_element_is_refused(function, spoil):
     x, y = tensors()
     result = function(x, y)
     flat = result.view(-1)
@@ -70,14 +70,14 @@ def test_one_ulp_is_too_much_where_arithmetic_is_exact():
     assert not compare_to_eager(exact, (x, y), {}, result).ok
 
 
-def test_a_nan_that_eager_has_must_be_there():
+def test_a_nan_of_eager_must_be_nan():
     x = torch.tensor([1.0, float("nan"), 3.0])
     assert not compare_to_eager(torch.relu, (x,), {}, torch.nan_to_num(torch.relu(x))).ok
     assert compare_to_eager(torch.relu, (x,), {}, torch.relu(x)).bit_for_bit
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
-def test_a_number_that_eager_has_must_be_there(wrong):
+def test_a_finite_result_of_eager_must_be_finite(wrong):
     """Even where the error of a step may be large: log(1 - tanh(x)) is close to -inf where tanh(x) is close to 1."""
     x = torch.tensor([8.7, 1.0])
 
@@ -141,7 +141,7 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_what_is_added_up_may_be_so_in_any_order(name):
+def test_sums_may_be_added_in_any_order(name):
     """Sums of reversed rows; a norm's result is reversed back."""
     x, function = torch.randn(64, 1000, generator=torch.Generator().manual_seed(1)), SUMS[name]
     turned = function(x.flip(1))
@@ -195,7 +195,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("searched", SEARCHED)
-def test_the_largest_of_what_was_rounded_may_be_another(searched, search):
+def test_argmax_of_rounded_values_may_differ(searched, search):
     x = torch.randn(200, 65, generator=torch.Generator().manual_seed(3)).bfloat16()
     searched, search = SEARCHED[searched], SEARCHES[search]
 
@@ -207,7 +207,7 @@ def test_the_largest_of_what_was_rounded_may_be_another(searched, search):
     assert not compare_to_eager(function, (x,), {}, search(-searched(x.float())).to(dtype)).ok
 
 
-def test_the_largest_of_what_is_exact_is_where_eager_finds_it():
+def test_argmax_of_exact_values_equals_eager():
     wide = torch.tensor([[3.0, 1.0, 3.0, 2.0], [0.0, float("nan"), float("inf"), float("nan")]])
     short = wide.bfloat16()
     for function, x, numerics in ((lambda x: x.argmax(1), short, "default"), (lambda x: (x * x).argmax(1), wide, "default"),

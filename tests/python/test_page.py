@@ -32,7 +32,7 @@ def node(explanation, words: str) -> int:
     return found
 
 
-def test_every_stretch_of_the_text_is_of_the_smallest_expression_around_it(explained):
+def test_source_ranges_link_to_the_smallest_expression(explained):
     stretches = [s for line in pane(explained, "text").lines for s in line.stretches]
     assert "".join(s.text for s in stretches).split() == RELU_ADD.split()
     stretches = stretches[[s.text for s in stretches].index("relu(") :]
@@ -44,7 +44,7 @@ def test_every_stretch_of_the_text_is_of_the_smallest_expression_around_it(expla
     assert set(first_sum) < set(stretches[1].within) and not set(first_sum) & set(stretches[-1].within)
 
 
-def test_a_line_of_source_knows_all_that_it_computes(explained):
+def test_a_source_line_links_to_all_nodes_that_it_computes(explained):
     lines = {line.stretches[-1].text: line.stretches[-1] for line in pane(explained, "source").lines}
     computed = lines["out4[k] = maximum(0.0f, x4[k]) + y4[k] + bias;"].nodes
     assert {node(explained, words) for words in ("maximum", "add f32 %2", "add f32 %4", "f32 bias", "f32 0.0")} <= set(computed)
@@ -79,7 +79,7 @@ X, Y = torch.empty(64, 512), torch.empty(64, 512)
     ("(x * 3).relu() + 1", (X,), {"out4[k] = ": {
         "mul f32 %, %", "scalar f32 3.0", "scalar f32 0.0", "maximum f32 %, %", "scalar f32 1.0", "add f32 %, %"}}),
 ])
-def test_lines_know_what_they_compute_and_nothing_else(text, args, lines):
+def test_kernel_lines_link_only_to_nodes_that_they_compute(text, args, lines):
     made = of(text, *args)
     for words, expected in lines.items():
         found = computed(made, words)
@@ -100,7 +100,7 @@ def test_every_node_has_a_line(text, args, backward):
     assert not {row for node, row in graph.items() if node not in named}
 
 
-def test_a_call_and_a_repeated_expression_stand_for_what_they_come_to():
+def test_calls_and_repeated_expressions_link_to_their_nodes():
     made = of("def sq(v):\n    return v * v\n\ndef f(x, y):\n    return sq(x) + sq(y + 1) + x.exp() - x.exp()\n", X, Y)
     stretches = [s for line in pane(made, "text").lines for s in line.stretches]
     squares = [s.nodes for s in stretches if s.text == "sq("]
@@ -111,7 +111,7 @@ def test_a_call_and_a_repeated_expression_stand_for_what_they_come_to():
     assert set(body.nodes) == {n for nodes in squares for n in nodes}
 
 
-def test_ptx_that_is_inlined_often_knows_the_kernels_line():
+def test_inlined_ptx_links_to_the_kernel_line():
     found = of("softmax(x, -1)", torch.empty(64, 300)).found["listing"]
     first = next(k for k, row in enumerate(found["source"].split("\n"), 1) if row.startswith('extern "C"'))
     located = [lines for _, lines in found["ptx"] if lines]
@@ -124,7 +124,7 @@ def line_of(explanation, words: str) -> int:
     return found
 
 
-def test_machine_code_knows_the_line_that_it_was_inlined_into(explained):
+def test_inlined_machine_code_links_to_the_kernel_line(explained):
     assert explained.found["listing"]["code"], "Triton's wheel brings nvdisasm"
     (instructions,) = explained.found["listing"]["code"].values()
     stores = [lines for _, text, _, lines in instructions if text.startswith("STG")]
@@ -133,7 +133,7 @@ def test_machine_code_knows_the_line_that_it_was_inlined_into(explained):
     assert [sum(line_of(explained, f"load<4>({x}") in lines for lines in loads) for x in "xy"] == [1, 1]
 
 
-def test_ptx_is_without_its_line_table_and_knows_it():
+def test_ptx_is_shown_without_its_line_table():
     ptx = ("\t.loc\t1 7 5\n\tadd.f32 %f1, %f2, %f3;\n\t.loc\t1 3 9, function_name $L__info_string0, inlined_at 1 8 5\n"
            "\tst.global.f32 [%rd1], %f1;\n\t.loc\t2 40 1\n\tmul.f32 %f4, %f1, %f1;\n\t// a comment\n}\n"
            '\t.file\t1 "/somewhere/mine.cu"\n\t.file\t2 "/usr/include/other.h"\n\t.section\t.debug_str\n')
@@ -142,7 +142,7 @@ def test_ptx_is_without_its_line_table_and_knows_it():
         ("    // a comment", []), ("}", [])]
 
 
-def test_accesses_tell_sizes_strides_and_how(explained):
+def test_accesses_show_sizes_strides_and_kinds(explained):
     x, y, out = explained.found["listing"]["accesses"]
     assert (x["tensor"], x["strides"], x["how"], x["is_written"]) == ("x", [256, 1], "vector", False)
     assert (y["tensor"], y["extents"], y["strides"]) == ("y", [64, 256], [0, 1]) and out["is_written"]
@@ -211,7 +211,7 @@ class Document(html.parser.HTMLParser):
         return [attributes[name] for _, attributes in self.tags if name in attributes]
 
 
-def test_a_page_needs_nothing_beside_it(explained):
+def test_a_page_needs_no_other_files(explained):
     document = Document(explained.html())
     assert document.open == []
     assert not [a for tag, a in document.tags if tag in ("link", "img", "iframe") or (tag == "script" and "src" in a)]
@@ -221,7 +221,7 @@ def test_a_page_needs_nothing_beside_it(explained):
     assert len(ids) == len(set(ids)) and set(document.all("aria-labelledby")) <= set(ids)
 
 
-def test_an_authors_text_is_text():
+def test_an_ops_source_is_escaped():
     """Whatever characters it has."""
     op = ingot.op('def f(x):\n    """<script>alert(1)</script> & "quotes" \\u00e9 日本"""\n    return relu(x)\n')
     made = ingot.explain(op, torch.empty(8))
@@ -237,7 +237,7 @@ def test_drawings_have_words_and_data(explained):
     assert document.text.count("Places in memory, in elements") == 3
 
 
-def test_without_matplotlib_the_data_stands_there(monkeypatch, explained):
+def test_without_matplotlib_the_data_is_shown(monkeypatch, explained):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     document = Document(explained.html())
     assert "svg" not in {tag for tag, _ in document.tags} and "open" in dict(next(a for t, a in document.tags if t == "details"))
@@ -261,7 +261,7 @@ def test_a_comparison_draws_itself_in_a_notebook_and_with_pyplot():
     assert [round(bar.get_width(), 3) for bar in bars.patches] == [round(10 / 11, 3), round(10 / 22, 3)]
 
 
-def test_names_are_names_in_drawings_too():
+def test_names_are_escaped_in_drawings():
     found = measured()
     for candidate, name in zip(found["candidates"], ("costs $1 and $2", "_C.so:f")):
         candidate["name"] = name
@@ -274,7 +274,7 @@ def test_two_fragments_on_one_page_share_no_name(explained):
     assert len(both.all("id")) == len(set(both.all("id"))) > 0
 
 
-def test_what_is_gathered_is_not_drawn_and_rows_are_written_once():
+def test_gathers_are_not_drawn_and_rows_are_written_once():
     gathered = Document(of("x[i] * 2", X, torch.zeros(7, dtype=torch.int64)).html())
     labels = [a["aria-label"] for tag, a in gathered.tags if tag == "svg"]
     assert [label.split(" ")[0] for label in labels] == ["i", "out"]
@@ -282,7 +282,7 @@ def test_what_is_gathered_is_not_drawn_and_rows_are_written_once():
     assert drawings.cells(written) == [list(range(16))]
 
 
-def test_arguments_that_are_made_up_of_several_are_described():
+def test_structured_arguments_are_described():
     op = ingot.op("def f(xs: list, y):\n    return [x * y for x in xs]\n")
     made = ingot.explain(op, [torch.randn(10), torch.randn(20, 10)], torch.randn(10))
     assert "xs: [f32:10, f32:20x10], y: f32:10" in Document(made.html()).text
@@ -295,7 +295,7 @@ def test_arguments_that_are_made_up_of_several_are_described():
     (lambda: ingot.explain(ingot.op("x + 1"), X, device="cpu", architecture=80), "an architecture is of a GPU"),
     (lambda: ingot.explain(ingot.op("def f(x, grad): return x * grad"), X, Y, backward=True), "has a parameter `grad`"),
 ])
-def test_what_cannot_be_explained_is_told(call, message):
+def test_unexplainable_ops_are_reported(call, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
         call()
     assert ingot.explain(ingot.op("x + 1"), X, device=torch.device("cpu")).found["architecture"] is None
@@ -335,12 +335,12 @@ def test_explain_writes_a_page_and_prints_stages(tmp_path, capsys):
     (["-e", "x + 1", "x=f32:3", "--arch", "12"], 4, "12"),
     (["-e", "x > 1", "x=f32:3", "--backward"], 2, "no result has a gradient"),
 ])
-def test_bad_input_of_explain_is_told(words, status, message, capsys):
+def test_bad_input_of_explain_is_reported(words, status, message, capsys):
     assert command.main(["explain", *words]) == status
     assert message in capsys.readouterr().err
 
 
-def test_a_page_that_cannot_be_written_is_told(tmp_path, capsys):
+def test_an_unwritable_page_is_reported(tmp_path, capsys):
     assert command.main(["explain", "-e", "x + 1", "x=f32:3", "--html", str(tmp_path / "nowhere" / "a.html")]) == 2
     assert "cannot write" in capsys.readouterr().err
 

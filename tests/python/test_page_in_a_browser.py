@@ -75,7 +75,7 @@ def ops(instructions: list[str]) -> set[str]:
     return {re.sub(r"^@\S+ ", "", text).split(".")[0].split()[0] for text in instructions}
 
 
-def test_a_click_on_a_line_of_source_lights_its_instructions(shown):
+def test_a_click_on_a_source_line_highlights_its_instructions(shown):
     shown.click("source", "out4[k] = maximum")
     assert {"FMNMX", "FADD"} <= ops(shown.lit("sass")) and not ops(shown.lit("sass")) & {"LDG", "STG", "EXIT"}
     assert len([text for text in shown.lit("sass") if text.startswith("FADD")]) == 8  # two sums of four elements each
@@ -86,7 +86,7 @@ def test_a_click_on_a_line_of_source_lights_its_instructions(shown):
     assert [text for text in shown.lit("ptx") if "st.global.v4" in text]
 
 
-def test_a_click_on_an_instruction_lights_what_it_came_from(shown):
+def test_a_click_on_an_instruction_highlights_its_origin(shown):
     shown.click("sass", "STG")
     assert [text for text in shown.lit("source") if text.startswith("store(out")]
     assert "".join(shown.lit("text")) == "relu(x) + y + bias"
@@ -100,7 +100,7 @@ def test_a_click_on_an_instruction_lights_what_it_came_from(shown):
     assert sorted(read) == [([x, x], [f"const auto {x}4 = load<4>({x}, {i});"]) for x, i in (("x", "i"), ("y", "i1"))]
 
 
-def test_a_click_on_the_text_lights_what_it_became(shown):
+def test_a_click_on_the_ops_source_highlights_its_results(shown):
     shown.click("text", "relu(")
     assert [text for text in shown.lit("graph") if "maximum" in text] and not [t for t in shown.lit("graph") if "load f32 y" in t]
     assert [text for text in shown.lit("source") if "maximum(0.0f, x4[k])" in text]
@@ -109,7 +109,7 @@ def test_a_click_on_the_text_lights_what_it_became(shown):
     assert "y4" in "".join(shown.lit("source"))
 
 
-def test_what_is_pointed_at_lights_up_until_it_is_left_or_kept(shown):
+def test_hovering_highlights_until_left_or_pinned(shown):
     from selenium.webdriver.common.action_chains import ActionChains
 
     def point(element):
@@ -149,7 +149,7 @@ def test_the_keyboard_reaches_every_line(shown):
     assert shown.browser.execute_script("return document.activeElement.closest('.pane')?.dataset.pane") == "ptx"
 
 
-def test_what_is_lit_is_said(shown):
+def test_the_highlight_is_announced(shown):
     shown.click("graph", "maximum")
     said = shown.browser.find_element("css selector", "[role=status]").text
     assert said.startswith("Text: relu(x) · Graph: 1 line · Source: relu_add.cu: line ") and "SASS" in said
@@ -161,7 +161,7 @@ def test_what_is_lit_is_said(shown):
     assert any("maximum" in name for name in selected) and "relu(" in selected
 
 
-def test_a_page_is_light_and_dark_and_asks_for_nothing(shown):
+def test_a_page_has_light_and_dark_themes_and_loads_nothing(shown):
     colours = []
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -175,7 +175,7 @@ def test_a_page_is_light_and_dark_and_asks_for_nothing(shown):
     assert shown.browser.execute_script("return performance.getEntriesByType('resource').length") == 0
 
 
-def test_kernels_of_a_comparison_light_up_apart(browser, tmp_path, explained):
+def test_kernels_of_a_comparison_highlight_separately(browser, tmp_path, explained):
     found = measured()
     for candidate in found["candidates"]:
         candidate["listing"] = explained.found["listing"]
@@ -187,7 +187,7 @@ def test_kernels_of_a_comparison_light_up_apart(browser, tmp_path, explained):
     assert len(benches) == 2 and lit[0] == 0 < lit[1]
 
 
-def test_escape_puts_a_light_out_from_anywhere(shown):
+def test_escape_clears_the_highlight_from_anywhere(shown):
     from selenium.webdriver.common.keys import Keys
 
     shown.click("text", "relu(")
@@ -197,7 +197,7 @@ def test_escape_puts_a_light_out_from_anywhere(shown):
     assert shown.lit("sass") == [] and shown.browser.find_element("css selector", ".said").text == ""
 
 
-def test_panes_have_room_in_narrow_windows_and_with_many_kernels(browser, tmp_path):
+def test_panes_fit_narrow_windows_and_many_kernels(browser, tmp_path):
     of("def f(x, w):\n    s = x.sum(0)\n    m = (x * w).mean()\n    return s / m, m\n", torch.empty(300, 64), torch.empty(64)).save(
         tmp_path / "a.html")
     shown = Shown(browser, tmp_path / "a.html")
@@ -215,7 +215,7 @@ def test_panes_have_room_in_narrow_windows_and_with_many_kernels(browser, tmp_pa
     assert len(browser.find_elements("css selector", ".pane.sass")) > 3 and shown.find("source", "extern")
 
 
-def test_a_pane_without_links_bears_every_key(browser, tmp_path, explained):
+def test_a_pane_without_links_accepts_every_key(browser, tmp_path, explained):
     from selenium.webdriver.common.keys import Keys
 
     found = json.loads(json.dumps(explained.found))

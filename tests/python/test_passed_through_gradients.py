@@ -30,7 +30,7 @@ def test_the_incoming_gradient_is_returned(dtype):
     torch.testing.assert_close((dx, db, dr), eager, rtol=tolerance, atol=tolerance)
 
 
-def test_nothing_is_launched_where_all_are():
+def test_nothing_is_launched_if_all_gradients_are_passed_through():
     x, y = leaves((5, 3), (5, 3))
     out = ingot.op("x + y")(x, y)
     before = counters()
@@ -52,7 +52,7 @@ def test_nothing_is_launched_where_all_are():
     ("x + y", [(0, 3), (0, 3)], (0, 3)),
     ("x + y", [(), ()], ()),
 ])
-def test_what_is_not_the_same_element_for_element(text, shapes, grad):
+def test_gradients_that_are_not_the_incoming_one(text, shapes, grad):
     f, args = ingot.op(text), leaves(*shapes)
     grad = torch.randn(grad).to(f.reference(*args).dtype)
     for g in grad, grad.sum().expand(grad.shape), grad.mT.contiguous().mT if grad.dim() == 2 else grad:
@@ -78,7 +78,7 @@ def test_a_gradient_in_use_is_not_written():
     assert torch.equal(grad, torch.ones(4)) and torch.equal(y.grad, torch.ones(4))
 
 
-def test_second_orders_have_their_history():
+def test_second_orders_have_autograd_history():
     f = ingot.op("x * x + y")
     x, y = leaves((4,), (4,), dtype=torch.float64)
     assert torch.autograd.gradgradcheck(f, (x, y))
@@ -88,7 +88,7 @@ def test_second_orders_have_their_history():
     torch.testing.assert_close(of_grad, (8 * x * x * grad + 3).detach())
 
 
-def test_out_of_an_op_that_hands_on(tmp_path):
+def test_out_of_an_op_that_passes_gradients_through(tmp_path):
     """A gradient op may write its result to a given tensor, as any op."""
     done = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
     x, y = leaves((4, 3), (4, 3))

@@ -84,7 +84,7 @@ def net(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_a_module_is_loaded_where_its_ops_file_is_not(net, tmp_path):
+def test_a_module_is_loaded_without_its_ops_file(net, tmp_path):
     x = torch.randn(3, 6)
     expected = net(x)
     (gradient,) = torch.autograd.grad(expected.sum(), net.weight)
@@ -104,7 +104,7 @@ def test_a_module_is_loaded_where_its_ops_file_is_not(net, tmp_path):
         assert text == net.op.text
 
 
-def test_a_module_is_not_loaded_as_mere_weights(net, tmp_path):
+def test_a_module_is_not_loaded_with_weights_only(net, tmp_path):
     torch.save(net.op, tmp_path / "op.pt")
     with pytest.raises(pickle.UnpicklingError, match="ingot.op._restored"):
         torch.load(tmp_path / "op.pt")
@@ -118,7 +118,7 @@ def test_a_copy_of_a_module_trains_by_itself(net):
     assert net.weight.grad is None and other.weight.grad.abs().sum() > 0
 
 
-def test_ops_are_no_state(net):
+def test_ops_are_not_in_the_state_dict(net):
     assert list(net.state_dict()) == ["weight"]
     other = copy.deepcopy(net)
     with torch.no_grad():
@@ -306,7 +306,7 @@ def test_a_fork_while_another_thread_trains():
 
 
 @pytest.mark.parametrize("way", ["call", "prepare_all"])
-def test_a_fork_beside_a_default_device(way):
+def test_a_fork_with_a_default_device(way):
     """Runs in a process of its own, which may hang: a fork that holds the GIL waits for the compiling thread, which
     needs the GIL to ask for the default device."""
     text = FORKS_BESIDE_A_DEFAULT_DEVICE + f"forks(by_{way})\n"

@@ -48,7 +48,7 @@ def test_shapes_and_numbers_are_recorded():
     assert event.sequence_nr == -1
 
 
-def test_all_doors_and_the_text():
+def test_all_apis_and_the_fallback():
     x, b = (t.detach() for t in inputs())
     out = torch.empty_like(x)
     assert len(named(profiled(lambda: bias_gelu(x, b, out=out)), "bias_gelu")) == 1
@@ -63,7 +63,7 @@ def test_all_doors_and_the_text():
     assert "aten::mul" in [child.name for child in event.cpu_children]
 
 
-def test_without_a_profiler_nothing_is_kept():
+def test_without_a_profiler_nothing_is_recorded():
     x, b = (t.detach() for t in inputs())
     assert not named(profiled(lambda: None), "bias_gelu")
     bias_gelu(x, b)

@@ -113,7 +113,7 @@ def test_options_of_the_decorator():
     assert with_options.numerics == "eager" and with_options.debug
 
 
-def test_an_op_from_text():
+def test_an_op_from_source():
     x, y = pair()
     assert torch.equal(ingot.op("relu(x) + y")(x, y), torch.relu(x) + y)
     assert ingot.op("x + 1", name="increment").name == "increment"
@@ -122,7 +122,7 @@ def test_an_op_from_text():
     assert torch.equal(ingot.op(text, name="first")(x), x + 1)
 
 
-def test_what_a_function_uses_travels_with_it():
+def test_the_names_that_a_function_uses_are_captured():
     x = torch.randn(20)
     expected = torch.relu(x + 0.25 + 2.0) * 3 + torch.relu(x) * math.pi
     assert torch.equal(uses_its_module(x), expected)
@@ -154,7 +154,7 @@ def test_lambdas():
 
 
 @pytest.mark.parametrize("value, kind", [(torch.ones(2), "torch.Tensor"), ({"a", "b"}, "set"), ({"a": object()}, "dict"), (object(), "object")])
-def test_what_cannot_travel_is_named(value, kind):
+def test_values_that_cannot_be_captured_are_named(value, kind):
     def body(x):
         return x + value
 

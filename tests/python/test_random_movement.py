@@ -44,7 +44,7 @@ def cases(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_movers_after_one_another(device, seed):
+def test_chains_of_movement_ops(device, seed):
     made, wrong = cases(seed), []
     ingot.prepare_all((op, (x.to(device),)) for _, op, x, _ in made)
     for text, op, x, expected in made:

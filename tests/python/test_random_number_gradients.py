@@ -14,7 +14,7 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("text", ["F.dropout(x, 0.3)", "F.dropout1d(x, 0.3)", "F.rrelu(x, training=True)",
                                   "x * torch.rand_like(x)", "x.sigmoid() * torch.bernoulli((x > 0) / 2 + 0.25)"])
-def test_the_gradient_draws_the_forward_calls_numbers(device, dtype, text):
+def test_the_gradient_uses_the_forward_calls_numbers(device, dtype, text):
     op = ingot.op(text)
     grad = torch.randn(31, 17, device=device).to(dtype)
     found = []
@@ -37,7 +37,7 @@ def test_the_gradient_of_dropout_has_its_mask(device):
 
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
-def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
+def test_sample_numbering_does_not_depend_on_the_probability(device, p):
     """A dropout of p = 0 drops nothing, and still counts as a sample."""
     op = ingot.op("def f(x, p: float): return F.dropout(F.dropout(x, p), 0.5)")
     fixed = ingot.op(f"def f(x): return F.dropout(F.dropout(x, {p}), 0.5)")
@@ -50,7 +50,7 @@ def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
     torch.testing.assert_close(grad * x.detach(), y.detach())
 
 
-def test_draws_are_counted_anew_where_lowering_begins_again(device):
+def test_sample_numbering_restarts_when_lowering_restarts(device):
     """Lowering begins again when it needs the value of a number that follows a sample."""
     op = ingot.op("""def f(x, n: int):
         y = F.dropout(x, 0.5)
@@ -160,7 +160,7 @@ def test_a_gradient_within_a_mode(device):
 @pytest.mark.parametrize("text", ["dropout(x, 0.5)", "alpha_dropout(x, 0.5, training=True)",
                                   "def helper(rand): return rand * 2\ndef f(x): return helper(x) * rand(400)",
                                   "from torch.nn.functional import dropout as d\ndef f(x): return d(x, 0.5)"])
-def test_the_reference_knows_what_draws(text):
+def test_the_reference_detects_random_ops(text):
     op, x = ingot.op(text), torch.ones(400)
     assert op.uses_random
     torch.manual_seed(8)
@@ -169,7 +169,7 @@ def test_the_reference_knows_what_draws(text):
     torch.testing.assert_close(found, op.reference(x))
 
 
-def test_a_gradient_by_hand_is_checked_under_one_seed():
+def test_a_custom_backward_is_checked_with_one_seed():
     op = ingot.op("""
 def noisy_backward(grad, x):
     return grad * 2 * x

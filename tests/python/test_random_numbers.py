@@ -66,7 +66,7 @@ def test_philox_gives_the_known_answers():
     "F.rrelu(x, 0.1, 0.9, True)",
     "torch.rand_like(x) - torch.rand_like(x)",
 ])  # fmt: skip
-def test_the_reference_draws_the_kernels_numbers(device, dtype, text):
+def test_the_reference_gives_the_kernels_numbers(device, dtype, text):
     x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
     same(text, x)
 
@@ -74,7 +74,7 @@ def test_the_reference_draws_the_kernels_numbers(device, dtype, text):
 @pytest.mark.parametrize("text", ["F.alpha_dropout(x, 0.3, True)", "F.feature_alpha_dropout(x, 0.3, True)",
                                   "torch.randn_like(x)", "torch.randn(x.shape, dtype=x.dtype, device=x.device) * x"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_the_reference_draws_the_kernels_numbers_up_to_rounding(device, dtype, text):
+def test_the_reference_gives_the_kernels_numbers_up_to_rounding(device, dtype, text):
     """Sines and logarithms on the CPU differ from eager's, and sums of products are rounded differently."""
     x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
     ours, reference = both(text, x)
@@ -82,13 +82,13 @@ def test_the_reference_draws_the_kernels_numbers_up_to_rounding(device, dtype, t
     torch.testing.assert_close(ours, reference, rtol=8 * eps, atol=8 * eps)
 
 
-def test_the_calls_of_one_op_draw_other_numbers(device):
+def test_calls_of_one_op_have_different_numbers(device):
     x = torch.ones(1000, device=device)
     op = ingot.op("F.dropout(x, 0.5)")
     assert not torch.equal(op(x), op(x))
 
 
-def test_the_draws_of_one_call_are_different(device):
+def test_samples_of_one_call_are_different(device):
     x = torch.ones(1000, device=device)
     op = ingot.op("def f(x): return F.dropout(x, 0.5), F.dropout(x, 0.5), torch.rand_like(x), torch.rand_like(x)")
     a, b, u, v = op(x)
@@ -96,7 +96,7 @@ def test_the_draws_of_one_call_are_different(device):
     assert abs(torch.corrcoef(torch.stack([u, v]))[0, 1].item()) < 0.15
 
 
-def test_one_draw_is_the_same_wherever_it_is_read(device):
+def test_a_sample_is_the_same_wherever_it_is_read(device):
     """Read through views, by reductions and by several results, in several kernels."""
     x = torch.zeros(64, 48, device=device)
     op = ingot.op("""def f(x):
@@ -110,7 +110,7 @@ def test_one_draw_is_the_same_wherever_it_is_read(device):
     assert torch.equal(gathered, u[:1].expand(64, 48))
 
 
-def test_numbers_depend_on_no_layout(device):
+def test_numbers_do_not_depend_on_layout(device):
     op = ingot.op("def f(x, y): return torch.rand_like(x, memory_format=torch.contiguous_format) + 0 * y + 0 * x")
     shape = (6, 10, 14, 18)
     x, y = torch.zeros(2, *shape, device=device)
@@ -130,7 +130,7 @@ def test_shapes(device, shape):
     same("torch.rand_like(x) + torch.zeros(4, *x.shape, device=x.device)", x)
 
 
-def test_a_draw_is_broadcast(device):
+def test_a_sample_is_broadcast(device):
     x = torch.zeros(7, 1, 5, device=device)
     y = torch.zeros(7, 6, 5, device=device)
     op = ingot.op("torch.rand_like(x) + y")
@@ -147,7 +147,7 @@ def test_sizes_compile_nothing_anew(device):
     assert ingot.counters().since(before).lowerings == 0
 
 
-def test_an_op_that_draws_nothing_leaves_the_generator_alone(device):
+def test_an_op_without_random_numbers_does_not_advance_the_generator(device):
     x = torch.randn(10, device=device)
     for text in ("relu(x)", "F.dropout(x, 0.5, training=False)", "F.rrelu(x)", "F.alpha_dropout(x, 0.5)"):
         op = ingot.op(text)
@@ -200,7 +200,7 @@ def test_normal(device, dtype):
     assert abs((z[1:] * z[:-1]).mean().item()) < 6 / math.sqrt(MANY)
 
 
-def test_normal_of_float64_has_its_bits(device):
+def test_normal_of_float64_has_full_precision(device):
     z = ingot.op("torch.randn_like(x)")(torch.empty(1000, dtype=torch.float64, device=device))
     assert (z != z.float().double()).double().mean() > 0.99
 
@@ -214,7 +214,7 @@ def test_integers(device):
 
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1.0])
-def test_dropout_keeps_so_many(device, p):
+def test_dropout_keeps_the_expected_share(device, p):
     x = torch.ones(MANY, device=device)
     y = ingot.op("F.dropout(x, p)")(x, p)
     kept = (y != 0).double().mean().item()
@@ -237,7 +237,7 @@ def test_alpha_dropout_keeps_mean_and_variance(device):
 
 @pytest.mark.parametrize("text", ["F.dropout1d(x, 0.5)", "F.dropout2d(x, 0.5)", "torch.feature_dropout(x, 0.5, True)",
                                   "F.feature_alpha_dropout(x, 0.5, True)"])
-def test_channels_go_as_a_whole(device, text):
+def test_whole_channels_are_dropped(device, text):
     y = ingot.op(text)(torch.ones(20, 30, 8, device=device))
     assert torch.equal(y, y[..., :1].expand_as(y))
     assert 200 < (y[..., 0] == y[..., 0].max()).sum() < 400
@@ -316,7 +316,7 @@ def test_fork_rng_and_inference_mode(device):
         assert torch.equal(op(x), first)
 
 
-def test_vmap_draws_as_torch_func_says():
+def test_vmap_follows_its_randomness_option():
     op = ingot.op("F.dropout(x, 0.5)")
     x = torch.ones(8, 200)
     with pytest.raises(RuntimeError, match="randomness"):
@@ -332,7 +332,7 @@ def test_vmap_draws_as_torch_func_says():
     ("F.dropout(x, training=t)", True), ("F.rrelu(x)", False), ("x.dropout(0.5, False)", False), ("torch.rand(3)", True),
     ("x.bernoulli()", True), ("lambda dropout: relu(x) * dropout", False), ("d = F.dropout", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
 ])  # fmt: skip
-def test_which_texts_use_random_numbers(text, uses):
+def test_sources_with_random_numbers_are_detected(text, uses):
     assert random_numbers.uses_random(ast.parse(text)) is uses
 
 
@@ -359,7 +359,7 @@ def test_a_parameter_called_seed(device):
 # CUDA graphs
 
 
-def test_a_replay_draws_anew():
+def test_a_replay_has_new_numbers():
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     op = ingot.op("F.dropout(x, 0.5)")

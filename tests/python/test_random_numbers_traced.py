@@ -118,7 +118,7 @@ def test_gradients_traced_with_their_graph(mode):
     torch.testing.assert_close(grad * x / 2, y)
 
 
-def test_registered_with_a_schema_written_closely():
+def test_registered_with_a_schema_without_spaces():
     op = ingot.op("def close(x): return torch.rand_like(x)")
     assert ingot.register("ingot_test_draws::close", op, "(Tensor x)->Tensor")(torch.zeros(4)).max() > 0
 
@@ -151,7 +151,7 @@ def test_registered_with_out():
     assert torch.equal(out, op(x))
 
 
-def test_registered_seeds_that_are_none():
+def test_registered_ops_refuse_invalid_seeds():
     op = ingot.op("def drawn(x): return torch.rand_like(x)")
     ingot.register("ingot_test_draws::drawn", op)
     seeded, x = torch.ops.ingot_test_draws.drawn.seeded, torch.zeros(5)
@@ -174,7 +174,7 @@ def test_a_taken_name_leaves_nothing():
     assert torch.ops.ingot_test_draws.taken.overloads() == ["default"]
 
 
-def test_registered_draws_nothing_where_its_text_says_so():
+def test_registered_op_without_random_numbers_has_no_seed():
     quiet = ingot.register("ingot_test_draws::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
     assert torch.equal(quiet(torch.ones(3)), torch.full((3,), 2.0))
     assert quiet._schema.name == "ingot_test_draws::quiet" and len(quiet._schema.arguments) == 1

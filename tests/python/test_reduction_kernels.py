@@ -63,7 +63,7 @@ def apart(x, row: int) -> dict:
 @pytest.mark.parametrize("columns, dtype", some(
     [(columns, dtype) for dtype in (torch.float32, torch.bfloat16) for columns in (7, 33, 75, 333, 1000, 1023, 2001, 4097, 20000)], 0, of=4
 ), ids=str)
-def test_a_rows_bits_are_its_own(device, columns, dtype):
+def test_a_rows_bits_do_not_depend_on_other_rows(device, columns, dtype):
     x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device, dtype), 1234
     others, different = neighbours(x, row) | apart(x, row), []
     ops = {text: ingot.op(text) for text in OF_A_ROW}
@@ -107,7 +107,7 @@ def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
 
 
 @pytest.mark.parametrize("length", [16400, 20000, 32767, 32768, 40001, 65535, 65536, 70000])
-def test_rows_that_a_block_just_holds(device, length):
+def test_rows_that_just_fit_a_block(device, length):
     """Rows of 2 and 4 bytes per element, aligned and unaligned."""
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(3, length, device=device).to(dtype)
@@ -117,15 +117,15 @@ def test_rows_that_a_block_just_holds(device, length):
             torch.testing.assert_close(op(x), op.reference(x), **tolerance)
 
 
-KEPT = {"beside its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
+KEPT = {"cached with its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
         "one after the other": "s = exp(x).mean(1, keepdim=True); t = (exp(x) * s + sin(x)).mean(1, keepdim=True); return sin(x) * t + exp(x)",
-        "in the place of what rows go through once more": "e = exp(x); m = e.amax(1, keepdim=True); return e * where(m < 30, x * 2, x - m).mean(1, keepdim=True)",
-        "of what some rows go through": "m = x.amax(1, keepdim=True); e = exp(x - m); s = where(m < 3.5, x, e).mean(1, keepdim=True); t = (e * s).mean(1, keepdim=True); return e * t",
+        "cached in place of an operand that is read again": "e = exp(x); m = e.amax(1, keepdim=True); return e * where(m < 30, x * 2, x - m).mean(1, keepdim=True)",
+        "cached for rows that are read again": "m = x.amax(1, keepdim=True); e = exp(x - m); s = where(m < 3.5, x, e).mean(1, keepdim=True); t = (e * s).mean(1, keepdim=True); return e * t",
         "two at once": "s = (exp(x) + tanh(x)).mean(1, keepdim=True); return exp(x) * s - tanh(x)"}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_what_phases_share(device, text):
+def test_values_cached_between_phases(device, text):
     """A value that one phase computes per element is cached for the next one, with the input or in its place."""
     op = ingot.op(f"def f(x): {text}")
     for columns in (20, 1023, 4096, 20000, 32768, 33001, 65536):
@@ -136,8 +136,8 @@ def test_what_phases_share(device, text):
 
 
 SHORT = {"normalised": "x.softmax(1)", "several results": "return x - x.mean(1, keepdim=True), x.amax(1), x * x.sum(1, keepdim=True)",
-         "of bytes": "return x > x.amax(1, keepdim=True) / 2", "once": "return x * 2, (x * 2).sum(1)",
-         "read late, and apart": "return (x - x.mean(1, keepdim=True)) * y + z"}  # fmt: skip
+         "result of bytes": "return x > x.amax(1, keepdim=True) / 2", "one phase": "return x * 2, (x * 2).sum(1)",
+         "operands of a later phase, transposed": "return (x - x.mean(1, keepdim=True)) * y + z"}  # fmt: skip
 
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
@@ -163,13 +163,13 @@ def test_many_short_rows_in_place(device):
         assert torch.equal(x, wanted)
 
 
-def test_rows_that_end_within_a_vector_check_no_index_behind_it(device):
+def test_rows_that_end_within_a_vector_do_not_check_indices_past_it(device):
     op = ingot.op("(x * t[torch.arange(x.shape[1])]).sum(1)", debug=True)
     x, t = torch.randn(2, 1023, device=device), torch.randn(1023, device=device)
     torch.testing.assert_close(op(x, t), op.reference(x, t), atol=1e-4, rtol=1e-4)
 
 
-def test_many_columns_that_find_much(device):
+def test_many_columns_with_large_accumulators(device):
     """The partial results of the threads fit the shared memory of a block."""
     for dtype in (torch.uint8, torch.float16, torch.bfloat16, torch.float64):
         x = torch.randint(0, 3, (200, 272), device=device).to(dtype)
@@ -190,7 +190,7 @@ NUMBERS_AND_PARTS = [
 
 @pytest.mark.parametrize("text", NUMBERS_AND_PARTS)
 @pytest.mark.parametrize("shape", [(40000,), (300, 201), (1, 40001), (40001, 1), (3, 1, 20000), (1,), (0,)], ids=str)
-def test_numbers_that_are_found_with_the_parts_that_wait_for_others(text, shape, device):
+def test_numbers_that_are_computed_with_dependent_parts(text, shape, device):
     if 0 in shape and "max" in text:
         pytest.skip("explained: there is no largest of nothing")
     op = ingot.op(f"def f(x, y, s: float): return {text}")

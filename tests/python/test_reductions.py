@@ -111,14 +111,14 @@ def test_composed(device, dtype):
     check(compared(in_turn(COMPOSED, dtype), inputs_of(dtype, device), strides=False))  # Ingot returns a copy where eager returns a view
 
 
-def test_of_integers(device):
+def test_integers(device):
     tensors = inputs_of(torch.float32, device)
     texts = [f"{x}.{text}" for x in "kbuj" for text in ("logsumexp(1)", "nansum((0, 1))", "sum(1, dtype=torch.float32)", "mean(1, dtype=torch.float64)",
              "softmax(1, dtype=torch.float32)", "prod(2, dtype=torch.float64)", "sum(dtype=torch.float16)")]  # fmt: skip
     check(compared(texts, tensors))
 
 
-def test_of_float8(device):
+def test_float8(device):
     """The sum is computed in another dtype."""
     x = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], device=device).to(torch.float8_e4m3fn)
     texts = ["x.sum(dtype=torch.float32)", "x.sum(1, dtype=torch.int32)", "x.prod(0, dtype=torch.bfloat16)", "x.nansum(dtype=torch.float16)",
@@ -187,21 +187,21 @@ def test_channels_last(device):
     check(compared(texts, {"x": x.contiguous(memory_format=torch.channels_last), "v": v, "a": a}))
 
 
-PLANTED = {
+INJECTED = {
     "nan": [math.nan], "inf": [math.inf], "-inf": [-math.inf], "both": [math.inf, -math.inf], "all": [math.nan, math.inf, -math.inf],
     "rows": None,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("planted", PLANTED)
+@pytest.mark.parametrize("injected", INJECTED)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=named)
-def test_nan_and_infinities(device, dtype, planted):
+def test_nan_and_infinities(device, dtype, injected):
     x = torch.randn(9, 70, generator=torch.Generator().manual_seed(5))
-    if PLANTED[planted] is None:  # whole rows of one value
+    if INJECTED[injected] is None:  # whole rows of one value
         for row, value in enumerate([math.nan, math.inf, -math.inf, 0.0, -0.0]):
             x[row] = value
     else:
-        for k, value in enumerate(PLANTED[planted]):
+        for k, value in enumerate(INJECTED[injected]):
             x[k::3, 7 * k + 3] = value
     texts = ["x.sum(1)", "x.mean()", "x.prod(1)", "x.amax(1)", "x.amin(0)", "x.max(1)", "x.min(1)", "x.max()", "x.argmax(1)", "x.argmin()", "x.any(1)",
              "x.all(0)", "x.nansum(1)", "x.nanmean(1)", "x.var(1)", "x.std(0)", "x.logsumexp(1)", "x.logsumexp(0)", "x.softmax(1)", "x.log_softmax(1)",
@@ -226,7 +226,7 @@ FIRST_OF_ROWS = {"far below": -200.0, "a little below": -40.0, "above": 60.0, "-
 @pytest.mark.parametrize("dtype, columns", some(
     [(dtype, columns) for dtype in (torch.float16, torch.bfloat16) for columns in (1, 5, 70, 1000, 9001, 20001, 40000)], 0, of=2
 ), ids=str)
-def test_exponentials_of_rows_that_begin_anyhow(device, dtype, columns):
+def test_exponentials_of_rows_with_any_first_element(device, dtype, columns):
     """On CUDA the exponentials are summed relative to the row's first element, unless the largest is much larger."""
     x = torch.randn(2 * len(FIRST_OF_ROWS) + 5, columns, generator=torch.Generator().manual_seed(6)) * 3
     for row, value in enumerate(FIRST_OF_ROWS.values()):
@@ -300,7 +300,7 @@ def test_no_elements_leave_running_statistics_as_they_are(device):
     assert mean.tolist() == [1, 2, 3] and var.tolist() == [4, 5, 6]
 
 
-def test_one_op_trains(device):
+def test_one_op_computes_a_training_step(device):
     """A norm in training, a loss and the running statistics in one call."""
     text = """
 def f(x, mean, var, weight, bias, target):
@@ -317,7 +317,7 @@ def f(x, mean, var, weight, bias, target):
     assert torch.allclose(m, mean) and torch.allclose(v, var)
 
 
-def test_a_lone_row_beside_a_kernel_that_does_not_reduce(device):
+def test_one_row_with_a_kernel_that_does_not_reduce(device):
     one, row, t = torch.randn(1, 1, device=device), torch.randn(1, 70, device=device), torch.zeros(8, dtype=torch.long, device=device)
     for text in ("x[0].log_softmax(0)[t]", "x.softmax(1) * 2, t + 1", "x.log_softmax(1).gather(1, t[:1, None])"):
         op = ingot.op(f"def f(x, t): return {text}")
@@ -381,7 +381,7 @@ def test_in_place(device, what, columns):
         torch.testing.assert_close(results, wanted)
 
 
-def test_out_may_be_what_is_read():
+def test_out_may_be_an_input():
     x = torch.randn(6, 20000)
     op = ingot.op("torch.softmax(x, 1)")
     wanted = op(x)
@@ -417,7 +417,7 @@ ODD = ["(x * torch.arange(8)).sum(1)", "(x * torch.arange(6)[:, None]).amax(1) +
 
 
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
-def test_odd_places(device, lazy):
+def test_unusual_dims_and_offsets(device, lazy):
     tensors = {"x": torch.randn(6, 8), "s": torch.randn(5, 5), "i": torch.tensor([3, 0, 5])}
     with torch.device(device):
         for text in ODD:
@@ -426,7 +426,7 @@ def test_odd_places(device, lazy):
             torch.testing.assert_close(op(*own.values()), eager_of(text, own)(*own.values()), atol=1e-5, rtol=1e-5)
 
 
-def test_nothing_is_read_of_expanded_rows_without_elements(device):
+def test_expanded_rows_without_elements_are_not_read(device):
     """A tensor without elements has no memory, even where its strides say that all rows share an element."""
     flat, tall = torch.randn(2, device=device).expand(0, 2), torch.randn(2, 1, device=device).expand(2, 0)
     for text in ["x.sum(0)", "x.sum(1)", "x.any(0)", "x.var(0)", "x.softmax(0).sum(0)", "x.softmax(1).sum(1) + 1"]:
@@ -445,7 +445,7 @@ def test_extremes_of_a_constant(device, dtype):
         torch.testing.assert_close(tuple(op(x)), tuple(op.reference(x)))
 
 
-def test_a_sum_in_memory_is_no_argument(device):
+def test_a_stored_sum_is_not_confused_with_an_argument(device):
     """Sums that a later kernel reads must not be confused with an argument of the same layout and position."""
 
     def f(w, x):
@@ -457,7 +457,7 @@ def test_a_sum_in_memory_is_no_argument(device):
         torch.testing.assert_close(mine, theirs)
 
 
-def test_rows_of_two_dims_of_which_one_goes_backwards(device):
+def test_rows_of_two_dims_with_one_flipped(device):
     def f(x, y):
         return (x.flip(0)[:, :, None] * y[:, None]).sum((0, 2))
 

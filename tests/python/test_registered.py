@@ -91,7 +91,7 @@ def leaf(*shape):
     ("def f(x, y):\n    for t in [x, y]: t.mul_(2)", "(Tensor(a0!) x, Tensor(a1!) y) -> ()"),
     ("def f(x, y):\n    F.relu(x, **{'inplace': True})\n    return y * 2", "(Tensor(a0!) x, Tensor y) -> Tensor"),
 ])
-def test_the_schema_is_read_from_the_text(text, schema):
+def test_the_schema_is_inferred_from_the_source(text, schema):
     assert schema_of(ingot.op(text)) == schema
 
 
@@ -125,7 +125,7 @@ def test_the_schema_is_read_from_the_text(text, schema):
     "def f(x):\n    def g(y): y.add_(1)\n    g(x)\n    return x * 1",
     "def f(x):\n    y = x * 1\n    [y.add_(1) for y in (x,)]\n    return y",
 ])
-def test_what_the_text_does_not_say_is_asked_for(text):
+def test_types_that_cannot_be_inferred_are_requested(text):
     with pytest.raises(ingot.Error, match="cannot be inferred from its source(.|\n)*schema="):
         registered(ingot.op(text))
 
@@ -140,7 +140,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_a_long_text_is_read_at_once(kind):
+def test_a_long_source_is_read_fast(kind):
     begin = time.process_time()
     found = effects_of(ast.parse(LONG[kind]), "f")
     assert time.process_time() - begin < 2
@@ -191,7 +191,7 @@ def test_names_that_are_taken_or_lack_a_namespace():
         ingot.register("once", op)
 
 
-def test_results_that_the_schema_does_not_foresee():
+def test_results_that_contradict_the_schema():
     f = registered(ingot.op("def f(x): return x, x + 1"), "(Tensor x) -> Tensor")
     with pytest.raises(ingot.Error, match="returns 2 results, and its schema says 1"):
         f(torch.ones(3))
@@ -220,7 +220,7 @@ def test_opcheck(text, make):
 
 
 @pytest.mark.parametrize("text, make", OPS[:5], ids=[text for text, _ in OPS[:5]])
-def test_autograd_is_the_kernels(text, make):
+def test_gradients_run_kernels(text, make):
     op = ingot.op(text)
     f, args = registered(op), make()
     before = ingot.counters()
@@ -277,7 +277,7 @@ def test_every_example(name):
         torch.testing.assert_close(ours, torch.stack([theirs, theirs]), rtol=1e-4, atol=1e-5)
 
 
-def test_what_is_written_in_place():
+def test_arguments_written_in_place():
     f = registered(ingot.op("def f(x, y, s: float): x.mul_(s).add_(y)"))
     x, y = torch.randn(4, 6), torch.randn(6)
     expected = x * 0.5 + y

@@ -61,7 +61,7 @@ def with_gradients(call, arguments, **options):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", OPS)
-def test_the_gradient_is_the_one_that_computes_all_anew(name, dtype, device):
+def test_the_gradient_equals_the_one_without_residuals(name, dtype, device):
     text, shapes, kept = OPS[name]
     op, arguments = ingot.op(text), arguments_of(shapes, device, dtype)
     result, gradients, found = with_gradients(op, arguments)
@@ -78,21 +78,21 @@ def test_the_gradient_is_the_one_that_computes_all_anew(name, dtype, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_nothing_is_kept_where_rows_are_short(device):
+def test_short_rows_have_no_residuals(device):
     op = ingot.op("F.softmax(x, -1)")
     for columns, kept in ((16, 0), (31, 0), (32, 2), (33, 2), (16, 0)):
         *_, found = with_gradients(op, arguments_of([(50, columns)], device, torch.float32))
         assert len(found) == kept, columns
 
 
-def test_a_gradient_of_a_gradient_computes_all_anew():
+def test_a_gradient_of_a_gradient_uses_no_residuals():
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], "cpu", torch.float64)
     assert torch.autograd.gradcheck(op, x.requires_grad_())
     assert torch.autograd.gradgradcheck(op, x)
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_of_several_gradients_at_once_the_text_is_run(device):
+def test_several_gradients_at_once_fall_back(device):
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], device, torch.float64)
     x.requires_grad_()
     result, each = op(x), torch.eye(3 * 65, dtype=x.dtype, device=device).view(-1, 3, 65)
@@ -102,7 +102,7 @@ def test_of_several_gradients_at_once_the_text_is_run(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_which_gradients_are_asked_says_what_is_kept(device):
+def test_residuals_depend_on_the_requested_gradients(device):
     op, (x, w, b) = ingot.op("F.layer_norm(x, (301,), w, b)"), arguments_of([(9, 301), (301,), (301,)], device, torch.float32)
     kept = []
     for asked in ((x,), (w,), (b,), (x, w, b)):
@@ -117,7 +117,7 @@ def test_which_gradients_are_asked_says_what_is_kept(device):
     assert kept[2] == 0 and kept[0] > 0 and kept[1] > 0, kept
 
 
-def test_what_is_kept_is_freed_after_use():
+def test_residuals_are_freed_after_use():
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(9, 301)], "cpu", torch.float32)
     kept = []
     with saved_tensors_hooks(lambda one: kept.append(weakref.ref(one)) or one, lambda one: one):
@@ -131,7 +131,7 @@ def test_what_is_kept_is_freed_after_use():
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_program_from_disk_keeps_the_same(device, tmp_path):
+def test_a_program_from_disk_has_the_same_residuals(device, tmp_path):
     """A process that finds programs and kernels in the store lowers nothing, and its gradients are the same."""
     code = f"""
 import torch, ingot
@@ -152,7 +152,7 @@ SECOND_ORDERS = ["F.softmax(x, -1)", "F.log_softmax(x, -1)", "x.logsumexp(-1, ke
 @pytest.mark.skipif("cuda" not in DEVICES, reason="explained: no GPU")
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("text", SECOND_ORDERS)
-def test_a_gradient_of_a_gradient_goes_through_sums_in_one_pass(text, dtype):
+def test_a_gradient_of_a_gradient_of_one_pass_sums(text, dtype):
     """On CUDA, sums of exponentials of 16-bit floats do not wait for the maximum; those of float64 do."""
     torch.manual_seed(1)
     x, g, v = (torch.randn(6, 10, device="cuda").to(dtype) for _ in range(3))
@@ -168,7 +168,7 @@ def test_a_gradient_of_a_gradient_goes_through_sums_in_one_pass(text, dtype):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_what_hooks_give_back_in_another_dtype_is_taken(device):
+def test_hooks_may_return_residuals_in_another_dtype(device):
     op, (x,) = ingot.op("F.softmax(x, -1) * (t / 3).sum(-1, keepdim=True)"), arguments_of([(9, 301)], device, torch.float32)
     t = torch.arange(9 * 301, device=device).view(9, 301)
     with saved_tensors_hooks(lambda one: one.double() if one.is_floating_point() else one, lambda one: one):

@@ -71,7 +71,7 @@ def test_autograd_refuses_no_more_than_eagers(text):
         assert ours <= eagers, asked
 
 
-def test_what_is_kept_has_the_hooks_of_saved_tensors():
+def test_saved_arguments_use_saved_tensor_hooks():
     x, y = torch.rand(0, 4, requires_grad=True), torch.rand(0, 1)
     for text, kept in (("x + y", []), ("x * y", [y]), ("x.sin() + y", [x])):
         packed = []
@@ -114,7 +114,7 @@ def test_one_of_several_gradients_reads_less():
         product.sum().backward()
 
 
-def test_gradients_of_gradients_read_what_is_kept():
+def test_gradients_of_gradients_read_saved_arguments():
     x, y, g = (torch.rand(3, 4, dtype=torch.float64).transpose(0, 1).requires_grad_() for _ in range(3))
     op = ingot.op("(x * 3 - y).sum(0) + y.var(0) * x[0]")
     found = torch.autograd.grad(op(x, y), (x, y), g[0], create_graph=True)
@@ -132,7 +132,7 @@ def test_gradients_of_gradients_read_what_is_kept():
     torch.testing.assert_close(first, torch.autograd.grad(op.reference(x, y), x, g[0])[0])
 
 
-def test_several_gradients_at_once_without_what_is_not_read():
+def test_several_gradients_at_once_without_unsaved_arguments():
     """They fall back to eager, with zeros in place of the arguments that were not saved."""
     x, y = (torch.rand(3, requires_grad=True) for _ in range(2))
     result = ingot.op("x * 2 + y.sin()")(x, y)
@@ -165,7 +165,7 @@ def test_a_gradient_that_cannot_be_lowered_is_lowered_once():
     assert spent[0].lowerings > 0 and spent[1].lowerings == 0 and spent[1].eager_fallbacks == 1
 
 
-def test_what_was_freed_and_is_read_is_an_error():
+def test_reading_freed_memory_is_an_error():
     """Eager would read address 0."""
     op = ingot.op("def f(x, y): return x * y + 1")
     x, y = torch.rand(4, requires_grad=True), torch.rand(4)

@@ -113,7 +113,7 @@ def test_the_gradient_is_that_of_float64(text, dtype, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_it_is_rounded_once(device):
+def test_the_gradient_is_rounded_once(device):
     n = MANY[device]
     table = torch.zeros(n, 2, device=device, dtype=torch.bfloat16, requires_grad=True)
     x = torch.full((n, 2), 1 / 256, device=device, dtype=torch.bfloat16)
@@ -123,7 +123,7 @@ def test_it_is_rounded_once(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_strides_are_the_arguments(device):
+def test_the_gradient_has_the_arguments_strides(device):
     n = MANY[device]
     index = randint(n, n, device=device)
     for table in (random(4, n, device=device).detach().t(), random(n, 8, device=device).detach()[:, ::2]):
@@ -145,7 +145,7 @@ def test_small_tables_are_one_kernel(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_what_no_index_knows_is_summed_first(device):
+def test_dims_without_an_index_are_summed_first(device):
     """A table of coefficients that are used for whole images: the gradient is first summed over an image."""
     table, step = random(1000, device=device), randint(1000, 8, 1, 1, 1, device=device)
     image = random(8, 3, 32, 32, device=device)
@@ -159,7 +159,7 @@ def test_what_no_index_knows_is_summed_first(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_one_program_is_of_all_large_sizes(device):
+def test_one_program_covers_all_large_sizes(device):
     op, n = ingot.op("t[k] * 2"), MANY[device]
     gradients(op, [random(n, 4, device=device), randint(n, n, device=device)])
     before = ingot.counters()
@@ -172,7 +172,7 @@ def test_one_program_is_of_all_large_sizes(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_of_nothing(device):
+def test_empty_tensors(device):
     n = MANY[device]
     op = ingot.op("t[k].sum()")
     for rows, columns, count in ((n, 0, n), (n, 4, 0), (n, 4, n)):
@@ -210,7 +210,7 @@ def test_second_derivatives(text, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_numbers_that_lead_out_of_the_table(device):
+def test_indices_out_of_range(device):
     """On the CPU they are an error of the call; on a GPU nothing is written for them."""
     n = MANY[device]
     table, index = random(n, 2, device=device), randint(n, n, device=device)
@@ -227,7 +227,7 @@ def test_numbers_that_lead_out_of_the_table(device):
     torch.testing.assert_close(found, true)
 
 
-def test_atomics_on_the_cpu_are_none():
+def test_no_atomics_on_the_cpu():
     table, index = random(MANY["cpu"], 4, device="cpu"), randint(3000, 3000, device="cpu")
     plain, atomic = ingot.op("t[k] * 2"), ingot.op("t[k] * 2", atomics=True)
     assert pickle.loads(pickle.dumps(atomic)).atomics
@@ -289,7 +289,7 @@ def test_compiled_and_registered(device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("n", [60, 9000])
-def test_an_index_that_is_gathered_in_an_arm(n, device):
+def test_an_index_gathered_in_an_arm(n, device):
     """The index is read only where the arm is selected, also for the gradient."""
     table, k, j = random(n, device=device), randint(n, n, device=device), randint(3 * n, n, device=device) - n
     inside = (j >= 0) & (j < n)

@@ -101,7 +101,7 @@ X, SQUARE, BIAS = torch.randn(6, 8, dtype=torch.float64), torch.randn(5, 5), tor
     "x.flip(1)", "torch.cat([x, x * 2], 1)", "x.flatten(1)", "x.view(x.size(0), 2, 4) * 2", "x.view(x.size(0), -1) * 2", "(x, x.sum(1))",
     "x * x.size(1)", "x + torch.arange(x.size(1))", "x.argmax(1)", "F.one_hot((x > 0).long(), 2)", "torch.zeros_like(x)", "x.unsqueeze(0)",
 ))  # fmt: skip
-def test_what_may_be_cut_along_the_batch(text):
+def test_ops_that_may_be_sharded_along_the_batch(text):
     assert split(ingot.op(text), [X], [0], 3) is not None
 
 
@@ -115,25 +115,25 @@ def test_what_may_be_cut_along_the_batch(text):
     "def f(x):\n    assert x.size(0) == 6\n    return x * 2", "x[:, x.size(0) - 5]", "F.pad(x, (x.size(0), 0))", "x[:, :x.size(0)]",
     "def f(x):\n    assert x.numel() == 48\n    return x * 2", "x.view(6, 2, 4)", "x + x.new_ones(x.size(0) * 2)[:8]", "x.view(x.size(0) * 2, 4)",
 ))  # fmt: skip
-def test_what_may_not(text):
+def test_ops_that_may_not_be_sharded(text):
     assert split(ingot.op(text), [X], [0]) is None
 
 
 @pytest.mark.parametrize("text", ("x * 2 if x.size(0) == 1 else x", "x.flip(1) if x.size(0) == 1 else x * 1", "x.squeeze() * 2",
                                   "x.roll(1 if x.size(0) == 1 else 2, 1)", "x * (2.0 if x.size(0) == 1 else 3.0)"))  # fmt: skip
-def test_pieces_of_one_are_another_op(text):
+def test_shards_of_one_are_another_op(text):
     op = ingot.op(text)
     assert split(op, [X], [0], 2) is not None  # shards of three
     assert split(op, [X], [0], 6) is None
     assert split(op, [torch.randn(7, 8)], [0], 3) is None  # shards of three, three and one
 
 
-def test_pieces_of_none():
+def test_empty_shards():
     assert split(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager does not know what -1 is for no elements
     assert split(ingot.op("x.flatten(1) * 2"), [X], [0], 5) is not None
 
 
-def test_what_is_whole_and_read_along_the_cut_is_cut_as_well():
+def test_replicated_tensors_read_along_the_sharded_dim_are_sharded():
     op = ingot.op("(x + b) * g")
     assert split(op, [X, BIAS, BIAS], [1, None, None]) == ([1, 0, 0], [1])
     assert split(op, [X, BIAS, BIAS], [None, 0, None]) == ([1, 0, 0], [1])
@@ -142,7 +142,7 @@ def test_what_is_whole_and_read_along_the_cut_is_cut_as_well():
     assert split(op, [X, BIAS, BIAS], [0, 0, None]) is None
 
 
-def test_one_parameter_is_read_in_one_way():
+def test_a_parameter_is_sharded_along_one_dim():
     for text in ("x + x.t()", "x * x[0]", "x - x.mean(0)", "x[:, :1] * x.t()[:1]"):
         assert split(ingot.op(text), [SQUARE], [0]) is None
     assert split(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # also where its sizes are equal
@@ -150,7 +150,7 @@ def test_one_parameter_is_read_in_one_way():
     assert split(ingot.op("x * w.sum()"), [BIAS, BIAS], [0, None]) == ([0, None], [0])
 
 
-def test_a_table_is_whole():
+def test_a_gathered_table_is_replicated():
     table, t = torch.randn(5, 6), torch.randint(5, (4, 3))
     op = ingot.op("table[t] * 2")
     assert split(op, [table, t], [None, 0]) == ([None, 0], [0])
@@ -158,21 +158,21 @@ def test_a_table_is_whole():
     assert split(op, [table, t], [0, None]) is None
 
 
-def test_what_writes_and_what_has_a_gradient_by_hand():
+def test_in_place_ops_and_custom_backward_functions():
     assert split(ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2"), [X, X], [0, 0]) is None
     by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
     assert split(by_hand, [X], [0]) is not None
     assert split(by_hand, [X], [0], recorded=True) is None
 
 
-def test_of_cuda_where_there_is_none():
+def test_cuda_without_a_gpu():
     metas = [torch.empty(6, 8, device="meta"), torch.empty(8, device="meta")]
     mesh = [([0, None], False, False), ([1, None], True, False)]
     found = ingot.op("F.gelu(x.t() + b[:, None])")._split(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
     assert found == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
 
 
-def test_whether_a_number_was_asked():
+def test_whether_a_size_was_read():
     metas = [torch.empty(6, 8, device="meta")]
     for text, asks in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
         assert ingot.op(text)._split(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == asks

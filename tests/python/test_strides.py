@@ -78,7 +78,7 @@ ALIASES = ["a.float(memory_format=torch.contiguous_format)", "a.to(memory_format
 
 
 @pytest.mark.parametrize("text", ALIASES)
-def test_strides_of_what_eager_returns_as_it_is(text):
+def test_strides_of_results_that_eager_aliases(text):
     rng = random.Random(f"{SEED} {text}")
     op = ingot.op(f"def f(a): return {text}")
     for a in (inputs(rng)[0] for _ in range(CALLS_OF_A_TEXT)):
@@ -88,7 +88,7 @@ def test_strides_of_what_eager_returns_as_it_is(text):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
 @pytest.mark.parametrize("numerics", ["default", "eager"])
-def test_strides_beside_a_number_of_the_call(dtype, numerics):
+def test_strides_with_a_run_time_number(dtype, numerics):
     """The first parameter is another tensor."""
     other, a = torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 2, 1).to(dtype).permute(2, 1, 0)
     for text in ("a ** s", "a * s", "a - s", "a // s", "torch.clamp(a, s)", "F.threshold(a, s, 1.0)"):

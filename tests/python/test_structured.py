@@ -63,7 +63,7 @@ def test_all_ways_to_call():
     assert "xs_0" in op.source(xs) and "xs_1" in op.source(xs)
 
 
-def test_text_and_structure_make_the_key(tmp_path):
+def test_source_and_structure_make_the_key(tmp_path):
     """Lists with the same leaves at other places are other programs, in memory and on disk."""
     op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
     a, b, c = (torch.randn(3) for _ in range(3))
@@ -158,7 +158,7 @@ def test_results_come_as_they_are_returned(text, kind):
     assert all(torch.equal(mine, eager) for mine, eager in zip(op(x), op.reference(x), strict=True))
 
 
-def test_parameters_by_name_alone():
+def test_keyword_only_parameters():
     op = ingot.op("def f(x, *, k=2.0):\n    return x * k")
     assert torch.equal(op(torch.ones(2), k=3.0), torch.full((2,), 3.0))
     with pytest.raises(ingot.Error, match="`k` as a keyword only[^$]*write k="):

@@ -168,7 +168,7 @@ def scaled(way):
     return losses, scales
 
 
-def test_a_scaler_sees_infinite_gradients():
+def test_a_grad_scaler_sees_infinite_gradients():
     (mine, my_scales), (theirs, their_scales) = scaled(fused), scaled(eager)
     assert my_scales == their_scales and my_scales[6] == my_scales[5] / 2
     torch.testing.assert_close(torch.tensor(mine), torch.tensor(theirs), rtol=1e-4, atol=0)
@@ -184,7 +184,7 @@ def test_gradients_are_accumulated():
         assert a.grad.stride() == b.grad.stride()
 
 
-def test_a_graph_that_is_kept_is_gone_through_again():
+def test_a_retained_graph_is_used_again():
     model = model_of(fused)
     loss, weight = model(*batch_of(0)), model.block.norm.weight
     loss.backward(retain_graph=True)
@@ -220,7 +220,7 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_nothing_is_left_behind():
+def test_no_memory_leaks():
     """If each step leaked one tensor, 2000 steps would leak 32 MB. 10⁵ steps would show a leaked node without
     tensors."""
     op = ingot.op("def step(x, w, k: float):\n    y = x * w + k\n    return y, y.square().mean()")

@@ -59,7 +59,7 @@ def test_the_value_and_one_gradient(dtype, shapes):
     assert grad.dtype == dtype and grad.shape == x.shape and not grad.requires_grad
 
 
-def test_one_launch_that_allocates_what_is_returned():
+def test_one_launch_that_allocates_only_its_results():
     """One kernel computes a sum and the elementwise gradient. On the CPU a second kernel adds up the rows of a sum over
     all elements."""
     x, y = tensors((64, 1024), (64, 1024))
@@ -83,7 +83,7 @@ def test_argnums_as_numbers_names_and_in_any_order():
         near(found, grads)
 
 
-def test_what_is_beside_the_value():
+def test_auxiliary_results():
     x, w, b = tensors((8, 16), (16,), (16,))
     (value, (p, above)), (dw, db) = ingot.value_and_grad(with_prediction, ("w", "b"), has_aux=True)(x, w, b)
     (loss, expected_p, expected_above), grads = by_autograd(with_prediction.reference, (x, w, b), [1, 2])
@@ -115,7 +115,7 @@ def test_a_batch_of_second_gradients_of_a_list_is_refused():
         torch.autograd.grad(grad[0], ps, torch.eye(3), is_grads_batched=True)
 
 
-def test_an_argument_without_a_part_in_it_has_zeros():
+def test_an_unused_argument_has_gradient_0():
     f = ingot.op("def f(x, y):\n    return x.sum() + y.detach().sum()")
     x, y = tensors((3, 4), (5,))
     _, (dx, dy) = ingot.value_and_grad(f, (0, 1))(x, y)
@@ -142,14 +142,14 @@ def test_its_results_can_be_differentiated():
     near(torch.autograd.grad(grad.square().sum(), x)[0], torch.autograd.grad(hand.square().sum(), x)[0], torch.float64)
 
 
-def test_a_gradient_by_hand():
+def test_a_custom_backward():
     f = ingot.op("def f(x):\n    return (x * x).sum()\ndef f_backward(grad, x):\n    return grad * x * 20")
     x = tensors((3, 5))[0]
     near(ingot.value_and_grad(f)(x)[1], 20 * x)
     near(ingot.value_and_grad(f).reference(x)[1], 20 * x)
 
 
-def test_nothing_flows_into_an_arm_not_taken():
+def test_an_arm_that_is_not_selected_has_gradient_0():
     f = ingot.op("def f(x):\n    return torch.where(x > 0, x.sqrt(), 0).sum()")
     assert torch.equal(ingot.value_and_grad(f)(torch.tensor([0.0, -1.0, 4.0]))[1], torch.tensor([0.0, 0.0, 0.25]))
 
@@ -164,7 +164,7 @@ def test_under_autocast():
     torch.testing.assert_close(grads, tuple(expected_grads), rtol=2e-2, atol=2e-2)
 
 
-def test_what_is_written_has_no_gradient():
+def test_written_arguments_have_no_gradient():
     f = ingot.op("def f(x, y):\n    x += 1\n    return (x * y).sum()")
     x, y = tensors((3,), (3,))
     for own in (x.clone(), x.clone().requires_grad_(), x.neg()._neg_view()):
@@ -186,7 +186,7 @@ def test_the_value_is_as_exact_as_the_op_alone(text):
     assert beside <= 4 * alone + 1e-6
 
 
-def test_a_wrong_gradient_by_hand_is_found_in_debug_mode():
+def test_a_wrong_custom_backward_is_found_in_debug_mode():
     f = ingot.op("def f(x, y):\n    return (x * y).sum()\ndef f_backward(g, x, y):\n    return g * y * 7, g * x", debug=True)
     with pytest.raises(ingot.Error, match="`x`"):
         ingot.value_and_grad(f)(*tensors((3,), (3,)))
@@ -209,7 +209,7 @@ def test_random_numbers():
     near(grad, by_hook.grad)
 
 
-def test_elsewhere():
+def test_fallbacks():
     x, y = tensors((3, 4, 5), (3, 4, 5))
     vg = ingot.value_and_grad(squared)
     texts = counters().eager_fallbacks
@@ -265,7 +265,7 @@ def test_emit_and_prepare():
     ("x.sum()", True, "with has_aux=True return a tuple"),
     ("(x > 0).sum()", False, "floating-point tensor with one element"),
 ])
-def test_what_has_no_value_to_differentiate(text, has_aux, said):
+def test_ops_without_a_scalar_value(text, has_aux, said):
     f = ingot.op(f"def f(x):\n    return {text}")
     with pytest.raises(ingot.Error, match=f"(?s){said}"):
         ingot.value_and_grad(f, has_aux=has_aux)(torch.randn(2, 3))
@@ -287,7 +287,7 @@ def test_bad_argnums():
             ingot.value_and_grad(f, argnums)(*args)
 
 
-def test_what_eager_has_no_gradient_of_is_refused():
+def test_ops_without_a_gradient_in_eager_are_refused():
     op = ingot.op("def f(x, t, w): return F.cross_entropy(x, t, w)")
     x, t, w = torch.randn(3, 4), torch.tensor([0, 1, 3]), torch.rand(4)
     value, gradient = ingot.value_and_grad(op, "x")(x, t, w)

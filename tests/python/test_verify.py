@@ -48,7 +48,7 @@ def test_every_name_on_every_short_float(ops, device):
     assert tried > (60 if WHOLE else 20)
 
 
-def test_a_tally_notices_one_wrong_element():
+def test_statistics_notice_one_wrong_element():
     x = torch.arange(-(1 << 15), 1 << 15).to(torch.int16).view(torch.float16)
     exact, eager = x.double().exp(), torch.exp(x)
     ours = eager.clone()
@@ -63,7 +63,7 @@ def test_a_tally_notices_one_wrong_element():
     assert sum(statistics.histogram) == int((exact.half().isfinite()).sum())
 
 
-def test_a_tally_notices_a_lost_nan_and_a_wrong_integer():
+def test_statistics_notice_a_lost_nan_and_a_wrong_integer():
     x = torch.tensor([float("nan"), 1.0])
     statistics = ErrorStatistics(ingot.op("relu(x)"), torch.float32)
     statistics.add({"x": x}, torch.tensor([0.0, 1.0]), torch.relu(x), x.double().relu())
@@ -101,19 +101,19 @@ def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
     ["-e", "(x * 2).to(torch.float8_e5m2)", "x=f32:20x33"], ["-e", "x.to(torch.float8_e4m3fn)", "x=f32:20x33"],
     ["-e", "F.layer_norm(x, (64,))", "x=f32:20x64"], ["-e", "x.std(-1)", "x=f32:20x64"],  # squares of the largest numbers
 ])
-def test_what_is_right_is_not_called_wrong(capsys, words):
+def test_correct_ops_pass(capsys, words):
     status, out, _ = run(capsys, *words, "--dtype", "f32")
     assert status == 0, out
     assert ("differences in float64" in out) == any(word.startswith(("log", "pow", "F.", "x.std")) for word in words)
 
 
-def test_what_is_changed_in_place_may_lie_anywhere(capsys, tmp_path):
+def test_in_place_changes_for_any_layout(capsys, tmp_path):
     (tmp_path / "scales.py").write_text("def f(x, y):\n    x.mul_(y)\n    x += 1\n")
     status, out, _ = run(capsys, str(tmp_path / "scales.py"), "--dtype", "f32")
     assert status == 0 and "every second element" in out, out
 
 
-def test_why_a_dtype_is_not_tried_is_said(capsys):
+def test_skipped_dtypes_have_a_reason(capsys):
     status, _, err = run(capsys, "-e", "x.cumsum(-1)")
     assert status == 2 and "takes none of f16, bf16, f32 as it was tried: `cumsum` is not in the language" in err
     status, out, _ = run(capsys, "floor_divide", "--dtype", "i32,bool", "--pairs", "1000")
@@ -126,7 +126,7 @@ def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
     assert status == 0 and "int64: 10" in out
 
 
-def test_a_divisor_alone_may_be_zero(capsys):
+def test_a_divisor_that_is_the_only_input_may_be_zero(capsys):
     status, out, _ = run(capsys, "-e", "7 // x", "--dtype", "u8")
     assert status == 0 and "uint8: 256 inputs, all with eager's bits" in out
 
