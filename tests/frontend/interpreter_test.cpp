@@ -184,7 +184,7 @@ TEST(InterpreterErrors, Tensors) {
       {"def f(x):\n    assert x > 0\n    return x", "2:12", "the condition of an `assert`" + unknown,
        "choose element by element with where(condition, a, b)"},
       {"def f(x):\n    for i in range(x): pass\n    return x", "2:14",
-       "the bound of a range must be a number known when the op is compiled, and the values of a tensor are not",
+       "the bound of a range must be a number known when the op is compiled, but the values of a tensor are not",
        "pass it as a parameter annotated `int` or `float`"},
       {"def f(x):\n    x[0] = None\n    return x", "2:5", "can't assign None to a float32 tensor",
        "assign a tensor or a number"},

@@ -1,14 +1,14 @@
 // gelu(x + y) * sigmoid(y) + x
 
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
 #define INGOT_VECTOR
 #endif
 
-// Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
-// to erf(a) / a up to 1, and to erfc(a) from there to where erf(a) is 1.
+// Within 1.7 ulp; the library's vector form is within 4 and slower. Fitted to erf(a) / a up to 1,
+// and to erfc(a) from there to where erf(a) rounds to 1.
 #if defined(__FMA__) || defined(__aarch64__)
 inline float erff(float a) {
     const float size = __builtin_fabsf(a), s = a * a;
@@ -44,7 +44,7 @@ extern "C" INGOT_VECTOR float expf(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);

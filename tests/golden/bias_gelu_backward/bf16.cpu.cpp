@@ -1,15 +1,15 @@
 // def bias_gelu(x, b, r):
 //     return F.gelu(x + b) + r
 
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
 #define INGOT_VECTOR
 #endif
 
-// Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
-// to erf(a) / a up to 1, and to erfc(a) from there to where erf(a) is 1.
+// Within 1.7 ulp; the library's vector form is within 4 and slower. Fitted to erf(a) / a up to 1,
+// and to erfc(a) from there to where erf(a) rounds to 1.
 #if defined(__FMA__) || defined(__aarch64__)
 inline float erff(float a) {
     const float size = __builtin_fabsf(a), s = a * a;
@@ -43,7 +43,7 @@ extern "C" INGOT_VECTOR float erff(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -51,7 +51,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -59,10 +59,11 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -79,14 +80,15 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
+// stay NaN.
 inline bfloat16 to_bfloat16(float value) {
     bfloat16 result;
     result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
     return result;
 }
 
-// a b + c, rounded once where the processor can.
+// a b + c, rounded once if the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -95,7 +97,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
 // (Stephen L. Moshier, 1992).
 inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
@@ -108,8 +110,8 @@ inline float significand_of_exp(float x, float n) {
     return fused(p, r * r, r) + 1.0f;
 }
 
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6.
+// e^a with the same bits for a single number and in vectors of any width; within 1.01 ulp, where
+// the library's vector form is within 2.6.
 inline float exp_of(float a) {
     const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
     const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
@@ -128,23 +130,23 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -166,8 +168,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -175,8 +177,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -195,7 +197,7 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
     const bfloat16* __restrict grad = argument<const bfloat16*>(arguments[2]);  // at row + (first + k) * grad_stride1
     bfloat16* __restrict out0 = argument<bfloat16*>(arguments[3]);              // at row + (first + k) * out0_stride1
     bfloat16* __restrict out1 = argument<bfloat16*>(arguments[4]);              // at row
-    const int64 n1 = argument<int64>(arguments[5]);                             // of i1
+    const int64 n1 = argument<int64>(arguments[5]);                             // extent of i1
     const int64 grad_stride1 = argument<int64>(arguments[6]);
     const int64 x_stride1 = argument<int64>(arguments[7]);
     const int64 out0_stride1 = argument<int64>(arguments[8]);

@@ -14,13 +14,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -29,7 +30,7 @@ struct bfloat16 {
     }
 };
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -48,7 +49,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// 1 / b where both are normal numbers, and off by an ulp.
+// 1 / b, where both are normal numbers, within about one ulp.
 __device__ inline float near_reciprocal(float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
@@ -66,7 +67,7 @@ struct Sum {
     }
 };
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -78,7 +79,7 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -92,8 +93,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Takes what was found of one group into what was found of those before, as a binary counter counts
-// them: so neighbours meet first. After the last group its level has all.
+// Merges the result of a group into the results of the groups before it, as a binary counter
+// carries: adjacent groups are combined first. After the last group, the highest level holds the
+// result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;
@@ -109,8 +111,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
     }
 }
 
-// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
-// those of as many other rows between them.
+// Combines the results of a row's threads in the order of the threads. The threads of a row are
+// `spacing` apart: as many rows are interleaved.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
@@ -128,9 +130,9 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const bfloat16* __restrict__ b,     // at row
         const bfloat16* __restrict__ grad,  // at row + i * grad_stride1
         bfloat16* __restrict__ out0,        // at row + i * out0_stride1
-        float* found,                       // what was found of pieces
-        const uint32 n0,                    // of i0
-        const uint32 n1,                    // of i1
+        float* found,                       // partial results of chunks
+        const uint32 n0,                    // extent of i0
+        const uint32 n1,                    // extent of i1
         const int grad_stride1,
         const int x_stride1,
         const int out0_stride1) {
@@ -188,8 +190,8 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
 
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward_rest(
         bfloat16* __restrict__ out1,  // at row
-        float* found,                 // what was found of pieces
-        const uint32 n0) {            // of i0
+        float* found,                 // partial results of chunks
+        const uint32 n0) {            // extent of i0
     const int thread = threadIdx.x / 32;
     const int row = blockIdx.x * 32 + threadIdx.x % 32;
     if (row >= n0) return;

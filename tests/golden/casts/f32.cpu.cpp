@@ -8,7 +8,7 @@ using uint8 = unsigned char;
 
 using int64 = long long;
 
-// A zero that no compiler knows.
+// A zero whose value the compiler does not know.
 static const int unknown_zero = [] {
     int zero = 0;
     asm("" : "+r"(zero));
@@ -20,13 +20,13 @@ inline int64 to_int64(T a) {
     return int64(a + T(unknown_zero)) + unknown_zero;
 }
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;

@@ -4,7 +4,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -22,23 +22,23 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -60,8 +60,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -69,8 +69,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -83,7 +83,7 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     }
 }
 
-// The same of rows side by side.
+// As `combined`, for adjacent rows at once.
 template <typename Kind, typename T, int n, int rows>
 inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
     for (int step = n / 2; step > 0; step /= 2)
@@ -98,7 +98,7 @@ extern "C" void centred(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous
     float* __restrict h = argument<float*>(arguments[2]);              // contiguous
     float* __restrict workspace = argument<float*>(arguments[3]);      // at row
-    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
+    const int64 n1 = argument<int64>(arguments[4]);                    // extent of i1
 
     for (int64 row = begin; row < end; ++row) {
         const auto x_row = x + row * n1;
@@ -129,8 +129,8 @@ extern "C" void centred_1(const void* const* arguments, int64 begin, int64 end) 
     const float* __restrict y = argument<const float*>(arguments[2]);          // at row + k + i * y_stride1
     const float s1 = argument<float>(arguments[3]);                            // float(x.size(1))
     float* __restrict out1 = argument<float*>(arguments[4]);                   // at row + k
-    const int64 n0 = argument<int64>(arguments[5]);                            // of i0
-    const int64 n1 = argument<int64>(arguments[6]);                            // of i1
+    const int64 n0 = argument<int64>(arguments[5]);                            // extent of i0
+    const int64 n1 = argument<int64>(arguments[6]);                            // extent of i1
     const int64 x_stride1 = argument<int64>(arguments[7]);
     const int64 y_stride1 = argument<int64>(arguments[8]);
 

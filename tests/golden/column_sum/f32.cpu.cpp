@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -21,21 +21,21 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -43,7 +43,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// The same of rows side by side.
+// As `combined`, for adjacent rows at once.
 template <typename Kind, typename T, int n, int rows>
 inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
     for (int step = n / 2; step > 0; step /= 2)
@@ -56,9 +56,9 @@ inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
 extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at row + k + i * x_stride1
     const float* __restrict y = argument<const float*>(arguments[1]);  // at row + k + i * y_stride1
-    float* found = argument<float*>(arguments[2]);                     // what was found of pieces
-    const int64 n0 = argument<int64>(arguments[3]);                    // of i0
-    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
+    float* found = argument<float*>(arguments[2]);                     // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                    // extent of i0
+    const int64 n1 = argument<int64>(arguments[4]);                    // extent of i1
     const int64 x_stride1 = argument<int64>(arguments[5]);
     const int64 y_stride1 = argument<int64>(arguments[6]);
 
@@ -96,9 +96,9 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
 
 extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[0]);  // at row + k
-    float* found = argument<float*>(arguments[1]);           // what was found of pieces
-    const int64 n0 = argument<int64>(arguments[2]);          // of i0
-    const int64 n1 = argument<int64>(arguments[3]);          // of i1
+    float* found = argument<float*>(arguments[1]);           // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[2]);          // extent of i0
+    const int64 n1 = argument<int64>(arguments[3]);          // extent of i1
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;

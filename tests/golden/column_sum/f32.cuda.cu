@@ -5,7 +5,7 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -34,7 +34,7 @@ struct Sum {
     }
 };
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -46,7 +46,7 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -60,8 +60,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Takes what was found of one group into what was found of those before, as a binary counter counts
-// them: so neighbours meet first. After the last group its level has all.
+// Merges the result of a group into the results of the groups before it, as a binary counter
+// carries: adjacent groups are combined first. After the last group, the highest level holds the
+// result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;
@@ -77,8 +78,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
     }
 }
 
-// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
-// those of as many other rows between them.
+// Combines the results of a row's threads in the order of the threads. The threads of a row are
+// `spacing` apart: as many rows are interleaved.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
@@ -94,9 +95,9 @@ __device__ inline T combined_across(T found) {
 extern "C" __global__ void __launch_bounds__(256) column_sum(
         const float* __restrict__ x,  // at row + i * x_stride1
         const float* __restrict__ y,  // at row + i * y_stride1
-        float* found,                 // what was found of pieces
-        const uint32 n0,              // of i0
-        const uint32 n1,              // of i1
+        float* found,                 // partial results of chunks
+        const uint32 n0,              // extent of i0
+        const uint32 n1,              // extent of i1
         const int x_stride1,
         const int y_stride1) {
     const int blocks = (n0 + 127) / 128;
@@ -142,8 +143,8 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
 
 extern "C" __global__ void __launch_bounds__(256) column_sum_rest(
         float* __restrict__ out,  // at row
-        float* found,             // what was found of pieces
-        const uint32 n0) {        // of i0
+        float* found,             // partial results of chunks
+        const uint32 n0) {        // extent of i0
     const int thread = threadIdx.x / 32;
     const int row = blockIdx.x * 32 + threadIdx.x % 32;
     if (row >= n0) return;

@@ -6,7 +6,7 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -25,14 +25,15 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor.
 template <typename I>
 __device__ inline I wrap_index(int64 index, I n) {
     if (index < 0) index += n;
     return I(index < 0 ? 0 : index < n ? index : n - 1);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -43,7 +44,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -66,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int64* __restrict__ t,        // at i0
         float* __restrict__ out,            // contiguous
         const int n,                        // elements
-        const uint32 n1,                    // of i1
+        const uint32 n1,                    // extent of i1
         const int table_size,
         const int table_step) {
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);

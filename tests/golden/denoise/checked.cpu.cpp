@@ -4,7 +4,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -12,8 +12,8 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
-// is out of range leaves its code in `bad`.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor. An index out of range sets `bad` to its code.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
@@ -21,7 +21,7 @@ inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     return most < 0 ? 0 : most;
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -43,10 +43,10 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict table_4 = argument<const float*>(arguments[7]);  // at index * table_step
     const int64* __restrict t = argument<const int64*>(arguments[8]);        // at i0
     float* __restrict out = argument<float*>(arguments[9]);                  // contiguous
-    const int64 n1 = argument<int64>(arguments[10]);                         // of i1
+    const int64 n1 = argument<int64>(arguments[10]);                         // extent of i1
     const int64 table_size = argument<int64>(arguments[11]);
     const int64 table_step = argument<int64>(arguments[12]);
-    int* status = argument<int*>(arguments[13]);                             // what went wrong
+    int* status = argument<int*>(arguments[13]);                             // error code
 
     int bad = 0;
     for (int64 i = begin; i < end;) {

@@ -6,7 +6,7 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -25,21 +25,22 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor.
 template <typename I>
 __device__ inline I wrap_index(int64 index, I n) {
     if (index < 0) index += n;
     return I(index < 0 ? 0 : index < n ? index : n - 1);
 }
 
-// The same; an index out of range leaves its code in the status.
+// As wrap_index; an index out of range also writes its code to the status.
 template <typename I>
 __device__ inline I check_index(int64 index, I n, int* status, int code) {
     if (index < -int64(n) || index >= n) *status = code;
     return wrap_index(index, n);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -50,7 +51,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -73,10 +74,10 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int64* __restrict__ t,        // at i0
         float* __restrict__ out,            // contiguous
         const int n,                        // elements
-        const uint32 n1,                    // of i1
+        const uint32 n1,                    // extent of i1
         const int table_size,
         const int table_step,
-        int* status) {                      // what went wrong
+        int* status) {                      // error code
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i0 = i / n1;

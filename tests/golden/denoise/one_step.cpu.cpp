@@ -4,14 +4,14 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
-// is out of range leaves its code in `bad`.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor. An index out of range sets `bad` to its code.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
@@ -19,7 +19,7 @@ inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     return most < 0 ? 0 : most;
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -43,7 +43,7 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[9]);                  // contiguous
     const int64 table_size = argument<int64>(arguments[10]);
     const int64 table_step = argument<int64>(arguments[11]);
-    int* status = argument<int*>(arguments[12]);                             // what went wrong
+    int* status = argument<int*>(arguments[12]);                             // error code
 
     int bad = 0;
     const int64 t_wrapped = check_index(t[0], table_size, bad, 2);

@@ -4,7 +4,7 @@
 
 using int64 = long long;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -23,7 +23,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -32,7 +32,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -40,14 +40,15 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
         if (i + k < n) data[i + k] = values[k];
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor.
 template <typename I>
 __device__ inline I wrap_index(int64 index, I n) {
     if (index < 0) index += n;
     return I(index < 0 ? 0 : index < n ? index : n - 1);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -58,7 +59,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;

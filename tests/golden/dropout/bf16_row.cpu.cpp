@@ -7,7 +7,7 @@ using int64 = long long;
 
 using uint64 = unsigned long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -15,7 +15,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -23,10 +23,11 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -51,7 +52,7 @@ inline bool is_below_zero(T a) {
         return false;
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -67,7 +68,7 @@ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uns
     d = unsigned(first);
 }
 
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -83,8 +84,8 @@ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 ke
     philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
 }
 
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);
@@ -101,7 +102,7 @@ extern "C" void dropout(const void* const* arguments, int64 begin, int64 end) {
     const float s1 = argument<float>(arguments[3]);                          // 1 - p
     const float s2 = argument<float>(arguments[4]);                          // 1 / (1 - p + (p == 1))
     bfloat16* __restrict out = argument<bfloat16*>(arguments[5]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[6]);                          // of i1
+    const int64 n1 = argument<int64>(arguments[6]);                          // extent of i1
     const int64 position_stride0 = argument<int64>(arguments[7]);
 
     for (int64 i = begin; i < end;) {

@@ -16,13 +16,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -31,7 +32,7 @@ struct bfloat16 {
     }
 };
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -50,8 +51,9 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
-// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+// Calls step(i, whole) for each vector of N adjacent elements that this thread computes of its
+// block's share, which starts at element `first` of n. `whole`: all elements of the vector are
+// below n. If the block's whole share is below n, no step checks.
 template <int N, int Threads, int Steps, typename I, typename Step>
 __device__ inline void in_steps(I first, I n, const Step& step) {
     I i = first + N * I(threadIdx.x);
@@ -72,7 +74,7 @@ __device__ inline bool is_below_zero(T a) {
         return false;
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -88,7 +90,7 @@ __device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsig
     d = unsigned(first);
 }
 
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -104,8 +106,8 @@ __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d
     philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
 }
 
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 __device__ inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);
@@ -123,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(64) dropout(
         const float s2,                  // 1 / (1 - p + (p == 1))
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
-        const uint32 n1) {               // of i1
+        const uint32 n1) {               // extent of i1
     const int first = 1024 * blockIdx.x;
 
     const int64 seed_value = seed[0];

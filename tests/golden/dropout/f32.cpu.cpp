@@ -5,7 +5,7 @@ using int64 = long long;
 
 using uint64 = unsigned long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -19,7 +19,7 @@ inline bool is_below_zero(T a) {
         return false;
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -35,7 +35,7 @@ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uns
     d = unsigned(first);
 }
 
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -51,8 +51,8 @@ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 ke
     philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
 }
 
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);

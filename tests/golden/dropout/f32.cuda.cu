@@ -5,7 +5,7 @@ using int64 = long long;
 
 using uint64 = unsigned long long;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -24,7 +24,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -33,7 +33,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -49,7 +49,7 @@ __device__ inline bool is_below_zero(T a) {
         return false;
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -65,7 +65,7 @@ __device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsig
     d = unsigned(first);
 }
 
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -81,8 +81,8 @@ __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d
     philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
 }
 
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 __device__ inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);

@@ -7,7 +7,7 @@ using uint32 = unsigned;
 
 using uint64 = unsigned long long;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -34,7 +34,7 @@ __device__ inline bool is_below_zero(T a) {
         return false;
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
@@ -50,7 +50,7 @@ __device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsig
     d = unsigned(first);
 }
 
-// The counter a, b, c, d, its lowest word first, becomes four random words.
+// Replaces the counter a, b, c, d (lowest word first) by four random words.
 __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
     constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
     const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
@@ -66,8 +66,8 @@ __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d
     philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
 }
 
-// Word `place` of a draw. Four neighbours are of one counter: where a thread has them as its lanes,
-// the compiler sees that and scrambles it once.
+// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
+// computes all four, the compiler scrambles the counter once.
 template <typename T>
 __device__ inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(128) dropout(
         const float s2,                  // 1 / (1 - p + (p == 1))
         float* __restrict__ out,         // contiguous
         const int n,                     // elements
-        const uint32 n1,                 // of i1
+        const uint32 n1,                 // extent of i1
         const int position_stride1) {
     const int i = 4 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -11,7 +11,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -19,8 +19,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
-// along.
+// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
+// denormals too.
 inline float half_to_float(unsigned short half) {
     const unsigned magnitude = half & 0x7fffu;
     const unsigned top_bit = (half & 0x8000u) << 16;
@@ -29,7 +29,7 @@ inline float half_to_float(unsigned short half) {
     return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
 }
 
-// Rounds to even; adding one half has the processor do so to a denormal's bits.
+// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
 inline unsigned short half_from_float(float value) {
     const unsigned bits = bit_cast<unsigned>(value);
     const unsigned magnitude = bits & 0x7fffffffu;
@@ -56,8 +56,8 @@ struct float16 {
     operator float() const { return half_to_float(bits); }
 };
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
-// is out of range leaves its code in `bad`.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor. An index out of range sets `bad` to its code.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
@@ -65,7 +65,8 @@ inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     return most < 0 ? 0 : most;
 }
 
-// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+// Converts n consecutive float16 by the processor's own instructions, which GCC does not use in
+// loops.
 inline void to_floats(const float16* from, float* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -92,7 +93,7 @@ inline void to_floats(const float16* from, float* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
 }
 
-// Every NaN becomes the one that float16's constructor makes.
+// Every NaN becomes the NaN that float16's constructor makes.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -121,21 +122,21 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -148,13 +149,13 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     const int64* __restrict token = argument<const int64*>(arguments[1]);         // at i0 * token_stride0 + i1
     const float16* __restrict position = argument<const float16*>(arguments[2]);  // at i1 * position_stride1 + i2
     float16* __restrict out = argument<float16*>(arguments[3]);                   // contiguous
-    const int64 n1 = argument<int64>(arguments[4]);                               // of i1
-    const int64 n2 = argument<int64>(arguments[5]);                               // of i2
+    const int64 n1 = argument<int64>(arguments[4]);                               // extent of i1
+    const int64 n2 = argument<int64>(arguments[5]);                               // extent of i2
     const int64 token_stride0 = argument<int64>(arguments[6]);
     const int64 weight_size = argument<int64>(arguments[7]);
     const int64 weight_step = argument<int64>(arguments[8]);
     const int64 position_stride1 = argument<int64>(arguments[9]);
-    int* status = argument<int*>(arguments[10]);                                  // what went wrong
+    int* status = argument<int*>(arguments[10]);                                  // error code
 
     int bad = 0;
     for (int64 i = begin; i < end;) {

@@ -19,7 +19,7 @@ struct float16 {
     }
 };
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -38,7 +38,8 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor.
 template <typename I>
 __device__ inline I wrap_index(int64 index, I n) {
     if (index < 0) index += n;
@@ -51,8 +52,8 @@ extern "C" __global__ void __launch_bounds__(256) embed(
         const float16* __restrict__ position,  // at i1 * position_stride1 + i2
         float16* __restrict__ out,             // contiguous
         const int n,                           // elements
-        const uint32 n1,                       // of i1
-        const uint32 n2,                       // of i2
+        const uint32 n1,                       // extent of i1
+        const uint32 n2,                       // extent of i2
         const int token_stride0,
         const int weight_size,
         const int weight_step,

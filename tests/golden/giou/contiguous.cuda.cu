@@ -11,7 +11,7 @@
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -25,7 +25,7 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -36,7 +36,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;

@@ -13,13 +13,13 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -27,8 +27,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
-// along.
+// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
+// denormals too.
 inline float half_to_float(unsigned short half) {
     const unsigned magnitude = half & 0x7fffu;
     const unsigned top_bit = (half & 0x8000u) << 16;
@@ -37,7 +37,7 @@ inline float half_to_float(unsigned short half) {
     return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
 }
 
-// Rounds to even; adding one half has the processor do so to a denormal's bits.
+// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
 inline unsigned short half_from_float(float value) {
     const unsigned bits = bit_cast<unsigned>(value);
     const unsigned magnitude = bits & 0x7fffffffu;
@@ -64,7 +64,7 @@ struct float16 {
     operator float() const { return half_to_float(bits); }
 };
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -75,7 +75,7 @@ inline T minimum(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;
 }
 
-// Every NaN becomes the one that float16's constructor makes.
+// Every NaN becomes the NaN that float16's constructor makes.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -104,21 +104,21 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;

@@ -11,7 +11,7 @@
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];

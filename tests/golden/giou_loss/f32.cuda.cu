@@ -16,7 +16,7 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -37,7 +37,7 @@ __device__ inline int64 add(int64 a, int64 b) {
     return int64((unsigned long long)a + (unsigned long long)b);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -52,7 +52,7 @@ __device__ inline double maximum(double a, double b) {
     return a != a ? a : b != b ? b : fmax(a, b);
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -77,7 +77,7 @@ struct Sum {
     }
 };
 
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -86,13 +86,14 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
-// What this thread has found and what the thread has whose number differs in these bits, as one.
+// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
+// `bits`.
 template <typename Kind, typename T>
 __device__ inline T with_thread(T found, int bits) {
     return Kind::of(found, from_thread(found, bits));
 }
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -104,21 +105,22 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
-// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
-// function.
+// a / b by the steps of a division without overflow or underflow on the way: valid where the
+// exponents are from -48 to 47. Zero numerators take this path, too; the processor's own division
+// leaves them to a function.
 __device__ inline float quotient_of(float a, float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const bool is_zero = a == 0.0f;  // whose sign an addition would lose
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
 
-// Shared memory that the reductions of a kernel take in turn, those that need as much.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need as
+// many bytes share it.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -130,18 +132,18 @@ __device__ inline T& in_turn() {
     return *static_cast<T*>(place_of<sizeof(T)>());
 }
 
-// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
-// which keeps some.
+// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
+// `kept` runs. A run is a number of adjacent accumulators.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
     static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
 };
 
-// What the threads of a row in a block have found of each run of classes, as one: along the bits of
-// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
-// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
-// out: of two threads each goes on with one half.
+// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
+// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
+// first runs of all threads follow each other in thread order, then the second runs, and so on.
+// Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;
@@ -151,7 +153,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
+                                                                // has left
 #pragma unroll
         for (int r = 0; r < (half > 0 ? half : kept); ++r) {
             if (half > 0) {
@@ -187,8 +190,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     }
 }
 
-// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
-// their numbers.
+// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
+// differ in the lowest bits.
 template <typename Kind, int threads, typename T, int runs>
 __device__ inline T of_runs(T (&found)[runs]) {
     T all = tree<Kind, Deal<runs, threads>::kept>(found);
@@ -198,7 +201,7 @@ __device__ inline T of_runs(T (&found)[runs]) {
     return all;
 }
 
-// What the threads of a row have found of its classes, as one.
+// Combines the accumulators of a row's threads into the row's result.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n>
 __device__ inline T combined(T (&classes)[n]) {
     T found[n / lanes];
@@ -206,7 +209,7 @@ __device__ inline T combined(T (&classes)[n]) {
     return of_runs<Kind, threads>(found);
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -223,9 +226,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
 extern "C" __global__ void __launch_bounds__(512) giou_loss(
         const float* __restrict__ pred,    // at i * pred_stride + 0..3
         const float* __restrict__ target,  // at i * target_stride + 0..3
-        float* found,                      // what was found of pieces
-        int64* found_1,                    // what was found of pieces
-        const uint32 n0,                   // of i0
+        float* found,                      // partial results of chunks
+        int64* found_1,                    // partial results of chunks
+        const uint32 n0,                   // extent of i0
         const int target_stride,
         const int pred_stride) {
     const int piece = blockIdx.x % 32;
@@ -293,8 +296,8 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
 
 extern "C" __global__ void __launch_bounds__(128) giou_loss_rest(
         float* __restrict__ out,  // one element
-        float* found,             // what was found of pieces
-        int64* found_1) {         // what was found of pieces
+        float* found,             // partial results of chunks
+        int64* found_1) {         // partial results of chunks
     const int thread = threadIdx.x % 32;
     const int row = blockIdx.x * 4 + threadIdx.x / 32;
     if (row >= 1) return;

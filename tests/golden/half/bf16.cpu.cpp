@@ -1,7 +1,7 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
 
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
@@ -12,7 +12,7 @@ extern "C" INGOT_VECTOR float expf(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -20,7 +20,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -28,10 +28,11 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -48,14 +49,15 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
+// stay NaN.
 inline bfloat16 to_bfloat16(float value) {
     bfloat16 result;
     result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
     return result;
 }
 
-// A row of n elements, again and again.
+// Repeats a row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
@@ -66,7 +68,7 @@ extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous
     const bfloat16* __restrict w = argument<const bfloat16*>(arguments[1]);  // at i1
     bfloat16* __restrict out = argument<bfloat16*>(arguments[2]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[3]);                          // of i1
+    const int64 n1 = argument<int64>(arguments[3]);                          // extent of i1
 
     const int64 most = 1024 / n1;
     bfloat16 w_chunk[1024];

@@ -12,13 +12,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -27,7 +28,7 @@ struct bfloat16 {
     }
 };
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -46,8 +47,9 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
-// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+// Calls step(i, whole) for each vector of N adjacent elements that this thread computes of its
+// block's share, which starts at element `first` of n. `whole`: all elements of the vector are
+// below n. If the block's whole share is below n, no step checks.
 template <int N, int Threads, int Steps, typename I, typename Step>
 __device__ inline void in_steps(I first, I n, const Step& step) {
     I i = first + N * I(threadIdx.x);
@@ -65,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(64) scaled_silu(
         const bfloat16* __restrict__ w,  // at i1
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
-        const uint32 n1) {               // of i1
+        const uint32 n1) {               // extent of i1
     const int first = 1024 * blockIdx.x;
 
     in_steps<8, 64, 2>(first, n, [&](int i, bool) {

@@ -1,7 +1,7 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
 
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
@@ -12,7 +12,7 @@ extern "C" INGOT_VECTOR float expf(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -20,7 +20,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -28,8 +28,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
-// along.
+// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
+// denormals too.
 inline float half_to_float(unsigned short half) {
     const unsigned magnitude = half & 0x7fffu;
     const unsigned top_bit = (half & 0x8000u) << 16;
@@ -38,7 +38,7 @@ inline float half_to_float(unsigned short half) {
     return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
 }
 
-// Rounds to even; adding one half has the processor do so to a denormal's bits.
+// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
 inline unsigned short half_from_float(float value) {
     const unsigned bits = bit_cast<unsigned>(value);
     const unsigned magnitude = bits & 0x7fffffffu;
@@ -65,7 +65,8 @@ struct float16 {
     operator float() const { return half_to_float(bits); }
 };
 
-// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+// Converts n consecutive float16 by the processor's own instructions, which GCC does not use in
+// loops.
 inline void to_floats(const float16* from, float* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -92,7 +93,7 @@ inline void to_floats(const float16* from, float* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
 }
 
-// Every NaN becomes the one that float16's constructor makes.
+// Every NaN becomes the NaN that float16's constructor makes.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -121,7 +122,7 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
-// A row of n elements, again and again.
+// Repeats a row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
@@ -132,7 +133,7 @@ extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end
     const float16* __restrict x = argument<const float16*>(arguments[0]);  // contiguous
     const float16* __restrict w = argument<const float16*>(arguments[1]);  // at i1
     float16* __restrict out = argument<float16*>(arguments[2]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[3]);                        // of i1
+    const int64 n1 = argument<int64>(arguments[3]);                        // extent of i1
 
     const int64 most = 1024 / n1;
     float x_chunk[1024], w_chunk[1024], out_chunk[1024];

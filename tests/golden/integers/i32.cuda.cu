@@ -2,7 +2,7 @@
 //     low, high = a & 15, a >> 4
 //     return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -21,8 +21,9 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
-// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+// Calls step(i, whole) for each vector of N adjacent elements that this thread computes of its
+// block's share, which starts at element `first` of n. `whole`: all elements of the vector are
+// below n. If the block's whole share is below n, no step checks.
 template <int N, int Threads, int Steps, typename I, typename Step>
 __device__ inline void in_steps(I first, I n, const Step& step) {
     I i = first + N * I(threadIdx.x);
@@ -35,7 +36,7 @@ __device__ inline void in_steps(I first, I n, const Step& step) {
     }
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -44,7 +45,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -78,13 +79,13 @@ __device__ inline T integer_remainder(T a, T b) {
     return rest != 0 && is_below_zero(rest) != is_below_zero(b) ? T(rest + b) : rest;
 }
 
-// By a negative number, or by the width or more: 0.
+// A shift by a negative number, or by the width or more, gives 0.
 template <typename T>
 __device__ inline T shift_left(T a, T b) {
     return is_below_zero(b) || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);

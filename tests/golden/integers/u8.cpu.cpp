@@ -6,7 +6,7 @@ using uint8 = unsigned char;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -42,14 +42,14 @@ inline T integer_remainder(T a, T b) {
     return left != 0 && is_below_zero(left) != is_below_zero(b) ? T(left + b) : left;
 }
 
-// By a negative number, or by the width or more: 0.
+// A shift by a negative number, or by the width or more, gives 0.
 template <typename T>
 inline T shift_left(T a, T b) {
     const bool within = !is_below_zero(b) && b < T(8 * sizeof(T));
     return within ? T((unsigned long long)a << (within ? b : 0)) : T(0);
 }
 
-// By a negative number, or by the width or more: the sign.
+// A shift by a negative number, or by the width or more, gives copies of the sign bit.
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);

@@ -4,7 +4,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -12,7 +12,8 @@ inline T argument(const void* address) {
 
 constexpr float inf = __builtin_inff();
 
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
+// is larger than any number.
 template <typename T, typename I, typename Found>
 inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
@@ -30,30 +31,30 @@ struct FirstLargest {
     }
 };
 
-// A value, and where it is.
+// A value and its index.
 template <typename T, typename I>
 struct Found {
     T value;
     I index;
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -75,8 +76,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -98,7 +99,7 @@ extern "C" void largest(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out0 = argument<float*>(arguments[1]);           // at row
     int64* __restrict index = argument<int64*>(arguments[2]);          // at row
-    const int64 n1 = argument<int64>(arguments[3]);                    // of i1
+    const int64 n1 = argument<int64>(arguments[3]);                    // extent of i1
 
     for (int64 row = begin; row < end; ++row) {
         const auto x_row = x + row * n1;

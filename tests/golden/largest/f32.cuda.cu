@@ -8,7 +8,7 @@ using uint32 = unsigned;
 
 #define inf __int_as_float(0x7f800000)
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -22,7 +22,8 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
+// is larger than any number.
 template <typename T, typename I, typename Found>
 __device__ inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
@@ -40,14 +41,14 @@ struct FirstLargest {
     }
 };
 
-// A value, and where it is.
+// A value and its index.
 template <typename T, typename I>
 struct Found {
     T value;
     I index;
 };
 
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -85,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(128) largest(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out0,     // at row
         int64* __restrict__ index,    // at row
-        const uint32 n1) {            // of i1
+        const uint32 n1) {            // extent of i1
     const int row = blockIdx.x;
 
     const auto x_row = x + row * n1;

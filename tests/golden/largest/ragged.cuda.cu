@@ -15,13 +15,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -40,7 +41,7 @@ __device__ inline To bit_cast(From from) {
     return to;
 }
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -49,8 +50,8 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
-// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
-// words first, half as far each time, then by bytes.
+// The `words` words that start `off` bytes after the start of two adjacent vectors. Shifts by whole
+// words first, in steps of half the size each time, then by bytes.
 template <int words>
 __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
                                                 unsigned off) {
@@ -71,7 +72,8 @@ __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<un
     return result;
 }
 
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
+// is larger than any number.
 template <typename T, typename I, typename Found>
 __device__ inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
@@ -89,14 +91,14 @@ struct FirstLargest {
     }
 };
 
-// A value, and where it is.
+// A value and its index.
 template <typename T, typename I>
 struct Found {
     T value;
     I index;
 };
 
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -108,8 +110,9 @@ __device__ inline T from_thread(T value, int bits) {
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 
-// The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
-// two aligned vectors around them. What stands for those past the row's end has no meaning.
+// Loads the N elements from i on of a row of n elements that may be unaligned, from the two aligned
+// vectors around them. At least one of the N is in the row; elements past the row's end have no
+// meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     constexpr int words = sizeof(T) * N / 4;
@@ -151,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(64) largest(
         const bfloat16* __restrict__ x,  // contiguous
         bfloat16* __restrict__ out0,     // at row
         int64* __restrict__ index,       // at row
-        const uint32 n1) {               // of i1
+        const uint32 n1) {               // extent of i1
     const int row = blockIdx.x;
 
     const auto x_row = x + row * n1;

@@ -5,7 +5,7 @@ extern "C" float sqrtf(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -23,23 +23,23 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -61,8 +61,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -70,8 +70,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -92,7 +92,7 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
     float* __restrict out0 = argument<float*>(arguments[4]);                // contiguous
     float* __restrict workspace = argument<float*>(arguments[5]);           // at row
     float* __restrict workspace_1 = argument<float*>(arguments[6]);         // at row
-    const int64 n1 = argument<int64>(arguments[7]);                         // of i1
+    const int64 n1 = argument<int64>(arguments[7]);                         // extent of i1
 
     for (int64 row = begin; row < end; ++row) {
         const auto x_row = x + row * n1;
@@ -203,7 +203,7 @@ extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin,
     const float s1 = argument<float>(arguments[4]);                              // float(x.size(1))
     float* __restrict out1 = argument<float*>(arguments[5]);                     // at row
     float* __restrict out2 = argument<float*>(arguments[6]);                     // at row
-    const int64 n1 = argument<int64>(arguments[7]);                              // of i1
+    const int64 n1 = argument<int64>(arguments[7]);                              // extent of i1
     const int64 x_stride1 = argument<int64>(arguments[8]);
     const int64 grad_stride1 = argument<int64>(arguments[9]);
 

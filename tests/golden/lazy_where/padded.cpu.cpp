@@ -7,7 +7,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -15,7 +15,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -30,7 +30,7 @@ extern "C" void loss(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred = argument<const float*>(arguments[0]);    // at i0 * pred_stride0 + i1 * 4 + 0..3
     const float* __restrict target = argument<const float*>(arguments[1]);  // at i0 * target_stride0 + i1 * 4 + 0..3
     float* __restrict out = argument<float*>(arguments[2]);                 // contiguous
-    const int64 n1 = argument<int64>(arguments[3]);                         // of i1
+    const int64 n1 = argument<int64>(arguments[3]);                         // extent of i1
     const int64 target_stride0 = argument<int64>(arguments[4]);
     const int64 pred_stride0 = argument<int64>(arguments[5]);
 

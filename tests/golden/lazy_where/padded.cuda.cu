@@ -7,7 +7,7 @@
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -21,7 +21,7 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -32,7 +32,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
+// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(128) loss(
         const float* __restrict__ target,  // at i0 * target_stride0 + i1 * target_stride1 + 0..3
         float* __restrict__ out,           // contiguous
         const int n,                       // elements
-        const uint32 n1,                   // of i1
+        const uint32 n1,                   // extent of i1
         const int target_stride0,
         const int target_stride1,
         const int pred_stride0,

@@ -3,14 +3,14 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
-// is out of range leaves its code in `bad`.
+// An index into n elements: negative ones count from the end; the result is always within the
+// tensor. An index out of range sets `bad` to its code.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
@@ -28,7 +28,7 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out1 = argument<float*>(arguments[6]);                 // contiguous
     const int64 table_size = argument<int64>(arguments[7]);
     const int64 table_step = argument<int64>(arguments[8]);
-    int* status = argument<int*>(arguments[9]);                              // what went wrong
+    int* status = argument<int*>(arguments[9]);                              // error code
 
     int bad = 0;
 #pragma omp simd reduction(max : bad)

@@ -5,7 +5,7 @@ extern "C" float fabsf(float) noexcept;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -13,7 +13,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -21,10 +21,11 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -41,7 +42,8 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
+// stay NaN.
 inline bfloat16 to_bfloat16(float value) {
     bfloat16 result;
     result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
@@ -50,7 +52,7 @@ inline bfloat16 to_bfloat16(float value) {
 
 constexpr float inf = __builtin_inff();
 
-// a b + c, rounded once where the processor can.
+// a b + c, rounded once if the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -59,7 +61,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
 // (Stephen L. Moshier, 1992).
 inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
@@ -72,8 +74,8 @@ inline float significand_of_exp(float x, float n) {
     return fused(p, r * r, r) + 1.0f;
 }
 
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6.
+// e^a with the same bits for a single number and in vectors of any width; within 1.01 ulp, where
+// the library's vector form is within 2.6.
 inline float exp_of(float a) {
     const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
     const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
@@ -82,13 +84,13 @@ inline float exp_of(float a) {
     return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
 }
 
-// The same; within 0.81 ulp, where the library's vector form is within 4. Conditions are masks,
-// of which GCC makes no branches.
+// log(a) with the same bits for a single number and in vectors of any width; within 0.81 ulp, where
+// the library's vector form is within 4. Conditions are bit masks, of which GCC makes no branches.
 inline float log_of(float a) {
     const unsigned bits = bit_cast<unsigned>(a);
     const int subnormal = int(bits - 0x00800000u) >> 31;
     const float normal = a * bit_cast<float>(0x3f800000 + (subnormal & 0x0b800000));
-    const int from_root = bit_cast<int>(normal) - 0x3f3504f3;  // of 1/2
+    const int from_root = bit_cast<int>(normal) - 0x3f3504f3;  // the bits of sqrt(1/2)
     const float n = float((from_root >> 23) + (subnormal & -23));
     const float r = bit_cast<float>((from_root & 0x7fffff) + 0x3f3504f3) - 1.0f, z = r * r;
     float p = 7.0376836292e-2f;
@@ -113,7 +115,7 @@ inline int negative(int a) { return int(0u - unsigned(a)); }
 
 inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -129,7 +131,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
@@ -139,23 +141,23 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -177,8 +179,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -186,8 +188,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -200,8 +202,9 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     }
 }
 
-// The same of a kind that takes one of two: of the last two it is made both ways round, as a
-// vector. Of numbers it would be a jump, which half of the rows get wrong.
+// As `combined`, for a reduction that selects one of two values. The last two are combined in both
+// orders, as a vector: for single numbers GCC would make a branch, mispredicted for half of the
+// rows.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -222,7 +225,7 @@ __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
 extern "C" void normalizer(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous
     bfloat16* __restrict out = argument<bfloat16*>(arguments[1]);            // at row
-    const int64 n1 = argument<int64>(arguments[2]);                          // of i1
+    const int64 n1 = argument<int64>(arguments[2]);                          // extent of i1
 
     for (int64 row = begin; row < end; ++row) {
         const auto x_row = x + row * n1;

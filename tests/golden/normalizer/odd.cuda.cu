@@ -14,13 +14,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -39,7 +40,7 @@ __device__ inline To bit_cast(From from) {
     return to;
 }
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -48,8 +49,8 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
-// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
-// words first, half as far each time, then by bytes.
+// The `words` words that start `off` bytes after the start of two adjacent vectors. Shifts by whole
+// words first, in steps of half the size each time, then by bytes.
 template <int words>
 __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
                                                 unsigned off) {
@@ -70,7 +71,7 @@ __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<un
     return result;
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -95,7 +96,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -105,7 +106,7 @@ struct Largest {
     static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -114,13 +115,14 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
-// What this thread has found and what the thread has whose number differs in these bits, as one.
+// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
+// `bits`.
 template <typename Kind, typename T>
 __device__ inline T with_thread(T found, int bits) {
     return Kind::of(found, from_thread(found, bits));
 }
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -135,8 +137,9 @@ __device__ inline T tree(T* values) {
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 
-// The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
-// two aligned vectors around them. What stands for those past the row's end has no meaning.
+// Loads the N elements from i on of a row of n elements that may be unaligned, from the two aligned
+// vectors around them. At least one of the N is in the row; elements past the row's end have no
+// meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     constexpr int words = sizeof(T) * N / 4;
@@ -149,7 +152,8 @@ __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
-// Shared memory that the reductions of a kernel take in turn, those that need as much.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need as
+// many bytes share it.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -161,18 +165,18 @@ __device__ inline T& in_turn() {
     return *static_cast<T*>(place_of<sizeof(T)>());
 }
 
-// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
-// which keeps some.
+// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
+// `kept` runs. A run is a number of adjacent accumulators.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
     static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
 };
 
-// What the threads of a row in a block have found of each run of classes, as one: along the bits of
-// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
-// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
-// out: of two threads each goes on with one half.
+// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
+// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
+// first runs of all threads follow each other in thread order, then the second runs, and so on.
+// Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;
@@ -182,7 +186,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
+                                                                // has left
 #pragma unroll
         for (int r = 0; r < (half > 0 ? half : kept); ++r) {
             if (half > 0) {
@@ -218,8 +223,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     }
 }
 
-// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
-// their numbers.
+// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
+// differ in the lowest bits.
 template <typename Kind, int threads, typename T, int runs>
 __device__ inline T of_runs(T (&found)[runs]) {
     T all = tree<Kind, Deal<runs, threads>::kept>(found);
@@ -229,7 +234,7 @@ __device__ inline T of_runs(T (&found)[runs]) {
     return all;
 }
 
-// What the threads of a row have found of its classes, as one.
+// Combines the accumulators of a row's threads into the row's result.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n>
 __device__ inline T combined(T (&classes)[n]) {
     T found[n / lanes];
@@ -237,7 +242,7 @@ __device__ inline T combined(T (&classes)[n]) {
     return of_runs<Kind, threads>(found);
 }
 
-// The same of runs, an array in shared memory of which each thread has its own column.
+// As `combined`, for runs in a shared array in which each thread has a column of its own.
 template <typename Kind, int lanes, int threads, int slot, typename T, int runs>
 __device__ inline T combined_of_runs(T (&of_threads)[runs][threads]) {
     T found[runs];
@@ -246,7 +251,7 @@ __device__ inline T combined_of_runs(T (&of_threads)[runs][threads]) {
     return combined<Kind, lanes, threads, slot>(found);
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -264,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
         const bfloat16* __restrict__ x_0,  // contiguous
         const bfloat16* __restrict__ x_1,  // at row * x_stride0
         bfloat16* __restrict__ out,        // at row
-        const uint32 n1,                   // of i1
+        const uint32 n1,                   // extent of i1
         const int x_stride0) {
     const int row = blockIdx.x;
 

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -24,7 +24,7 @@ extern "C" void padded(const void* const* arguments, int64 begin, int64 end) {
 extern "C" void padded_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out = argument<float*>(arguments[1]);            // at i0 * out_stride0 + i1
-    const int64 n1 = argument<int64>(arguments[2]);                    // of i1
+    const int64 n1 = argument<int64>(arguments[2]);                    // extent of i1
     const int64 out_stride0 = argument<int64>(arguments[3]);
 
     for (int64 i = begin; i < end;) {
@@ -44,7 +44,7 @@ extern "C" void padded_1(const void* const* arguments, int64 begin, int64 end) {
 
 extern "C" void padded_2(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[0]);   // at i0 * out_stride0 + i1
-    const int64 n1 = argument<int64>(arguments[1]);           // of i1
+    const int64 n1 = argument<int64>(arguments[1]);           // extent of i1
     const int64 out_stride0 = argument<int64>(arguments[2]);
 
     for (int64 i = begin; i < end;) {

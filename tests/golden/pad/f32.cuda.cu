@@ -3,7 +3,7 @@
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(256) padded_1(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // at i0 * out_stride0 + i1
         const int n,                  // elements
-        const uint32 n1,              // of i1
+        const uint32 n1,              // extent of i1
         const int out_stride0) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) padded_1(
 extern "C" __global__ void __launch_bounds__(256) padded_2(
         float* __restrict__ out,  // at i0 * out_stride0 + i1
         const int n,              // elements
-        const uint32 n1,          // of i1
+        const uint32 n1,          // extent of i1
         const int out_stride0) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;

@@ -3,7 +3,7 @@
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) shifted(
         const float* __restrict__ x_0,  // at i0 * x_stride0 + i1
         float* __restrict__ out0,       // contiguous
         const int n,                    // elements
-        const uint32 n1,                // of i1
+        const uint32 n1,                // extent of i1
         const int x_stride0) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256) shifted_1(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1 * x_stride1
         float* __restrict__ out1,     // contiguous
         const int n,                  // elements
-        const uint32 n1,              // of i1
+        const uint32 n1,              // extent of i1
         const int x_stride0,
         const int x_stride1) {
     const int i = blockIdx.x * 1024 + threadIdx.x;

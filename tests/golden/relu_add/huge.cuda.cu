@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -22,7 +22,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -31,7 +31,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
         if (i + k < n) data[i + k] = values[k];
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;

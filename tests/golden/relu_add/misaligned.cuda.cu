@@ -9,7 +9,7 @@ __device__ inline To bit_cast(From from) {
     return to;
 }
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -28,8 +28,8 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
-// words first, half as far each time, then by bytes.
+// The `words` words that start `off` bytes after the start of two adjacent vectors. Shifts by whole
+// words first, in steps of half the size each time, then by bytes.
 template <int words>
 __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
                                                 unsigned off) {
@@ -50,8 +50,7 @@ __device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<un
     return result;
 }
 
-// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
-// them.
+// Loads the N elements from i on of an unaligned tensor, from the two aligned vectors around them.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
     constexpr int words = sizeof(T) * N / 4;
@@ -62,7 +61,7 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
     return bit_cast<Vec<T, N>>(words_at<words>(low, high, off));
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -71,7 +70,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
@@ -79,7 +78,7 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
         if (i + k < n) data[i + k] = values[k];
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;

@@ -3,13 +3,13 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;

@@ -1,7 +1,7 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -11,13 +11,14 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// Rows of n times the same value each. Up to seven elements behind them are written too.
+// Fills each row with n copies of one value. Up to seven elements past the last row are
+// overwritten, too.
 template <typename T, typename To>
 inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 row = 0; row < rows; ++row) {
@@ -32,7 +33,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict y = argument<const float*>(arguments[1]);  // at i0
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
+    const int64 n1 = argument<int64>(arguments[4]);                    // extent of i1
 
     const int64 most = 1024 / n1;
     float y_chunk[1032];

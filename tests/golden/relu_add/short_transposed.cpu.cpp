@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -11,7 +11,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -22,8 +22,8 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 * y_stride0 + i1 + i2 * 3
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
-    const int64 n2 = argument<int64>(arguments[5]);                    // of i2
+    const int64 n1 = argument<int64>(arguments[4]);                    // extent of i1
+    const int64 n2 = argument<int64>(arguments[5]);                    // extent of i2
     const int64 y_stride0 = argument<int64>(arguments[6]);
 
     for (int64 i = begin; i < end;) {

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -11,13 +11,13 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// An integer as large as an element, which vectors can be made of.
+// An unsigned integer of the size of an element: vectors can be made of it.
 template <int bytes>
 struct Word;
 template <>
@@ -37,7 +37,8 @@ struct Word<8> {
     typedef unsigned long long type;
 };
 
-// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
+// Transposes 8 x 8 elements in registers. In each of three rounds, each row is interleaved with the
+// row four below it.
 template <typename T>
 inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
     typedef typename Word<sizeof(T)>::type Element;
@@ -78,8 +79,8 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 + i1 * y_stride1
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
-    const int64 n0 = argument<int64>(arguments[4]);                    // of i0
-    const int64 n1 = argument<int64>(arguments[5]);                    // of i1
+    const int64 n0 = argument<int64>(arguments[4]);                    // extent of i0
+    const int64 n1 = argument<int64>(arguments[5]);                    // extent of i1
     const int64 y_stride1 = argument<int64>(arguments[6]);
 
     const int64 tiles1 = (n1 + 63) / 64;

@@ -1,7 +1,7 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -20,7 +20,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -36,8 +36,8 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float* __restrict__ y,  // at i0 + i1 * y_stride1
         const float bias,
         float* __restrict__ out,      // contiguous
-        const int n0,                 // of i0
-        const int n1,                 // of i1
+        const int n0,                 // extent of i0
+        const int n1,                 // extent of i1
         const int x_stride0,
         const int y_stride1,
         const int out_stride0) {

@@ -3,7 +3,7 @@
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(256) moved_1(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1
         float* __restrict__ out,      // at i0 * out_stride0 + i1
         const int n,                  // elements
-        const uint32 n1,              // of i1
+        const uint32 n1,              // extent of i1
         const int x_stride0,
         const int out_stride0) {
     const int i = blockIdx.x * 1024 + threadIdx.x;

@@ -2,7 +2,7 @@
 //     a = 1 - t / steps
 //     return a ** 0.5 * x + (1 - a) ** 0.5 * noise * (-1 if flip else 1), x / t
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -21,7 +21,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// The N elements from i on; past the last of n, the last stands again.
+// Loads the N elements from i on; past the last of n elements, the last one is repeated.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
@@ -30,7 +30,7 @@ __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     return values;
 }
 
-// Those of the N elements from i on that are among n.
+// Stores those of the N elements from i on that are below n.
 template <typename T, int N, typename I>
 __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll

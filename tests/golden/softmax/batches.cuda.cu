@@ -9,7 +9,7 @@ using uint32 = unsigned;
 
 #define inf __int_as_float(0x7f800000)
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -28,7 +28,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -53,7 +53,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -63,7 +63,7 @@ struct Largest {
     static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// The value of the thread whose number in the warp differs in these bits.
+// The value of the thread whose lane number differs from this thread's in `bits`.
 template <typename T>
 __device__ inline T from_thread(T value, int bits) {
     if constexpr (sizeof(T) < 4)
@@ -72,13 +72,14 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
-// What this thread has found and what the thread has whose number differs in these bits, as one.
+// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
+// `bits`.
 template <typename Kind, typename T>
 __device__ inline T with_thread(T found, int bits) {
     return Kind::of(found, from_thread(found, bits));
 }
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -90,8 +91,8 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// The rows of a warp, `count` elements that begin where a vector does, to shared memory: by
-// vectors, all of them on their way at once.
+// Copies a warp's rows from global to shared memory: `count` elements, the first of which is
+// aligned to a vector. All vectors are loaded before the first one is stored.
 template <int room, typename T, typename I>
 __device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
     constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
@@ -110,7 +111,7 @@ __device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
     if (behind < count) place[behind] = rows[behind];
 }
 
-// The way back.
+// Copies a warp's rows from shared memory back to global memory.
 template <int room, typename T, typename I>
 __device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
     constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
@@ -123,7 +124,8 @@ __device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
     if (behind < count) rows[behind] = place[behind];
 }
 
-// Shared memory that the reductions of a kernel take in turn, those that need as much.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need as
+// many bytes share it.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -135,18 +137,18 @@ __device__ inline T& in_turn() {
     return *static_cast<T*>(place_of<sizeof(T)>());
 }
 
-// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
-// which keeps some.
+// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
+// `kept` runs. A run is a number of adjacent accumulators.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
     static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
 };
 
-// What the threads of a row in a block have found of each run of classes, as one: along the bits of
-// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
-// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
-// out: of two threads each goes on with one half.
+// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
+// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
+// first runs of all threads follow each other in thread order, then the second runs, and so on.
+// Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;
@@ -156,7 +158,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
+                                                                // has left
 #pragma unroll
         for (int r = 0; r < (half > 0 ? half : kept); ++r) {
             if (half > 0) {
@@ -192,8 +195,8 @@ __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     }
 }
 
-// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
-// their numbers.
+// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
+// differ in the lowest bits.
 template <typename Kind, int threads, typename T, int runs>
 __device__ inline T of_runs(T (&found)[runs]) {
     T all = tree<Kind, Deal<runs, threads>::kept>(found);
@@ -203,7 +206,7 @@ __device__ inline T of_runs(T (&found)[runs]) {
     return all;
 }
 
-// What the threads of a row have found of its classes, as one.
+// Combines the accumulators of a row's threads into the row's result.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n>
 __device__ inline T combined(T (&classes)[n]) {
     T found[n / lanes];
@@ -211,7 +214,7 @@ __device__ inline T combined(T (&classes)[n]) {
     return of_runs<Kind, threads>(found);
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -228,8 +231,8 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
 extern "C" __global__ void __launch_bounds__(128) softmax(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous
-        const uint32 n0,              // of i0
-        const uint32 n1) {            // of i1
+        const uint32 n0,              // extent of i0
+        const uint32 n1) {            // extent of i1
     const int first = blockIdx.x * 32 + threadIdx.x / 32 * 8;
     if (first >= n0) return;
     const int thread = threadIdx.x % 4;

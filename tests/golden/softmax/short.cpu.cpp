@@ -5,13 +5,13 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -19,10 +19,11 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
+// are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
 struct bfloat16 {
     unsigned short bits;
 
@@ -39,7 +40,8 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
+// stay NaN.
 inline bfloat16 to_bfloat16(float value) {
     bfloat16 result;
     result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
@@ -48,7 +50,7 @@ inline bfloat16 to_bfloat16(float value) {
 
 constexpr float inf = __builtin_inff();
 
-// a b + c, rounded once where the processor can.
+// a b + c, rounded once if the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -57,7 +59,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
 // (Stephen L. Moshier, 1992).
 inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
@@ -70,7 +72,8 @@ inline float significand_of_exp(float x, float n) {
     return fused(p, r * r, r) + 1.0f;
 }
 
-// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+// e^a where a is not above 0, or is NaN, with the same bits as exp_of. One more product keeps the
+// exponent from underflowing.
 inline float decay_of(float a) {
     const float x = a < -104.0f ? -104.0f : a;
     const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
@@ -78,7 +81,7 @@ inline float decay_of(float a) {
     return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -94,7 +97,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
@@ -104,23 +107,23 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -142,14 +145,14 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has the memory of these elements fetched, which would be waited for when they are written.
+// Prefetches the memory of elements that will be written, so that the writes need not wait.
 template <typename T>
 inline void will_write(const T* elements, int64 count) {
     for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -157,8 +160,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -171,8 +174,9 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     }
 }
 
-// The same of a kind that takes one of two: of the last two it is made both ways round, as a
-// vector. Of numbers it would be a jump, which half of the rows get wrong.
+// As `combined`, for a reduction that selects one of two values. The last two are combined in both
+// orders, as a vector: for single numbers GCC would make a branch, mispredicted for half of the
+// rows.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -193,7 +197,7 @@ __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
 extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous
     bfloat16* __restrict out = argument<bfloat16*>(arguments[1]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[2]);                          // of i1
+    const int64 n1 = argument<int64>(arguments[2]);                          // extent of i1
 
     for (int64 row = begin; row < end; ++row) {
         const auto x_row = x + row * n1;

@@ -5,7 +5,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -13,7 +13,7 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -23,7 +23,7 @@ inline To bit_cast(From from) {
 
 constexpr float inf = __builtin_inff();
 
-// a b + c, rounded once where the processor can.
+// a b + c, rounded once if the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -32,7 +32,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
 // (Stephen L. Moshier, 1992).
 inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
@@ -45,7 +45,8 @@ inline float significand_of_exp(float x, float n) {
     return fused(p, r * r, r) + 1.0f;
 }
 
-// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+// e^a where a is not above 0, or is NaN, with the same bits as exp_of. One more product keeps the
+// exponent from underflowing.
 inline float decay_of(float a) {
     const float x = a < -104.0f ? -104.0f : a;
     const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
@@ -53,7 +54,7 @@ inline float decay_of(float a) {
     return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
 
-// NaN if either is; b where they are equal.
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
@@ -69,7 +70,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
@@ -79,21 +80,21 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -101,7 +102,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// The same of rows side by side.
+// As `combined`, for adjacent rows at once.
 template <typename Kind, typename T, int n, int rows>
 inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
     for (int step = n / 2; step > 0; step /= 2)
@@ -114,8 +115,8 @@ inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
 extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at row + k + i * x_stride1
     float* __restrict out = argument<float*>(arguments[1]);            // at row + k + i * out_stride1
-    const int64 n0 = argument<int64>(arguments[2]);                    // of i0
-    const int64 n1 = argument<int64>(arguments[3]);                    // of i1
+    const int64 n0 = argument<int64>(arguments[2]);                    // extent of i0
+    const int64 n1 = argument<int64>(arguments[3]);                    // extent of i1
     const int64 x_stride1 = argument<int64>(arguments[4]);
     const int64 out_stride1 = argument<int64>(arguments[5]);
 

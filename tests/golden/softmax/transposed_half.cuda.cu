@@ -23,7 +23,7 @@ struct float16 {
 
 #define inf __int_as_float(0x7f800000)
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -42,7 +42,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// NaN if either is; then +0.0 is more than -0.0.
+// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float result;
@@ -67,7 +67,7 @@ struct Sum {
     }
 };
 
-// NaN if either is; of equals a.
+// NaN if either is NaN; a if they are equal.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -77,7 +77,7 @@ struct Largest {
     static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+// Combines n consecutive values as a binary tree, adjacent pairs first.
 template <typename Kind, int n, typename T>
 __device__ inline T tree(T* values) {
 #pragma unroll
@@ -89,21 +89,21 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
-// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
-// function.
+// a / b by the steps of a division without overflow or underflow on the way: valid where the
+// exponents are from -48 to 47. Zero numerators take this path, too; the processor's own division
+// leaves them to a function.
 __device__ inline float quotient_of(float a, float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const bool is_zero = a == 0.0f;  // whose sign an addition would lose
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
 
-// The same of vectors, each lane for itself.
+// As `tree` of numbers, for each element of the vectors.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     Vec<T, lanes> found;
@@ -117,8 +117,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Takes what was found of one group into what was found of those before, as a binary counter counts
-// them: so neighbours meet first. After the last group its level has all.
+// Merges the result of a group into the results of the groups before it, as a binary counter
+// carries: adjacent groups are combined first. After the last group, the highest level holds the
+// result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;
@@ -134,8 +135,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
     }
 }
 
-// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
-// those of as many other rows between them.
+// Combines the results of a row's threads in the order of the threads. The threads of a row are
+// `spacing` apart: as many rows are interleaved.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
@@ -151,8 +152,8 @@ __device__ inline T combined_across(T found) {
 extern "C" __global__ void __launch_bounds__(512) softmax(
         const float16* __restrict__ x,  // at row + i * x_stride1
         float16* __restrict__ out,      // at row + i * out_stride1
-        const uint32 n0,                // of i0
-        const uint32 n1,                // of i1
+        const uint32 n0,                // extent of i0
+        const uint32 n1,                // extent of i1
         const int x_stride1,
         const int out_stride1) {
     const int thread = threadIdx.x / 32;

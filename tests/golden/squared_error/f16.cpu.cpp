@@ -3,13 +3,13 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+// __builtin_bit_cast takes only trivially copyable types.
 template <typename To, typename From>
 inline To bit_cast(From from) {
     To to;
@@ -17,8 +17,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
-// along.
+// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
+// denormals too.
 inline float half_to_float(unsigned short half) {
     const unsigned magnitude = half & 0x7fffu;
     const unsigned top_bit = (half & 0x8000u) << 16;
@@ -27,7 +27,7 @@ inline float half_to_float(unsigned short half) {
     return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
 }
 
-// Rounds to even; adding one half has the processor do so to a denormal's bits.
+// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
 inline unsigned short half_from_float(float value) {
     const unsigned bits = bit_cast<unsigned>(value);
     const unsigned magnitude = bits & 0x7fffffffu;
@@ -64,23 +64,23 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -102,8 +102,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -111,8 +111,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -130,7 +130,7 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
     const float16* __restrict y = argument<const float16*>(arguments[1]);  // contiguous
     const float s1 = argument<float>(arguments[2]);                        // float(x.size(0))
     float16* __restrict out = argument<float16*>(arguments[3]);            // one element
-    const int64 n0 = argument<int64>(arguments[4]);                        // of i0
+    const int64 n0 = argument<int64>(arguments[4]);                        // extent of i0
 
     for (int64 row = begin; row < end; ++row) {
         float sum_of[64];

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -21,23 +21,23 @@ struct Sum {
     }
 };
 
-// A number that the compiler knows.
+// A count that the compiler knows.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A number below one that the compiler knows.
+// A count below a bound that the compiler knows.
 template <int64 n>
 struct Part {
     int64 number;
     operator int64() const { return number; }
 };
 
-// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
-// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
-// k stays in registers.
+// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
+// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
+// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
+// registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -59,8 +59,8 @@ __attribute__((always_inline)) inline void over(Part<n> count, const Work& work)
 #endif
 }
 
-// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
-// the count.
+// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
@@ -68,8 +68,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
-// so that vectors are combined as long as there are some.
+// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
+// so that whole vectors are combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -85,8 +85,8 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
 extern "C" void squared_error(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous
-    float* found = argument<float*>(arguments[2]);                     // what was found of pieces
-    const int64 n0 = argument<int64>(arguments[3]);                    // of i0
+    float* found = argument<float*>(arguments[2]);                     // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                    // extent of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 piece = unit % ((n0 + 1023) / 1024);
@@ -110,8 +110,8 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
 extern "C" void squared_error_rest(const void* const* arguments, int64 begin, int64 end) {
     const float s1 = argument<float>(arguments[0]);          // float(x.size(0)*x.size(1))
     float* __restrict out = argument<float*>(arguments[1]);  // one element
-    float* found = argument<float*>(arguments[2]);           // what was found of pieces
-    const int64 n0 = argument<int64>(arguments[3]);          // of i0
+    float* found = argument<float*>(arguments[2]);           // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);          // extent of i0
 
     for (int64 row = begin; row < end; ++row) {
         float sum_of[64];

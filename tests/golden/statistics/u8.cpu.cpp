@@ -5,7 +5,7 @@ using uint8 = unsigned char;
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -18,8 +18,8 @@ extern "C" void normalise(const void* const* arguments, int64 begin, int64 end) 
     const float* __restrict mean = argument<const float*>(arguments[1]);  // at i1
     const float* __restrict std_ = argument<const float*>(arguments[2]);  // at i1
     float* __restrict out = argument<float*>(arguments[3]);               // contiguous
-    const int64 n1 = argument<int64>(arguments[4]);                       // of i1
-    const int64 n2 = argument<int64>(arguments[5]);                       // of i2
+    const int64 n1 = argument<int64>(arguments[4]);                       // extent of i1
+    const int64 n2 = argument<int64>(arguments[5]);                       // extent of i2
 
     for (int64 i = begin; i < end;) {
         const int64 first = i % n2;

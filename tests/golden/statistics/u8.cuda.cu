@@ -5,7 +5,7 @@ using uint8 = unsigned char;
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(256) normalise(
         const float* __restrict__ std_,  // at i1
         float* __restrict__ out,         // contiguous
         const int n,                     // elements
-        const uint32 n1,                 // of i1
-        const uint32 n2) {               // of i2
+        const uint32 n1,                 // extent of i1
+        const uint32 n2) {               // extent of i2
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i / n2 % n1;

@@ -13,13 +13,14 @@ struct bfloat16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
 #else
         const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
+                                                                            // even
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
     __device__ operator float() const {
 #if __CUDA_ARCH__ >= 800
-        float wide;  // by one instruction, of either half of a word
+        float wide;  // one instruction, for either half of a word
         asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
         return wide;
 #else
@@ -28,7 +29,7 @@ struct bfloat16 {
     }
 };
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -54,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(128) swiglu_backward(
         bfloat16* __restrict__ out_0,        // at i0 * out_stride0 + i1
         bfloat16* __restrict__ out_512,      // at i0 * out_stride0 + i1
         const int n,                         // elements
-        const uint32 n1,                     // of i1
+        const uint32 n1,                     // extent of i1
         const int x_stride0,
         const int out_stride0) {
     const int i = 8 * (blockIdx.x * 128 + threadIdx.x);

@@ -3,7 +3,7 @@
 
 using int64 = long long;
 
-// The value of an argument; each is passed by its address.
+// The value of an argument; arguments are passed by address.
 template <typename T>
 inline T argument(const void* address) {
     return *static_cast<const T*>(address);
@@ -14,8 +14,8 @@ inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 extern "C" void causal(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out = argument<float*>(arguments[1]);            // contiguous
-    const int64 n1 = argument<int64>(arguments[2]);                    // of i1
-    const int64 n2 = argument<int64>(arguments[3]);                    // of i2
+    const int64 n1 = argument<int64>(arguments[2]);                    // extent of i1
+    const int64 n2 = argument<int64>(arguments[3]);                    // extent of i2
 
     for (int64 i = begin; i < end;) {
         const int64 first = i % n2;

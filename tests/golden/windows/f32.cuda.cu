@@ -3,7 +3,7 @@
 
 using uint32 = unsigned;
 
-// N neighbours in memory, read and written at once.
+// N elements adjacent in memory, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
@@ -16,8 +16,8 @@ extern "C" __global__ void __launch_bounds__(256) windows(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1 * x_stride1 + i2
         float* __restrict__ out0,     // contiguous
         const int n,                  // elements
-        const uint32 n1,              // of i1
-        const uint32 n2,              // of i2
+        const uint32 n1,              // extent of i1
+        const uint32 n2,              // extent of i2
         const int x_stride0,
         const int x_stride1) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
