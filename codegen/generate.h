@@ -36,8 +36,8 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                 const Target& target, const Options& options, std::string_view author_text);
 
-/// The functions without header comment and prelude, to be joined with others by `join`. `suffix` is appended to the
-/// name of each, so that the names of different sources differ.
+/// The functions without header comment and prelude; `join` combines them with other functions. `suffix` is appended to
+/// each function's name, so that the names of different sources differ.
 Source generate_functions(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                           const Target& target, const Options& options, std::string_view suffix);
 

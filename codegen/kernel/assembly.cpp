@@ -78,7 +78,7 @@ class Pruner {
     return read_[root_of(target).symbol.index];
   }
 
-  /// The variable of which the target is an element, at any depth.
+  /// The variable that contains the target, at any depth of nesting.
   const Value& root_of(ValueId target) const {
     while (kernel_[target].kind == Value::Kind::Lane) target = kernel_[target].operands[0];
     return kernel_[target];
@@ -188,7 +188,8 @@ class Pruner {
   std::vector<bool> needed_, read_;
 };
 
-/// Whether all floats that are read are bfloat16, and no bits are reinterpreted as a float's.
+/// Whether all floats that are read are bfloat16, and no integer's bits are reinterpreted as a float. Conversion to
+/// bfloat16 then needs no check for NaN (docs/performance.md: cpu-bfloat16-rounding).
 bool reads_short_nans(const KernelContext& context) {
   const auto is_long = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
   const auto reads_long = [&](const AccessUse& use) {
@@ -211,7 +212,8 @@ ir::DType KernelContext::extent_dtype() const {
 Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.target.kind)) {
   kernel.target = context.target;
   kernel.restrict_pointers = !context.layout.results_alias;
-  // If the graph's rows are split into kernels, a kernel without reductions must compute the same bits.
+  // Depending on how a graph with reductions is partitioned, a kernel with or without reductions computes the same
+  // elements: both must give the same bits.
   kernel.computes_alike = !context.cuda() && context.graph.reduction_count() > 0;
   kernel.has_short_nans = !context.cuda() && reads_short_nans(context);
   kernel.launch.entry = context.outline.name;

@@ -59,8 +59,8 @@ class Assembly {
   }
   /// Separates values created from now on from equal values of other scopes: each scope declares its own names.
   void enter(uint32_t scope) { scope_ = scope; }
-  /// Computes all values from now on in this block of element code, whatever their level; null: in the blocks of their
-  /// levels.
+  /// Computes all values from now on in this block of element code, whatever their level; null: computes them in the
+  /// blocks of their levels.
   void stand_in(Body* block) { standing_in_ = block; }
   bool stands_in() const { return standing_in_ != nullptr; }
   /// The block in which values of this level are computed now.
@@ -83,7 +83,7 @@ class Assembly {
   /// Names an inline value and computes it at the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 
-  /// Removes what no statement needs, and sorts the parameters that are left.
+  /// Removes values that no statement needs, and sorts the remaining parameters.
   Kernel finish(const KernelContext& context);
 
  private:

@@ -73,7 +73,7 @@ class Computation {
     return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : always;
   }
 
-  /// The site at which a node visible from this region is computed.
+  /// The site that computes a node, for a use in region `seen_from`.
   Site site_of(ir::NodeId id, Region seen_from) const {
     for (const Region own : regions_of(id))
       if (regions_.holds(own, seen_from)) return {id, own};
@@ -92,7 +92,7 @@ class Computation {
     for (const ir::NodeId id : found->second) value_of(id, region);
   }
 
-  /// The value of a node as seen from a region; computed at the node's own site if it is not known yet.
+  /// The value of a node as seen from a region; computed at the node's own site if it is not computed yet.
   ValueId value_of(ir::NodeId id, Region seen_from) {
     const Site site = site_of(id, seen_from);
     if (const auto known = of_site_.find(site); known != of_site_.end()) return known->second;
@@ -286,8 +286,8 @@ class Computation {
   }
 
   /// Whether the node is an element minus the maximum of its row, and so not above 0. Not guaranteed if a product in
-  /// the difference is not rounded. Nor if the element depends on a function whose vector form gives other last bits
-  /// than its scalar form.
+  /// the difference is not rounded. Nor if the element depends on a function that is rounded differently in vector and
+  /// in scalar code. The exponential of such a node is cheaper (docs/performance.md: cpu-decaying-exponential).
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;

@@ -16,21 +16,21 @@ class Access {
 
   /// Loads an element, in its type in memory; float16 may come as float32.
   virtual ValueId load(uint32_t access) = 0;
-  /// Converts the indices of a gather to valid ones. If there is a `guard`, they are checked only where it holds.
+  /// Converts the indices of a gather to valid ones. If there is a `guard`, they are checked only if it holds.
   virtual std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// The position of an Index access; nothing if it is always 0.
   virtual std::optional<ValueId> position(uint32_t access) = 0;
   /// A float32 quotient, if the target computes it in a special way.
   virtual std::optional<ValueId> quotient(ValueId, ValueId) { return std::nullopt; }
-  /// A divisor that must not be zero; `division` is its number among the kernel's divisions.
+  /// A divisor that must not be zero; `division` is the index of its division in the kernel.
   virtual ValueId divisor(ValueId value, uint32_t division) = 0;
 };
 
-/// A reduction node and the number of one of its values.
+/// A reduction node and the index of one of its values.
 using ReducedValue = std::pair<ir::NodeId, uint32_t>;
 
-/// A lowering request: nodes to compute, in which types, and the reduction results that are known.
+/// A lowering job: the nodes to compute, their types, and the reduction results that are known.
 struct Job {
   struct Root {
     ir::NodeId node;
@@ -43,18 +43,18 @@ struct Job {
 };
 std::vector<ir::NodeId> roots_of(const Job& job);
 
-/// Hoisted predicates of a request: a request for the conditions, and for each masked access group (given by its
-/// leader) whether the condition must hold or must not.
+/// Hoisted predicates of a job: a job that computes the conditions; and for each masked access group (given by its
+/// leader), whether the group is loaded if the condition holds, or if it does not.
 struct Foreseeing {
   Job job;
   std::vector<std::pair<uint32_t, bool>> groups;
 };
 Foreseeing foreseeing(const KernelContext& context, const Job& job);
-/// A request for all output blocks of a kernel without reductions.
+/// The job of all output blocks of a kernel without reductions.
 Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline);
 
-/// Lowers what the kernel computes to the target's operations: expands whatever has no direct spelling (16-bit floats
-/// through float32, scalars that eager treats specially). Returns a value per root.
+/// Lowers the job's nodes to the target's operations. Expands operations without a direct spelling: 16-bit floats are
+/// computed in float32, and some scalars follow special rules of eager. Returns a value per root.
 std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,
                              const Job& job);
 

@@ -11,8 +11,8 @@
 #include "codegen/target/target.h"
 #include "ir/graph.h"
 
-// A kernel as a tree of statements over typed values. It determines what is computed, where, and how memory is
-// accessed. Only names and line breaks are left to the printer.
+// A kernel as a tree of statements over typed values. The tree determines all computations, their places, and all
+// memory accesses. Only names and line breaks are left to the printer.
 
 namespace ingot::codegen {
 
@@ -70,7 +70,7 @@ struct Value {
     Block,        ///< blockIdx.x
     Thread,       ///< threadIdx.x
     Index,        ///< `index` applied to the operands
-    Load,         ///< element operand 1 of pointer operand 0; with an operand 2, zero where that condition does not
+    Load,         ///< element operand 1 of pointer operand 0; with an operand 2, zero if that condition does not
                   ///< hold
     Target,       ///< the element that operand 0 points to
     Vector,       ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on
@@ -85,7 +85,7 @@ struct Value {
     Pack,         ///< a vector made of the operands
     Wrap,         ///< index operand 0, wrapped and clamped to the size operand 1
     Check,        ///< as Wrap; an index out of range writes the code `number` to operand 2. With a guard, operand 3: 0
-                  ///< where it does not hold
+                  ///< if it does not hold
     Primitive,    ///< `op` on operands of type `work`
     Cast,         ///< from type `work`
     Bitcast,
@@ -227,9 +227,9 @@ struct Pieces {
 };
 
 /// Combines the accumulators of a row: the arrays `classes` give the values `into`, which are declared here.
-/// Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU. A
-/// thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and after the runs of all
-/// `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more extent.
+/// Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU (halves
+/// first). A thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and after the
+/// runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more extent.
 struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
@@ -274,7 +274,7 @@ struct Kernel {
   std::vector<SymbolId> parameters;  ///< one per launch.parameters
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and the argument array
   bool restrict_pointers = true;
-  bool computes_alike = false;   ///< CPU: use functions that give the same bits in scalar and vector code, where there
+  bool computes_alike = false;   ///< CPU: use functions that give the same bits in scalar and vector code, if there
                                  ///< are any
   bool has_short_nans = false;   ///< CPU: all NaNs of float32 come from bfloat16 or from operations, and so end in
                                  ///< zeros

@@ -20,8 +20,8 @@ struct KernelParameter {
     LeadStride,  ///< of access `a` along its gathered coordinate `b`, in elements
     LeadExtent,
     Scalar,  ///< kernel.scalars[a]
-    /// int32_t*, set where an error occurs: to 1 + a if an index of the gather access `a` is out of range; to 1 +
-    /// accesses + d if the divisor of kernel.divisions[d] is zero (CPU)
+    /// int32_t*, set if an error occurs: to 1 + a if an index of the gather access `a` is out of range; to 1 + accesses
+    /// + d if the divisor of kernel.divisions[d] is zero (CPU)
     Status,
     State,  ///< the workspace buffer of LaunchInfo::states[a]
   } kind;
@@ -38,8 +38,8 @@ struct GridFactor {
   bool operator==(const GridFactor&) const = default;
 };
 
-/// Shared memory in which a block caches its row: the steps from `first` on of the steps in which its threads read the
-/// row. `needed` gives the number of steps.
+/// Shared memory in which a block caches its row: the steps from `first` on, of those in which the block's threads read
+/// the row. `needed` gives the number of steps.
 struct SharedSteps {
   std::vector<GridFactor> needed;
   uint32_t first = 0, last = 0;  ///< no row needs step `last`
@@ -56,7 +56,7 @@ struct LaunchInfo {
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;
-  uint32_t weight = 1;  ///< CPU: the cost of an element in about 1/8 ns, for the grain size of parallel_for
+  uint32_t weight = 1;  ///< CPU: the estimated time per element in about 1/8 ns; sets the grain size of parallel_for
   /// Partial results, if the rows of a kernel are split among several units: a buffer per value of each reduction. The
   /// launches of one kernel share them, and so do a kernel that writes fused column partials and the kernel that
   /// finalizes them.

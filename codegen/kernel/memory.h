@@ -17,7 +17,7 @@ class Space {
   virtual ~Space() = default;
 
   /// The index, counted from `base`, of an element of a tensor in domain order; and its coordinate along an axis. At
-  /// Level::Thread and above those of a thread's first element, below that those of each of its elements.
+  /// Level::Thread and above: of a thread's first element. Below: of each of its elements.
   virtual ValueId linear(Level level) = 0;
   /// Whether there is a linear index along the domain.
   virtual bool has_linear() const { return true; }
@@ -29,7 +29,7 @@ class Space {
   virtual uint32_t first_axis(uint32_t access) const = 0;
   /// Elements that are computed together differ only along axes from this one on.
   virtual uint32_t first_inner_axis() const = 0;
-  /// The level at which coordinates have the names used in comments.
+  /// The level whose coordinates have the names that are used in comments.
   virtual Level level_of_names() const = 0;
   /// The suffix that makes a pointer's name the name of one of its elements: "_k".
   virtual std::string suffix() = 0;
@@ -45,7 +45,8 @@ class Memory {
   /// The pointer that the access's group shares.
   SymbolId pointer(uint32_t access) const { return pointers_[layout(access).leader]; }
   SymbolId scalar(uint32_t number) const { return scalars_[number]; }
-  /// The stride along an axis; a constant if the layout knows it.
+  /// The stride along an axis. A stride that the layout knows is a constant, so that GCC can load whole vectors and
+  /// shuffle them (docs/performance.md: cpu-strided-groups).
   ValueId stride(uint32_t access, uint32_t axis);
   SymbolId lead_stride(uint32_t access, uint32_t lead);
   SymbolId lead_extent(uint32_t access, uint32_t lead);
@@ -62,11 +63,11 @@ class Memory {
   /// coordinates.
   ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads = {});
   /// An element of memory, in its type in memory: to be loaded, or to be assigned to. With a condition, a load gives
-  /// zero where it does not hold.
+  /// zero if the condition does not hold.
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {}, ValueId condition = {});
   ValueId target(uint32_t access, Level level);
-  /// Wraps and clamps an index of a gather. If `bad` is given, an index out of range writes its code there, but only
-  /// where the `guard`, if any, holds.
+  /// Wraps and clamps an index of a gather. If `bad` is given, an index out of range writes its code there, but only if
+  /// the `guard`, if any, holds.
   ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard);
   /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
@@ -87,7 +88,7 @@ class Memory {
   /// The author's name of a node's value, claimed; empty if there is none.
   std::string author_name(ir::NodeId node) const;
 
-  /// Records which elements each pointer accesses, for its comment.
+  /// Records which elements each pointer accesses, for the pointer's comment.
   void describe_pointers();
 
  private:

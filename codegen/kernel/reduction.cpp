@@ -58,7 +58,7 @@ ir::HostValue extreme(DType dtype, bool smallest) {
   return ir::HostValue::of(smallest ? limits.smallest : limits.largest);
 }
 
-// Offsets that give requests after the phases distinct phase numbers.
+// Offsets that give jobs after the phases distinct phase numbers.
 constexpr uint32_t kOfRows = 1, kOfOtherArms = 2, kOfConditions = 3;
 
 /// The identity of a reduction: its result for no elements.

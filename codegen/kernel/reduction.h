@@ -32,7 +32,7 @@ struct RowReduction {
   bool has_order() const;
 };
 
-/// The position of a row: its coordinates along the kept axes, from the row's number.
+/// The position of a row: its coordinates along the kept axes, from the row's index.
 class RowPlaces {
  public:
   /// Emits position computations at the end of `block`. Pointers to rows do not include the last `free_axes` of the
@@ -65,7 +65,7 @@ class RowPlaces {
   std::map<uint32_t, ValueId> coordinates_, pointers_;
 };
 
-/// The work of a phase, or of the rows after all phases. The roots of the request are, in order: the operands of
+/// The work of a phase, or of the rows after all phases. The roots of the job are, in order: the operands of
 /// `reductions`, the operands of `passed` (fused column partials), and the values that `stores` (access numbers) write.
 struct RowWork {
   Job job;
@@ -73,7 +73,7 @@ struct RowWork {
   std::vector<uint32_t> stores = {};
 };
 
-/// The place of an accumulator: its number in the array and, if a thread has several rows, the row (`lane`).
+/// The place of an accumulator: its index in the array and, if a thread has several rows, the row (`lane`).
 struct ClassPlace {
   ValueId number, lane = {};
 };
@@ -105,8 +105,8 @@ class RowReductions {
   /// Whether the reduction takes the two factors of the product that it sums. On CUDA a product that is summed is not
   /// rounded, as in eager's kernels: one fused multiply-add.
   bool takes_factors(const RowReduction& reduction) const;
-  /// Accumulates an element (a value per state, or two factors) into an accumulator, where the condition, if any,
-  /// holds.
+  /// Accumulates an element (a value per state, or two factors) into an accumulator; if there is a condition, only if
+  /// it holds.
   void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found,
             ValueId condition = {});
   /// Declares the levels into which `carry` merges groups of accumulators. `groups`, a power of two, is their number.

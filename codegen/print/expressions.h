@@ -17,11 +17,11 @@ class Expressions {
  public:
   explicit Expressions(const Kernel& kernel) : kernel_(kernel), known_(kernel.values.size()) {}
 
-  /// The expression to write where the value is used.
+  /// The expression to write at a use of the value.
   Text text(ValueId id) const;
   /// The formula of a value, whether or not it has a name.
   Text formula(ValueId id) const;
-  /// Gives the value a name that later expressions use.
+  /// Gives the value a name, which later expressions use.
   void call(ValueId id, std::string name) { known_[id.index] = name; }
   bool has_name(ValueId id) const { return !known_[id.index].empty(); }
 

@@ -13,8 +13,8 @@ struct Printed {
   std::vector<ComputedNodes> lines;  ///< one per line
 };
 
-/// Prints a kernel in its target's language, without the prelude. Only the appearance is decided here: which values get
-/// names, and where lines are broken. The same kernel always gives the same text.
+/// Prints a kernel in its target's language, without the prelude. The printer decides only the appearance: which values
+/// get names, and where lines are broken. The same kernel always gives the same text.
 Printed print_source(const Kernel& kernel);
 
 }  // namespace ingot::codegen

@@ -30,7 +30,7 @@ std::string declarator(const Symbol& variable) {
   return text;
 }
 
-/// The pointer that a value is, or that it loads from.
+/// The pointer itself, for a pointer; the pointer from which it loads, for a load.
 SymbolId pointer_of(const Kernel& kernel, ValueId value) {
   while (!kernel[value].symbol) value = kernel[value].operands[0];
   return kernel[value].symbol;
@@ -327,6 +327,8 @@ void Statements::print_one(const Combine& combine) {
     pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
                            in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
   } else if (combine.kind == ir::ReduceKind::Max || combine.kind == ir::ReduceKind::Min) {
+    // Unlike a branch between two scalars, this variant is never mispredicted (docs/performance.md:
+    // cpu-vector-maximum).
     call += "_choice";
   }
   if (!finds)

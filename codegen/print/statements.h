@@ -41,8 +41,8 @@ class Statements {
   void print_one(const Join& join);
 
   void statement(const std::string& text, ComputedNodes nodes = {});
-  /// The nodes computed by the expression that is written for a value: those of the value, and of all values inlined in
-  /// it. Only the value's own if it has a name.
+  /// The nodes computed by the expression that is written for a value: the nodes of the value, and of all values
+  /// inlined in it. If the value has a name, only its own nodes.
   ComputedNodes computed(ValueId value) const;
   void add_computed(ValueId id, ComputedNodes& nodes) const;
   void block(const Body& inner);

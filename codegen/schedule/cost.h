@@ -6,18 +6,19 @@
 
 namespace ingot::codegen {
 
-/// The cost of an op, in the unit of ops.def; twice as much for 64-bit types.
+/// The cost of an op, in instructions (the column `cost` of ir/ops.def); twice as much for 64-bit types.
 uint32_t cost_of(ir::Op op, ir::DType work);
 
-/// Whether the node is a function of many instructions, whose last bits depend on the implementation.
+/// Whether the node is a transcendental function: many instructions, and a rounding that depends on the implementation.
 bool is_function(const ir::Graph& graph, ir::NodeId id);
-/// CPU: whether that function's last bits differ between scalar and vector code, or between vector widths.
+/// CPU: whether the node is a transcendental function that is rounded differently in scalar and vector code, or at
+/// different vector widths.
 bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id);
 
 /// Whether a reduction's value depends on the order of accumulation.
 bool has_order(const ir::Graph& graph, ir::NodeId reduction);
 
-/// The cost of an element of a kernel.
+/// The cost of computing one element of a kernel.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 
 /// Whether an access varies along a row: along the innermost axis, or along the reduced axes.
@@ -26,20 +27,19 @@ bool moves_in_rows(const KernelLayout& layout, const AccessLayout& access);
 /// The nodes that may vary from element to element of a row.
 std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
-/// The cost, per element, of the nodes that a row's elements share: ops on operands that do not vary along the
-/// innermost axis.
+/// The cost of the nodes that a row's elements share: ops on operands that do not vary along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 /// For each access of a kernel, the first phase that needs it.
 std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
 
 /// A phase whose sums can be computed speculatively, one phase early. Each must sum a `where` whose condition is
-/// uniform for a row and whose first arm is known a phase earlier. If all rows take that arm, no pass over the elements
-/// is left. 0: there is no such phase (docs/performance.md: one-pass-softmax).
+/// uniform for a row and whose first arm is known a phase earlier. If all rows take that arm, the phase needs no pass
+/// over the elements. 0: there is no such phase (docs/performance.md: one-pass-softmax).
 uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
-/// The values of elements that several phases need and that involve a function: the last nodes that the phases have in
-/// common. The phase `early` does not count (docs/performance.md: cached-exponentials).
+/// The values of elements that several phases need and that involve a transcendental function: the last nodes that the
+/// phases have in common. The phase `early` is ignored (docs/performance.md: cached-exponentials).
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
                                          const KernelLayout& layout, uint32_t early = 0);
 

@@ -6,7 +6,7 @@
 
 #include "codegen/schedule/schedule.h"
 
-// The properties of a kernel and its accesses that the rules about speed use.
+// The properties of a kernel and its accesses on which the rules about speed depend.
 
 namespace ingot::codegen {
 
@@ -28,9 +28,9 @@ struct AccessFacts {
   bool widens = false;        ///< computations use it in a wider type
   bool rounds = false;        ///< float16 that the kernel can hold as float32: its exact bits are never used
   bool grouped = false;       ///< one of several neighbours that are loaded or stored as a vector
-  bool masked = false;        ///< loaded only where a `where` needs it
+  bool masked = false;        ///< loaded only if a `where` needs it
   bool foreseen = false;      ///< its predicate can be hoisted: it is cheap and known ahead of the computation
-  bool skips_rows = false;    ///< for a masked gather: whether and where it is made is known before the row's elements
+  bool skips_rows = false;    ///< a masked gather: its predicate and index are known before the row's elements
   bool shares_place = false;  ///< for a gather: a row's elements share the indices, which do not depend on a lazy
                               ///< `where`
   bool moves_in_row = false;  ///< in a kernel that reduces: it varies along a row
@@ -59,7 +59,7 @@ struct KernelFacts {
   uint64_t long_axes = 0;            ///< as in the layout
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
   uint32_t row_multiple = 1;    ///< as in the layout
-  uint32_t row_cost = 0;        ///< of what a row's elements share
+  uint32_t row_cost = 0;        ///< of the values that a row's elements share
   uint32_t quotients = 0;       ///< float32 quotients whose divisor is not a scalar
   bool has_regions = false;     ///< some `where`s are lazy
   bool goes_again = false;      ///< it traverses its rows several times
@@ -78,7 +78,7 @@ struct KernelFacts {
 uint32_t most_turned_axis(const KernelFacts& facts);
 /// The bytes per element of the loads that are contiguous along this axis only.
 uint32_t turned_bytes(const KernelFacts& facts, uint32_t across);
-/// Flags the gathers for whose node `holds` is true; one flag per access.
+/// Flags the gathers whose node satisfies `holds`; one flag per access.
 std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
                                const std::function<bool(ir::NodeId)>& holds);
 /// Whether a kernel that reduces also stores a result per element.

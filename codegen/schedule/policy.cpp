@@ -97,8 +97,8 @@ Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes) {
 //
 // A heavy body takes twice as many if it cannot take steps: more of its slow paths are in flight. For a lighter body
 // the second vector costs more than it gains, as every other vector of a warp is half of a sector (docs/performance.md:
-// adjacent-vectors). Each element is a copy of the body to compile, so large bodies have fewer. A second vector is not
-// worth leaving a row for.
+// adjacent-vectors). Each element is a copy of the body to compile, so large bodies have fewer elements. A thread does
+// not cross a row's end only to have a second vector.
 //
 // A thread that must know its row before it loads waits twice, and has more loads in flight with two vectors
 // (docs/performance.md: gathered-rows).
@@ -120,11 +120,10 @@ uint32_t lanes_for(const KernelFacts& facts) {
   return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
 }
 
-// A thread that waits for a condition has nothing to do but its other elements. So the threads of a warp must save
-// enough memory traffic by skipping: whole groups of neighbours do. An operand with one element per element of the
-// domain is read in the same sectors whether or not its neighbours are needed, and would lose its vector load
-// (docs/performance.md: lazy-where). A gather is always lazy: its index need not be valid where the arm is not
-// selected.
+// A thread that waits for a condition can only work on its other elements. The threads of a warp must therefore save
+// enough memory traffic by skipping loads: whole groups of neighbours do. An operand with one element per element of
+// the domain is read in the same sectors whether or not its neighbours are needed, and would lose its vector load
+// (docs/performance.md: lazy-where). A gather is always lazy: its index need not be valid if the arm is not selected.
 bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda) {
   if (lazy == Lazy::Auto) return arms.gathers || (arms.reads_groups && cuda);
   return lazy == Lazy::Always && arms.computes;
@@ -138,15 +137,15 @@ bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, b
   return (access.grouped && cuda && !facts.goes_again) || lazy == Lazy::Always;
 }
 
-// The processor's division calls a function if the numerator is 0, as it is for boxes that do not overlap.
-// `quotient_of` takes as many instructions and handles zeros without a call (docs/performance.md: zero-division).
+// The GPU's division calls a function if the numerator is 0, for example for boxes that do not overlap. `quotient_of`
+// takes as many instructions and handles zeros without a call (docs/performance.md: zero-division).
 bool divides_by_own_steps(const KernelFacts& facts) {
   constexpr uint32_t kMany = 4;
   return facts.quotients >= kMany;
 }
 
-// With a hoisted predicate, no element is computed before the next element's load is issued. That needs registers; a
-// kernel that stores only sums has one group to wait for instead of two, and gains more from more blocks
+// With a hoisted predicate, no element is computed before the next element's load is issued. A hoisted predicate needs
+// registers. A kernel that stores only sums waits for one group instead of two, and gains more from more blocks
 // (docs/performance.md: hoisted-predicate).
 bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors) {
   constexpr uint32_t kBytes = 32;
@@ -203,9 +202,9 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
   return axis_across(facts) != kNoAxis ? Preset::Tile : Preset::Interleaved;
 }
 
-// A load that is contiguous along another axis than the results reads a sector per element. Through a tile in shared
-// memory it is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most bytes is
-// chosen. Both sides must fill a good part of the tile.
+// A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
+// shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
+// bytes is chosen. Both sides must fill a good part of the tile.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   const auto is_long = [&](uint32_t axis) { return axis < 64 && (facts.long_axes >> axis & 1) != 0; };

@@ -7,59 +7,60 @@
 #include "codegen/schedule/facts.h"
 #include "codegen/schedule/schedule.h"
 
-// The rules about speed, as pure functions of their inputs. The reasons are beside the rules in policy.cpp and, for the
-// CPU, policy_cpu.cpp. No rule can make a kernel incorrect.
+// The rules about speed, as pure functions. The reasons are in the comments of policy.cpp and, for the CPU,
+// policy_cpu.cpp. No rule can make a kernel incorrect.
 
 namespace ingot::codegen {
 
-inline constexpr uint32_t kWordBytes = 4;  ///< the narrowest vector, in bytes, that can be assembled from two aligned
-                                           ///< ones
+inline constexpr uint32_t kWordBytes = 4;  ///< the smallest width of a vector, in bytes, for which shifted loads are
+                                           ///< possible
 
-/// The properties of whatever only an arm of a `where` needs.
+/// The properties of the values that only one arm of a `where` needs.
 struct ArmFacts {
   bool gathers = false;
   bool reads_groups = false;  ///< whole groups of neighbours
   bool computes = false;
 };
 
-/// Whether such an arm should be computed, and its operands loaded, only where it is selected.
+/// Whether such an arm should be computed, and its operands loaded, only if it is selected.
 bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda);
 /// Whether a load that only such an arm needs is made within the arm.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda);
 
-/// Names of loop maps: how elements are assigned to threads.
+/// The presets: how elements are assigned to threads (see Walk in schedule.h).
 enum class Preset : uint8_t {
-  Single,       ///< one element per thread
-  Flat,         ///< a vector per thread, adjacent along the domain, within one row if there are rows
-  RowByRow,     ///< as Flat, with a row or a part of one per block; the first and the last vector may cross the row's
-                ///< ends
-  Carried,      ///< a vector per thread, adjacent along the domain, across ends of rows
-  Tile,         ///< vectors in several rows of a square tile of the domain
+  Single,    ///< one element per thread
+  Flat,      ///< one or two vectors per thread, adjacent along the domain, within one row if there are rows
+  RowByRow,  ///< as Flat; each block has one row, or a part of one. The first and the last vector may cross the row's
+             ///< ends
+  Carried,   ///< a vector per thread, adjacent along the domain, across ends of rows
+  Tile,      ///< vectors in several rows of a square tile of the domain
   Interleaved,  ///< several elements per thread, a block apart
 };
 
-/// The threads of a CUDA block, and the steps that they take through the block's part; in each step a thread has a
-/// vector.
+/// The threads of a CUDA block, and the steps that they take through the block's part. In each step a thread processes
+/// one vector.
 struct Steps {
   uint32_t threads, count;
 };
 Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes);
 /// Whether flat blocks may take several steps along the domain: every access must be a vector or uniform.
 bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
-/// Whether a CUDA kernel that reduces nothing divides float32 by the prelude's `quotient_of`.
+/// Whether a CUDA kernel that reduces nothing uses the prelude's `quotient_of` for float32 division.
 bool divides_by_own_steps(const KernelFacts& facts);
-/// Whether the masked vectors of a group are loaded ahead of the computation, under a hoisted predicate; `vectors` of
-/// each at a time.
+/// Whether the masked vectors of a group (`chunks`) are loaded ahead of the computation, under a hoisted predicate. A
+/// thread has `vectors` of each of them at a time.
 bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors);
 
-/// Elements per thread, where the layout allows as many; a power of two.
+/// The elements per thread, if the layout allows as many; a power of two.
 uint32_t lanes_for(const KernelFacts& facts);
 
-/// Whether a preset can be used for a kernel; and the preset that is chosen.
+/// Whether a preset can be used for a kernel.
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes);
+/// The preset to use for a kernel.
 Preset preset_for(const KernelFacts& facts, uint32_t lanes);
 
-/// The axis that spans a tile together with the innermost one; kNoAxis if a tile is of no use.
+/// The axis that spans a tile together with the innermost one; kNoAxis if no tile is used.
 uint32_t axis_across(const KernelFacts& facts);
 /// Rows (and columns) of a tile, and the elements per thread.
 struct TileSize {
@@ -70,29 +71,31 @@ TileSize tile_size_for(const KernelFacts& facts);
 /// How a thread with a vector of `lanes` elements makes an access.
 AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes);
 
-/// How a group is split into vectors; a width of 1 is a single element. `used`: the distances from the leader,
-/// ascending and unique. A store may write only used elements; a load may also read elements between them.
+/// How a group is split into vectors; a width of 1 is a single element. `used`: the distances of the group's elements
+/// from its first element, ascending and unique. A store may write only used elements; a load may also read elements
+/// between them.
 std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment, bool store);
 
-/// CPU: the axis of a tile's rows; kNoAxis if a tile is of no use.
+/// CPU: the axis of a tile's rows; kNoAxis if no tile is used.
 uint32_t cpu_axis_across(const KernelFacts& facts);
 /// The rows of a tile that has kCpuTileColumns columns.
 inline constexpr uint32_t kCpuTileColumns = 64;
 uint32_t cpu_tile_rows(const KernelFacts& facts);
 
-/// CPU: the elements of a chunk of short rows; 0 if each row should have its own loop.
+/// CPU: the elements of a batch of short rows; 0 if each row should have its own loop.
 uint32_t cpu_chunk(const KernelFacts& facts);
-/// How an access is made in such a chunk; nothing if it cannot be.
+/// How an access is made in such a batch; nothing if it cannot be made.
 std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts);
 
-/// CPU: whether an access converts float16 in bulk; and the number of elements of a row that are converted at a time.
+/// CPU: whether an access converts float16 in bulk.
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
+/// CPU: the number of elements of a row that are converted at a time.
 inline constexpr uint32_t kCpuPiece = 256;
 
 /// CPU: the elements of a vector; 0: the machine's widest vectors.
 uint32_t cpu_simd(const KernelFacts& facts);
 
-/// The cost of an element for the grain size of parallel_for, in 1/8 ns.
+/// The estimated time per element, in 1/8 ns; sets the grain size of parallel_for.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
 
 }  // namespace ingot::codegen

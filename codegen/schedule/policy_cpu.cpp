@@ -2,14 +2,14 @@
 
 #include "codegen/schedule/policy.h"
 
-// Rules for the CPU: tiles, chunks of short rows, and vectors.
+// Rules for the CPU: tiles, batches of short rows, and vectors.
 
 namespace ingot::codegen {
 
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-// A strided operand costs a cache line per element. Transposed in registers, a tile at a time, it costs little
+// A strided operand costs a cache line per element. Transposing it in registers, a tile at a time, costs little
 // (docs/performance.md: cpu-transposed-tile). If results may alias inputs, elements stay in order: a tile must read all
 // its inputs before it writes.
 uint32_t cpu_axis_across(const KernelFacts& facts) {
@@ -24,7 +24,7 @@ uint32_t cpu_tile_rows(const KernelFacts& facts) {
   return turned_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
 }
 
-// One loop over a chunk of rows, whose smaller operands are repeated or spread in a buffer, is faster than a loop for
+// One loop over a batch of rows, whose smaller operands are repeated or spread in a buffer, is faster than a loop for
 // each short row (docs/performance.md: cpu-short-rows).
 How how_of_row(const AccessFacts& access) {
   return access.inner == StrideClass::Zero ? access.across == StrideClass::Zero ? How::Fixed : How::Spread
@@ -40,7 +40,7 @@ std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& fa
   return std::nullopt;
 }
 
-// Values that a row shares are then computed for each of its elements, so they must be cheap.
+// In a batch of rows, values that a row shares are computed for each of its elements, so they must be cheap.
 uint32_t cpu_chunk(const KernelFacts& facts) {
   constexpr uint32_t kCheap = 4;
   if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;
@@ -60,8 +60,8 @@ bool is_widened(const AccessFacts& access, How how) {
   return how == How::Spread || how == How::Repeated || (how == How::Single && access.inner == StrideClass::One);
 }
 
-// Kernels limited by memory use 32-byte vectors: wider ones are slower there. Kernels with much arithmetic or strided
-// loads use the widest (docs/performance.md: cpu-vector-width).
+// Kernels limited by memory use 32-byte vectors: wider vectors are slower in such kernels. Kernels with much arithmetic
+// or strided loads use the widest vectors (docs/performance.md: cpu-vector-width).
 uint32_t cpu_simd(const KernelFacts& facts) {
   constexpr uint32_t kCheapForAccess = 6, kBytes = 32;
   if (facts.has_functions || facts.has_regions) return 0;

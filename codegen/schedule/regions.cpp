@@ -7,10 +7,11 @@
 namespace ingot::codegen {
 namespace {
 
-/// A node with a gather is computed separately in up to so many regions. If there are more, regions are merged.
+/// A node that depends on a gather is computed separately in at most this many regions. If it has more, regions are
+/// merged.
 constexpr size_t kMostRegions = 8;
 
-/// Whether one of `from` depends on the node.
+/// Whether any node of `from` depends on the node.
 bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& from, ir::NodeId node) {
   std::vector<bool> seen(graph.count());
   std::vector<ir::NodeId> rest = from;
@@ -83,8 +84,8 @@ void Regions::need(ir::NodeId node, Region region) {
     regions = {common(regions.front(), region)};
 }
 
-/// Adds a region to the list. It may contain some of them, be contained in one, or complete a decision whose other arm
-/// is in the list.
+/// Adds a region to the list. The new region may contain some of them, be contained in one, or complete a decision
+/// whose other arm is in the list.
 std::vector<Region> Regions::with(std::vector<Region> regions, Region region) const {
   if (std::ranges::any_of(regions, [&](Region other) { return holds(other, region); })) return regions;
   std::erase_if(regions, [&](Region other) { return holds(region, other); });

@@ -8,8 +8,7 @@
 #include "codegen/shape/layout.h"
 #include "ir/graph.h"
 
-// Determines which nodes only some arms of `where`s need, so that they can be computed only where those arms are
-// selected.
+// Determines which nodes only some arms of `where`s need, so that they can be computed only if those arms are selected.
 
 namespace ingot::codegen {
 
@@ -25,11 +24,11 @@ struct Decision {
   std::vector<ir::NodeId> wheres;
 };
 
-/// The regions of a kernel whose `lazy` nodes (`where`s) compute their arms only where they are selected. A node that
+/// The regions of a kernel whose `lazy` nodes (`where`s) compute their arms only if these are selected. A node that
 /// several regions need belongs to the innermost region that contains them all; stored nodes belong to kAlways. A node
-/// that depends on a gather is instead computed in each of these regions, up to a limit. So no index is used where all
-/// of them exclude it. Values that a row's elements share are computed once per row, in kAlways, unless they depend on
-/// a gather.
+/// that depends on a gather is instead computed in each of these regions, up to a limit. Therefore no index is used
+/// unless one of these regions needs it. Values that a row's elements share are computed once per row, in kAlways,
+/// unless they depend on a gather.
 class Regions {
  public:
   /// `roots`: the nodes that are always computed.
@@ -66,13 +65,13 @@ class Regions {
 std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
                                                      const KernelOutline& outline, const KernelLayout& layout);
 
-/// A hoisted predicate: an access is needed only where the condition holds, or only where it does not.
+/// A hoisted predicate: an access is needed only if the condition holds, or only if it does not.
 struct Foreseen {
   ir::NodeId condition;
   bool holds = true;
 };
-/// The predicate of an access with these regions, if it can be evaluated ahead of everything else, and then again: it
-/// must depend only on elements that are loaded anyway, through ops of one instruction each.
+/// The predicate of an access with these regions, if it can be evaluated ahead of everything else. Since it is
+/// evaluated again later, it must depend only on elements that are loaded anyway, through ops of one instruction each.
 std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
                                  const KernelOutline& outline);
 

@@ -172,8 +172,8 @@ RowBytes row_bytes(const KernelFacts& facts) {
   return bytes;
 }
 
-// Registers hold the row, with enough left for two blocks of 512 threads per multiprocessor. That is faster than one
-// block with half of the row in shared memory (docs/performance.md: rows-in-registers).
+// Registers hold the row, with enough left for two blocks of 512 threads per multiprocessor. Two such blocks are faster
+// than one block with half of the row in shared memory (docs/performance.md: rows-in-registers).
 bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t bytes) {
   constexpr uint32_t kSteps = 32, kThreads = 512, kBytes = 4;
   if (bytes > kBytes || length <= kSteps * kThreads) return false;
@@ -186,8 +186,8 @@ bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t 
 }
 
 // Half of the row is in registers, half in shared memory. A multiprocessor has one block of 1024 threads, or two of
-// 512; longer rows are distributed over a cluster. Widened 16-bit floats take registers, too, so fewer of them are kept
-// there (docs/performance.md: rows-in-shared-memory).
+// 512; longer rows are distributed over a cluster. Widened 16-bit floats take registers, too, so fewer elements are
+// kept in registers (docs/performance.md: rows-in-shared-memory).
 bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes,
                            uint32_t bytes) {
   constexpr uint32_t kLongRow = 64 << 10, kBytesOfBlock = 128 << 10, kLongestRow = 256 << 10;
@@ -207,7 +207,7 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
 }
 
 // Heavy kernels use smaller blocks, of which more fit (docs/performance.md: more-blocks-for-heavy-rows). Accesses that
-// do not vary along the innermost axis are loaded where they are needed.
+// do not vary along the innermost axis are not cached, but loaded at each use.
 bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
   constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
   const auto runs = [](const AccessFacts& access) {
@@ -275,8 +275,9 @@ bool has_groups(const KernelFacts& facts) { return std::ranges::any_of(facts.acc
 /// The number of chunks of a row in a kernel of one phase. A second launch pays off only above 4096 accumulators.
 ///
 /// A gather waits for an index and then for the element, one element after the other; so gathers are distributed over
-/// more threads, with one vector of accumulators each. Groups of neighbours, most of which may be masked, get smaller
-/// chunks too; but the second launch takes longer the more chunks there are (docs/performance.md: split-reduction).
+/// more threads, with one vector of accumulators each. Groups of neighbours get smaller chunks too, because most of
+/// them may be masked. But the second launch takes longer the more chunks there are (docs/performance.md:
+/// split-reduction).
 uint32_t pieces_of(const KernelFacts& facts, const KernelLayout& layout, uint32_t classes) {
   constexpr uint32_t kWhole = 4096, kPiece = 1024, kManyRowsBits = 11;
   constexpr uint32_t kWholeOfGathers = 512, kPieceOfGathers = 128, kMostPieces = 1024, kFewRowsBits = 4;
@@ -414,7 +415,7 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   rows.splits = rows.pieces > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
   // Groups of neighbours are loaded as vectors. A thread has the next two in flight while it computes; the second one
-  // may turn out not to be needed (docs/performance.md: groups-as-vectors).
+  // may be loaded in vain (docs/performance.md: groups-as-vectors).
   const bool in_groups = has_groups(facts);
   rows.threads = rows.splits && gathers(facts)
                      ? rows.classes / rows.pieces / lanes
@@ -436,8 +437,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   return rows;
 }
 
-// An operand that a later phase is the first to need is loaded while the first phase computes. With fused column
-// partials everything is loaded once, if a thread has registers for it.
+// If a later phase is the first to need an operand, the operand is loaded while the first phase computes. With fused
+// column partials every operand is loaded once, if a thread has registers for it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes) {
   constexpr uint32_t kBytes = 128;
   if (rows.steps == 0 || rows.by_runs || rows.shared > 0 || rows.batch > 0 || rows.early > 0) return false;

@@ -8,8 +8,8 @@
 
 namespace ingot::codegen {
 
-/// Whether most loaded bytes are contiguous from row to row, and not along rows. Broadcast operands are small, and
-/// count only if there are no others.
+/// Whether most loaded bytes are contiguous from row to row, and not along rows. Broadcast operands are small, and are
+/// counted only if there are no others.
 bool lies_across(const KernelFacts& facts);
 
 /// CPU: the number of accumulators of a row or chunk, and the elements of a chunk (0: a row is one chunk), for rows of

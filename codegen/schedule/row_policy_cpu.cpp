@@ -10,7 +10,7 @@ namespace ingot::codegen {
 uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
 
 // At least sixteen elements per accumulator: the error of a sum grows with the square root of the number of elements
-// added one after the other. The chunks of very long rows are longer, so that there are not too many.
+// added one after the other. The chunks of very long rows are longer, so that a row does not have too many chunks.
 uint32_t cpu_piece(uint32_t length_bits) {
   constexpr uint32_t kPieceBits = 10, kClassBits = 6;
   if (length_bits <= kPieceBits) return 0;

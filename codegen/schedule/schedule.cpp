@@ -64,8 +64,8 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   return chosen;
 }
 
-/// Flags the gathers that only one region needs, where either all or none of a row's elements are in that region. The
-/// indices must be computed unconditionally. One flag per access.
+/// Flags the gathers that only one region needs, such that either all or none of a row's elements are in that region.
+/// The indices must be computed unconditionally. One flag per access.
 std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOutline& outline,
                                          const KernelLayout& layout, const Regions& regions) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
@@ -84,7 +84,8 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
 }
 
 /// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
-/// `where` is a variable of each element. So such a gather cannot load a vector, even if its whole row has one index.
+/// `where` is a separate variable for each element. Such a gather therefore cannot load a vector, even if its whole row
+/// has one index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {
   std::set<ir::NodeId> chosen;
@@ -218,7 +219,7 @@ Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, cons
   return schedule;
 }
 
-/// Many rows at a time, in one loop.
+/// A batch of rows at a time, in one loop.
 Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
   schedule.walks = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_chunk(facts)}}}};
@@ -227,7 +228,7 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
   return schedule;
 }
 
-/// Converts float16 in bulk: the elements of a row in chunks, unless they are in buffers already.
+/// Converts float16 in bulk: a part of a row at a time, unless the elements are in buffers already.
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
   bool any = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)

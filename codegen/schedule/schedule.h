@@ -67,7 +67,7 @@ struct AccessSchedule {
     Single,    ///< each element by itself
     Vector,    ///< a thread's elements as one vector
     Shifted,   ///< as Vector, from the two aligned vectors around the elements
-    Grouped,   ///< with the neighbours of its group, in the leader's chunks
+    Grouped,   ///< with the neighbours of its group, in the leader's `chunks`
     Batched,   ///< CUDA: with the other rows of the warp, by vectors through shared memory
     Staged,    ///< with the two innermost loop maps exchanged, and transposed in shared memory, or on the CPU in a
                ///< buffer
@@ -76,17 +76,18 @@ struct AccessSchedule {
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted in bulk; the loop reads or writes float32
-  bool masked = false;             ///< loaded only where a selected arm of a `where` needs it
+  bool masked = false;             ///< loaded only if a selected arm of a `where` needs it
   bool foreseen = false;           ///< CUDA: loaded for all runs at once under a hoisted predicate
   bool ahead = false;              ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
 
 /// How a kernel traverses its rows. A row's result depends on `classes` (the number of accumulators) and `piece` (the
-/// chunk length) alone. These follow from the row's length and, for very long rows, from the number of tensor loads per
-/// element. Element i belongs to accumulator i mod classes of its row, or of its chunk of the row. An accumulator takes
-/// its elements in order. Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest
-/// first on the CPU; then the chunks are combined in the same way.
+/// chunk length) alone. Both numbers follow from the row's length and, for very long rows, from the number of tensor
+/// loads per element. Element i belongs to accumulator i mod classes of its row, or of its chunk of the row. An
+/// accumulator takes its elements in order. Accumulators are combined as a binary tree, along the bits of their
+/// indices: lowest first on CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then
+/// combined in the same way.
 struct RowSchedule {
   uint32_t classes = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
   uint32_t piece = 0;    ///< CPU: elements of a chunk; 0: a row is one chunk
@@ -104,9 +105,9 @@ struct RowSchedule {
   uint32_t blocks = 0;   ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
   uint32_t early = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again for rows that
                        ///< take the other arm; 0: none
-  uint32_t passing = 0;     ///< CUDA: chunks over which rows are distributed for fused column partials; 0: there are
-                            ///< none
-  bool prefetches = false;  ///< CUDA: and the next row is loaded while one is computed
+  uint32_t passing = 0;     ///< CUDA: chunks of the columns for fused column partials, to which rows are distributed in
+                            ///< turn; 0: there are none
+  bool prefetches = false;  ///< CUDA: the next row is loaded while one is computed
   bool by_runs = false;     ///< CUDA: blocked accumulators: a thread processes one run at a time, and loads its
                             ///< elements in `steps`
   std::vector<ir::NodeId> kept;  ///< values of elements that are cached, from the phase that computes them on
@@ -118,24 +119,24 @@ struct Schedule {
   /// Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
   std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
-  bool ragged = false;                   ///< a thread's vector may reach past the end of the domain or row
-  uint8_t index_bits = 32;               ///< of index arithmetic
-  uint32_t across = 0;                   ///< for a tile: the axis that spans it together with the innermost one
-  uint32_t threads = 1;                  ///< of a block
-  uint32_t lanes = 1;                    ///< elements per thread
-  bool own_quotients = false;            ///< CUDA: float32 is divided by the prelude's `quotient_of`
-  uint32_t simd = 0;                     ///< CPU: elements of a vector; 0: the machine's widest vectors
-  uint32_t weight = 1;                   ///< CPU: the cost of an element in 1/8 ns, for the grain size of parallel_for
+  bool ragged = false;         ///< a thread's vector may reach past the end of the domain or row
+  uint8_t index_bits = 32;     ///< of index arithmetic
+  uint32_t across = 0;         ///< for a tile: the axis that spans it together with the innermost one
+  uint32_t threads = 1;        ///< of a block
+  uint32_t lanes = 1;          ///< elements per thread
+  bool own_quotients = false;  ///< CUDA: float32 is divided by the prelude's `quotient_of`
+  uint32_t simd = 0;           ///< CPU: elements of a vector; 0: the machine's widest vectors
+  uint32_t weight = 1;         ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one per access of the outline
   RowSchedule rows = {};
-  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is selected, in the graph's order
+  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only if it is selected, in the graph's order
   bool operator==(const Schedule&) const = default;
 
   /// Whether a block computes a square tile of the domain instead of a linear range.
   bool is_tile() const {
     return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
-  /// CPU: whether rows are so short that a chunk contains many of them.
+  /// CPU: whether rows are so short that one loop computes a batch of them.
   bool is_chunk() const {
     return threads == 1 && walks.size() == 1 && walks[0].axes > 1 && walks[0].steps.back().count > 0;
   }

@@ -5,8 +5,8 @@
 
 #include "codegen/shape/layout.h"
 
-// Here an access consists of its strides over the kernel's domain. So dims may be merged or reordered by comparing
-// numbers alone.
+// Here an access consists of its strides over the kernel's domain, so dims can be merged or reordered by comparing
+// strides alone.
 
 namespace ingot::codegen {
 namespace {
@@ -72,8 +72,7 @@ void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const
   keep_axes(geometry, axes);
 }
 
-/// Merges adjacent axes where every access traverses them like a single axis. Reduced axes merge with reduced axes
-/// only.
+/// Merges adjacent axes if every access traverses them like a single axis. Reduced axes merge with reduced axes only.
 void merge(KernelGeometry& geometry) {
   const size_t first_reduced = geometry.extents.size() - geometry.reduced_axes;
   std::vector<size_t> kept;

@@ -30,8 +30,8 @@ uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
 }
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// limit on the element count leaves room for the last block, whose threads may count past the end. It also leaves room
-/// for as many elements of a row as there are accumulators.
+/// limit on the element count leaves room for the last block, whose threads may count past the end. The limit also
+/// leaves room for as many elements of a row as there are accumulators.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
   if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
@@ -211,10 +211,10 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 }
 
 KernelLayout read_by(const Target& target, KernelLayout layout) {
-  // What CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed fills whole
-  // vectors. kMostClasses (several reduced axes): whether each run starts with the first accumulator. kCpuKeptBits and
-  // kCpuLongBits: lengths between the longest cached row and the first row with longer chunks are alike. kCpuRowsBits:
-  // more rows than a unit has.
+  // The properties that CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed
+  // fills whole vectors. kMostClasses (several reduced axes): whether each run starts with the first accumulator.
+  // kCpuKeptBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make no
+  // difference. kCpuRowsBits: more rows than a unit has.
   constexpr uint8_t kCpuMultiple = 8, kCpuTurnedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;

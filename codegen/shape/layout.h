@@ -24,10 +24,10 @@ struct AccessGeometry {
   bool is_empty = false;  ///< the tensor has no elements
 };
 
-/// The domain without dims of size 1, with adjacent dims merged wherever every access allows it. Axes are ordered by
-/// the memory of the first store. In a kernel that reduces, they are ordered by the memory of the load that varies
-/// along most dims; the reduced axes come last, in the domain's order, so that a row's elements are numbered as in the
-/// graph. With fused column partials, the kept axes are in the domain's order, too. A scalar domain has no axes.
+/// The domain without dims of size 1, with adjacent dims merged if every access allows it. Axes are ordered by the
+/// memory of the first store. In a kernel that reduces, they are ordered by the memory of the load that varies along
+/// most dims; the reduced axes come last, in the domain's order, so that a row's elements are numbered as in the graph.
+/// With fused column partials, the kept axes are in the domain's order, too. A scalar domain has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   std::vector<AccessGeometry> accesses;
@@ -71,10 +71,10 @@ struct AccessLayout {
   std::vector<StrideClass> axes;
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise
   bool linear = false;     ///< element i of the domain is i elements after the first: contiguous over all axes
-  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. It divides
-  /// the base pointer plus offset. Unless the access is linear, it also divides all strides except 0 and the stride 1
-  /// along a vector, and the strides of gathered coordinates. It is the element's own size where no vector could use
-  /// more. Vectors are loaded along the innermost axis of stride 1.
+  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. This number
+  /// divides the base pointer plus offset. Unless the access is linear, it also divides the strides of gathered
+  /// coordinates, and all strides except 0 and the stride 1 along a vector. The number is the element's own size if no
+  /// vector could use more. Vectors are loaded along the innermost axis of stride 1.
   uint8_t alignment = 1;
   /// Neighbours are accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride
   /// (for example the four corners of a box). They form a group: `leader` is the access with the smallest offset;
@@ -90,8 +90,8 @@ struct KernelLayout {
   uint32_t rank = 1;        ///< number of axes
   uint8_t index_bits = 32;  ///< 64 if an element count or an offset in elements requires it
   /// The largest power of two that divides the innermost extent, at most 8 or 16 bytes of the smallest elements,
-  /// whichever is more. It is 16 whatever the extent if nothing is reduced and there is at most one axis: the end of a
-  /// row is then the end of the domain, which every kernel handles.
+  /// whichever is more. The multiple is 16, whatever the extent, if nothing is reduced and there is at most one axis:
+  /// the end of a row is then the end of the domain, which every kernel handles.
   uint8_t inner_multiple = 16;
   /// CPU, if rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 if it is less
   /// than 8 or does not matter.
@@ -112,10 +112,11 @@ struct KernelLayout {
   bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths
   uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRows
   bool has_empty_rows = false;  ///< nothing is read, since there are no elements
-  /// If corresponding elements of adjacent rows are adjacent in memory: the largest power of two, at most 16, that
-  /// divides the innermost kept extent; otherwise 1.
+  /// The largest power of two, at most 16, that divides the innermost kept extent, if corresponding elements of
+  /// adjacent rows are adjacent in memory; otherwise 1.
   uint8_t rows_multiple = 1;
-  /// With fused column partials: the number of chunks over which rows are distributed, in both kernels; otherwise 0.
+  /// With fused column partials: the number of chunks of a column, to which rows are distributed in turn, in both
+  /// kernels; otherwise 0.
   uint16_t pieces = 0;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;

@@ -77,7 +77,7 @@ struct Reader {
   const std::vector<ir::HostId>& domain;
   const ir::DimMarks* reduced;           ///< null for an output block
   const std::vector<ir::NodeId>& reads;  ///< the loads of reductions that it depends on
-  /// `reads` by the kernels that compute these reductions, so that checking one kernel looks at few of them.
+  /// `reads` by the kernels that compute these reductions, so that the check of one kernel looks at few of them.
   std::map<size_t, std::vector<ir::NodeId>> reads_of_kernel;
 };
 
@@ -149,9 +149,9 @@ class Outliner {
   }
 
   /// Whether a reduction to one number should be placed with output blocks that wait for other reductions of the same
-  /// elements: these blocks read its operands, and the reductions they wait for do not. For example, the mean of a loss
-  /// over boxes is computed together with the boxes' gradients, after the boxes are counted, which reads less than a
-  /// box.
+  /// elements: these output blocks read the reduction's operands, and the reductions for which they wait do not. For
+  /// example, the mean of a loss over boxes is computed together with the boxes' gradients. Both wait until the boxes
+  /// are counted, and the count reads fewer operands.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id))
@@ -294,8 +294,8 @@ class Outliner {
     return std::nullopt;
   }
 
-  /// Whether some output block is over all elements of a reduction along columns, shares some of its operands, and can
-  /// be computed before any later reduction.
+  /// Whether some output block is over all elements of a reduction along columns, shares operands with it, and can be
+  /// computed before any later reduction.
   bool is_beside_a_part(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ != PartitionStrategy::Passing || !can_be_passed(reduction) ||
@@ -354,7 +354,7 @@ class Outliner {
     keep_what_others_read(by.value_or(k), reader);
   }
 
-  /// Marks the reductions of other kernels that a node of kernel k reads as kept in workspaces.
+  /// Marks as kept in workspaces the reductions of other kernels that a node of kernel k reads.
   void keep_what_others_read(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
       const size_t of = kernel_of(load);

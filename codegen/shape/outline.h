@@ -9,13 +9,13 @@
 #include "ir/rows.h"
 
 // The kernels of a graph and their accesses, before any layout is known. An outline is derived from the graph alone,
-// and is small. A call with an already compiled kernel needs nothing else of the graph (runtime/records/program.h
+// and is small. A call with an already compiled kernel needs no other part of the graph (runtime/records/program.h
 // stores the outline).
 
 namespace ingot::codegen {
 
 /// A load, gather or store of a kernel. An Index node counts as an access too: to an imaginary tensor whose elements
-/// are their own positions. So dims are merged only where a position advances like the index of the merged dim.
+/// are their own positions. Dims are therefore merged only if a position advances like the index of the merged dim.
 struct AccessUse {
   enum class Kind : uint8_t { Load, Gather, Index, Store } kind = Kind::Load;
   uint32_t tensor = 0;               ///< the parameter; for a store, the result; unused for an Index
@@ -35,7 +35,7 @@ struct ScalarUse {
   ir::DType dtype = ir::DType::F32;  ///< the type in which it is passed
 };
 
-/// The reason why a value of a reduction is stored for a later kernel: why its reader is not in the kernel that
+/// The reason why a value of a reduction is stored for a later kernel, instead of being read in the kernel that
 /// computes it.
 enum class Apart : uint8_t {
   Gathered,        ///< it is read at computed indices
@@ -48,10 +48,10 @@ enum class Apart : uint8_t {
 /// One kernel: output blocks that share a domain; or reductions of the same rows, or of their columns as fused column
 /// partials, and whatever is computed from them.
 ///
-/// In a kernel that reduces, a row is what is reduced to one value: all elements of the domain that differ only in dims
-/// that are `reduced`. The kernel traverses its rows in phases; each phase can use the reductions of the phases before.
-/// A node that depends on reductions is computed in the phase after them, or, if it has one value per row, after all
-/// phases.
+/// In a kernel that reduces, a row is the set of elements that are reduced to one value: all elements of the domain
+/// that differ only in dims that are `reduced`. The kernel traverses its rows in phases; each phase can use the
+/// reductions of the phases before. A node that depends on reductions is computed in the phase after them, or, if it
+/// has one value per row, after all phases.
 struct KernelOutline {
   std::string name;                 ///< a valid identifier: "giou", "giou_1"
   std::vector<ir::HostId> domain;   ///< outermost first
@@ -92,7 +92,7 @@ struct KernelOutline {
   bool reduces() const { return !reductions.empty() || !passed.empty(); }
   /// How often it traverses its elements.
   uint32_t phases() const;
-  /// The number of the first store among the accesses.
+  /// The index of the first store among the accesses.
   uint32_t first_store() const { return static_cast<uint32_t>(accesses.size() - parts.size() - kept.size()); }
 };
 
@@ -109,11 +109,11 @@ struct Outline {
   std::vector<Workspace> workspaces;
 };
 
-/// How a graph is partitioned into kernels, where sizes decide.
+/// How a graph is partitioned into kernels, if that depends on sizes.
 enum class PartitionStrategy : uint8_t {
   Shared,   ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
   Whole,    ///< one kernel computes all phases of a lone row, as of any other row
-  Passing,  ///< CUDA: as Shared; and kernels over rows compute fused column partials where they can
+  Passing,  ///< CUDA: as Shared; and kernels over rows compute fused column partials if they can
 };
 
 /// Groups output blocks, and the reductions that they need, into kernels. The graph must be simplified, its calls
@@ -123,7 +123,7 @@ Outline outline(const ir::Graph& graph, PartitionStrategy strategy = PartitionSt
 /// Whether the node is an integer quotient or remainder whose divisor may be zero: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 
-/// Whether a node is one of the kernel's accesses. It is not if it reads a value that the kernel itself computes.
+/// Whether a node is one of the kernel's accesses. A node that reads a value which the kernel itself computes is not.
 bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId id);
 
 /// The nodes that a kernel computes, in the graph's order, without its reductions. Its loads, gathers and indices are

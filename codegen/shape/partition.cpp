@@ -27,8 +27,8 @@ Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
 bool takes_columns(const KernelOutline& kernel) { return !kernel.passed.empty(); }
 
 /// Whether rows are long and numerous enough for fused column partials, and only one dim makes their columns, so that
-/// all agree on their numbering. Partial results are written and read again, which pays off for eight rows or more per
-/// chunk.
+/// all agree on their numbering. Partial results are written and read again, which pays off if a chunk has eight rows
+/// or more.
 bool passes_well(const Rows& rows) {
   constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
   return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&

@@ -48,8 +48,8 @@ class CpuFrame : public CpuKernel {
   /// The float32 from which a float16 was rounded.
   ValueId unrounded(ValueId value) const;
 
-  /// The statements that run once per row (`filled` as soon as the row's position is known), and the loop over its
-  /// elements.
+  /// The statements that run once per row (`filled` comes as soon as the row's position is known), and the loop over
+  /// its elements.
   Body row(ValueId begin, ValueId end, Body filled = {});
 
   uint32_t inner_axis_;

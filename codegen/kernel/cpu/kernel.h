@@ -35,7 +35,7 @@ class CpuKernel : public Space, public Access {
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
   ValueId whole(int64_t number) { return assembly_.whole(number); }
-  /// An integer under a free name, at the end of this block.
+  /// Declares an integer with a free name at the end of this block.
   ValueId let(Body& block, ValueId value, std::string_view wanted) {
     return assembly_.let(block, value, assembly_.claim(wanted));
   }

@@ -52,8 +52,8 @@ ValueId CpuReduce::end_of_piece(ValueId from) {
   return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, whole(rows_.piece)), places_.length());
 }
 
-// Short rows are accumulated one accumulator at a time. For longer rows the elements of an accumulator are too far
-// apart in memory (docs/performance.md: cpu-columns-by-accumulator).
+// For short rows, one accumulator is finished before the next one starts. For longer rows the elements of an
+// accumulator are too far apart in memory (docs/performance.md: cpu-columns-by-accumulator).
 bool CpuReduce::goes_by_class() const {
   constexpr uint32_t kFewBits = 8;
   return lane_ && part_ == RowPart::Whole && rows_.classes > 1 && context_.layout.length_bits <= kFewBits;
@@ -73,8 +73,8 @@ ValueId CpuReduce::kept_element(SymbolId array) {
   return lane_ ? assembly_.item(element, assembly_.read(lane_)) : element;
 }
 
-/// Handles values that the request shares with other phases: uses them if an earlier phase cached them, or else adds
-/// them to the roots, to be cached. Returns the nodes that were added.
+/// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds them
+/// to the roots, so that they are cached. Returns the nodes that were added.
 std::vector<ir::NodeId> CpuReduce::keep(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;
@@ -88,8 +88,8 @@ std::vector<ir::NodeId> CpuReduce::keep(Job& job) {
   return added;
 }
 
-/// Computes a phase for each element: the operands of its reductions, the stored output blocks, and the values to be
-/// cached.
+/// Builds the loop of a phase. For each element, the loop computes the operands of the phase's reductions, the stored
+/// output blocks, and the values to be cached.
 void CpuReduce::go_through(uint32_t phase) {
   RowWork work = reductions_.of_phase(phase);
   if (work.job.roots.empty()) return;

@@ -26,7 +26,7 @@ class CpuReduce : public CpuKernel {
   uint32_t first_inner_axis() const override { return kept_; }
 
  protected:
-  /// `lanes` adjacent rows, numbered by `lane`.
+  /// For `lanes` adjacent rows, which the variable `lane` counts.
   CpuReduce(const KernelContext& context, RowPart part, uint32_t lanes = 1, std::string_view lane = {});
 
   /// The index of an element in its row.
@@ -43,9 +43,9 @@ class CpuReduce : public CpuKernel {
   virtual void store(uint32_t access, ValueId value);
   /// Whether an element exists, in loops that compute past the last one; none if a loop does not.
   virtual ValueId valid() { return {}; }
-  /// Announces, in the loop over elements, that the elements of this access will be written later.
+  /// Prefetches, in the loop over elements, the elements of this access, which will be written later.
   virtual void announce(uint32_t) {}
-  /// The number of an element's accumulator, in the loop over elements.
+  /// The index of an element's accumulator, in the loop over elements.
   virtual ValueId class_number() = 0;
   /// The index of a row's partial result among those of all chunks.
   virtual ValueId place_of_state(ValueId piece) = 0;
@@ -60,7 +60,7 @@ class CpuReduce : public CpuKernel {
   RowPart part_;
   const RowSchedule& rows_;
   uint32_t lanes_;
-  SymbolId lane_;  ///< the number of a row among adjacent ones; none if there is one row
+  SymbolId lane_;  ///< the index of a row among adjacent ones; none if there is one row
   Body row_;
   Body class_begin_;  ///< of a phase that computes one accumulator at a time
   RowReductions reductions_;

@@ -2,9 +2,9 @@
 
 #include "codegen/kernel/cpu/reduce.h"
 
-// A call computes rows [begin, end), or chunks of them, one after the other. It loops over the elements of a row with
-// vector instructions, over as many elements at a time as there are accumulators. If the row has several axes, the loop
-// is in runs along the innermost one. Row results are variables.
+// A call computes rows [begin, end), or chunks of them, one after the other. The kernel loops over the elements of a
+// row with vector instructions, over as many elements at a time as there are accumulators. If the row has several axes,
+// the loop is in runs along the innermost one. Row results are variables.
 
 namespace ingot::codegen {
 namespace {
@@ -114,8 +114,9 @@ class Rows : public CpuReduce {
     coordinates_.clear();
   }
 
-  /// Whether the last vector of a row is computed whole. Elements past the end are not loaded, but they also must not
-  /// be checked or used as an index, and there must be accumulators for them.
+  /// Whether the last vector of a row is computed whole, with loads masked past the row's end (docs/performance.md:
+  /// cpu-masked-tail). Elements past the end must not be checked or used as an index, and there must be accumulators
+  /// for them.
   bool goes_beyond() {
     return rows_.classes >= kVector && begins_with_first_class() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
@@ -141,7 +142,7 @@ class Rows : public CpuReduce {
     return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, class_of_first, class_name_), in_vector);
   }
 
-  SymbolId run_, first_, count_;  ///< of a vector: its first element and their number
+  SymbolId run_, first_, count_;  ///< of a vector: its first element, and the number of its elements
   SymbolId in_vector_, valid_;
   std::string class_name_;
   std::map<std::string, std::string> run_names_;

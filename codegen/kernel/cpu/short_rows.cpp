@@ -5,8 +5,8 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the rows [begin, end) of the domain, a chunk of rows at a time. Rows are so short that starting a
-// loop for each is too expensive, so one loop runs over all elements of a chunk. Operands in a different order are
+// A call computes the rows [begin, end) of the domain, a batch of rows at a time. Rows are so short that starting a
+// loop for each is too expensive, so one loop runs over all elements of a batch. Operands in a different order are
 // copied to a buffer first.
 
 namespace ingot::codegen {
@@ -48,13 +48,13 @@ class ShortRows : public CpuFrame {
 
   uint32_t across_, chunk_;
   SymbolId row_number_, column_;  ///< the latter appears only in comments
-  ValueId most_, rows_;           ///< the most rows in a chunk, and the number in this one
+  ValueId most_, rows_;           ///< the most rows in a batch, and the number in this one
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
   Body before_, declared_, once_, indices_, filled_, written_;
 };
 
-/// A chunk ends where the axis of its rows ends, so that one coordinate changes from row to row.
+/// A batch ends at the end of its rows' axis, so that one coordinate changes from row to row.
 void ShortRows::start() {
   assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
   most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.whole(chunk_), length()), "most");

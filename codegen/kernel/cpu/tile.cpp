@@ -5,8 +5,9 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the tiles [begin, end) of the domain, each with some rows and columns. An operand that is contiguous
-// along the tile's rows is transposed into a buffer first, so that the loop over columns reads adjacent elements.
+// A call computes the tiles [begin, end) of the domain, each of at most `rows_` × `columns_` elements. An operand that
+// is contiguous along the tile's rows is transposed into a buffer first, so that the loop over columns reads adjacent
+// elements.
 
 namespace ingot::codegen {
 namespace {
@@ -29,7 +30,7 @@ class Tile : public CpuFrame {
   }
 
  private:
-  /// Where a tile starts and ends along one of its axes.
+  /// The range [first, last) of a tile along one of its axes.
   struct Side {
     ValueId first, last;
   };

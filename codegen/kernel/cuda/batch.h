@@ -8,21 +8,22 @@
 namespace ingot::codegen {
 
 /// Short rows that may be unaligned. The rows of a warp are consecutive in memory, and the first one starts at a vector
-/// boundary: so the warp copies them to shared memory, and back from there, by vectors. A row of the batch past the end
-/// of the domain is computed from undefined contents and not copied back.
+/// boundary. The warp therefore copies them to shared memory and back by vectors. A row of the batch past the end of
+/// the domain is computed from undefined contents and not copied back.
 class Batch {
  public:
   Batch(const KernelContext& context, Assembly& assembly, Memory& memory)
       : context_(context), assembly_(assembly), memory_(memory) {}
 
-  /// Sets the position of the batch: the warp's number in its block; the linear index of the batch's first element, and
-  /// the number of its elements; and, counted from there, the first element of this thread's row.
+  /// Sets the position of the batch: `warp` is the warp's index in its block; `first` and `count` are the linear index
+  /// of the batch's first element and the number of its elements; `own` is the first element of this thread's row,
+  /// counted from `first`.
   void set_place(ValueId warp, ValueId first, ValueId count, ValueId own) {
     warp_ = warp, first_ = first, count_ = count, own_ = own;
   }
 
-  /// The pointer to this thread's row of a batched access. A store reuses the memory of a load of the same type that
-  /// `is_done_with`: its elements are in registers by then.
+  /// The pointer to this thread's row of a batched access. A store reuses the memory of a load of the same type if
+  /// `is_done_with` holds for that load: the load's elements are in registers by then.
   ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
   /// The statements before and after the computation of the rows.

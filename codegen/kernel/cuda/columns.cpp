@@ -4,8 +4,8 @@
 #include "codegen/kernel/cuda/reduce.h"
 
 // Adjacent rows are adjacent in memory: a thread computes a vector of them, and a warp the rows of 32 adjacent vectors.
-// The threads of one row are in different warps. Each has adjacent accumulators and computes a group of them at a time,
-// so that few are live at once. Group results are merged as a binary counter carries.
+// The threads of one row are in different warps. Each thread has adjacent accumulators and computes a group of them at
+// a time, so that few are live at once. Group results are merged as a binary counter carries.
 
 namespace ingot::codegen {
 namespace {
@@ -14,7 +14,7 @@ using How = AccessSchedule::How;
 
 constexpr uint32_t kWarp = 32;
 
-/// The number of threads of a row that combine its chunks in the second launch: more where there are many chunks
+/// The number of threads of a row that combine its chunks in the second launch: more if there are many chunks
 /// (docs/performance.md: column-sums-second-launch).
 uint32_t threads_of_rest(uint32_t pieces) { return std::min(pieces, std::clamp(pieces / kWarp, 8u, 32u)); }
 

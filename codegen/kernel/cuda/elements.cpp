@@ -8,9 +8,9 @@
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
 
-// A kernel that reduces nothing: a thread computes a vector of elements (`lanes`). It computes their position, loads
-// vectors, then what each element loads separately, computes, and stores in the same ways. If a thread takes several
-// steps through a row or the domain, it does so in each step.
+// A kernel that reduces nothing: a thread computes a vector of elements (`lanes`). The thread computes their position,
+// loads vectors, loads single elements, computes, and stores vectors and single elements. A thread that takes several
+// steps through a row or the domain does all of this in each step.
 
 namespace ingot::codegen {
 namespace {
@@ -72,10 +72,10 @@ class Cuda : public Access {
     return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
   }
 
-  /// If the position is the linear index and a thread's elements are adjacent, their positions differ only in the last
-  /// bits. Written with a bitwise or, NVRTC sees which positions share a block of random words (docs/performance.md:
-  /// shared-philox-block). Past the end of the domain the position may be wrong, so this requires that nothing is
-  /// gathered or divided.
+  /// If the position is the linear index and a thread's elements are adjacent, their positions differ only in the
+  /// lowest bits. If positions are combined with a bitwise or, NVRTC sees which positions share a block of random words
+  /// (docs/performance.md: shared-philox-block). Past the end of the domain the position may be wrong, so this form
+  /// requires that nothing is gathered or divided.
   std::optional<ValueId> position(uint32_t access) override {
     const KernelOutline& outline = context_.outline;
     const bool may_be_any =
@@ -94,7 +94,7 @@ class Cuda : public Access {
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
  private:
-  /// Loads a thread's elements of a gathered row as a vector, where the guard, if any, holds.
+  /// Loads a thread's elements of a gathered row as a vector; if there is a guard, only if it holds.
   void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
     if (schedule_.accesses[access].masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
@@ -146,7 +146,8 @@ class Cuda : public Access {
                           .naming = Value::Naming::Inline});
   }
 
-  /// Whether all of a thread's elements are in the domain.
+  /// Whether all of a thread's elements are in the domain. One condition guards all vectors of a thread, so that no
+  /// branch separates its loads (docs/performance.md: one-guard).
   ValueId is_whole() {
     if (whole_) return whole_;
     if (const ValueId known = place_.is_whole()) return whole_ = known;
@@ -169,7 +170,7 @@ class Cuda : public Access {
   }
 
   /// Loads a vector of a group of adjacent accesses: for all of a thread's elements before anything is computed, or, if
-  /// masked, where it is needed.
+  /// masked, at its use.
   void load_chunk(uint32_t leader, const Chunk& chunk) {
     if (chunk.width == 1) return;
     const bool is_masked = schedule_.accesses[leader].masked, is_fetched = place_.has_lanes() && !is_masked;
@@ -278,7 +279,7 @@ class Cuda : public Access {
     stores.push_back({Assign{memory_.target(access, Level::Element), value}});
   }
 
-  /// The block for an element's stores. It has a guard if elements may be past the end.
+  /// The block for an element's stores. The block has a guard if elements may be past the end.
   Body& stores_of_a_lane() {
     if (!place_.has_lanes()) return body_.thread;
     if (!schedule_.ragged) return body_.element;

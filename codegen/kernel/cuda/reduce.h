@@ -37,7 +37,7 @@ class CudaReduce : public Space, public Access {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
-  /// `lanes` and `threads` of a row in this part. If the elements of a vector are adjacent rows, `free_axes` is 1.
+  /// `lanes` and `threads` of a row in this part. `free_axes` is 1 if the elements of a vector are adjacent rows.
   CudaReduce(const KernelContext& context, RowPart part, uint32_t lanes, uint32_t threads, uint32_t free_axes);
 
   /// Sets row_number_ and thread_, and emits their computation at the end of the kernel's indices.

@@ -41,21 +41,23 @@ class Rows : public CudaReduce {
 
   ValueId load(uint32_t access) override;
 
-  /// The positions of adjacent elements differ only in their last bits, and are computed so (see position in
-  /// elements.cpp).
+  /// The positions of adjacent elements differ only in their lowest bits, and are combined with a bitwise or (see
+  /// `position` in elements.cpp).
   std::optional<ValueId> position(uint32_t access) override;
 
-  /// A cached vector divided by a number that is uniform for its row is divided at once.
+  /// A cached vector that is divided by a number of its row is divided as a whole, with one reciprocal
+  /// (docs/performance.md: row-reciprocal).
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  private:
-  /// Whether a thread divides the indices of its elements by a shared reciprocal.
+  /// Whether a thread divides the indices of its elements by a shared reciprocal (docs/performance.md: heavy-formula).
   bool has_short_indices() const;
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;
   }
   bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
-  /// Whether an access is loaded once and stays cached. With fused column partials, what rows share does not.
+  /// Whether an access is loaded once and stays cached. With fused column partials, accesses that do not vary from row
+  /// to row are not cached.
   bool stays(uint32_t access) const;
   /// The index of an element of a vector whose first element has index `first`.
   ValueId of_lane(ValueId first, Level level);
@@ -112,11 +114,11 @@ class Rows : public CudaReduce {
   Statement load_row(ValueId row, Body places, Loads& loads);
   Statement loop_of(Loads& loads);
 
-  /// Loads before phase 0 what a later phase is the first to need.
+  /// Loads before phase 0 the accesses that a later phase is the first to need.
   void read_ahead();
 
-  /// An element of a group's vector: loaded for all steps, or runs, before anything is computed, or, if masked, where
-  /// it is needed.
+  /// An element of a group's vector: loaded for all steps, or runs, before anything is computed, or, if masked, at its
+  /// use.
   ValueId of_chunk(uint32_t access, const Chunk& chunk);
 
   /// Stores the values of groups, by access: as vectors if a whole group is stored.
@@ -130,7 +132,7 @@ class Rows : public CudaReduce {
   bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
   SymbolId load_chunk(uint32_t leader, const Chunk& chunk);
 
-  /// Loads masked groups with hoisted predicates before anything else of the request is computed.
+  /// Loads masked groups with hoisted predicates before anything else of the job is computed.
   void foresee(const Job& job);
   /// A group's vectors for all runs; returns the statements that load those of one run.
   Body foreseen_vectors(uint32_t leader);
@@ -146,11 +148,11 @@ class Rows : public CudaReduce {
   Statement loop_over(Body step, ValueId run = {});
   Body loads_ahead();
 
-  /// The number of accumulators for a thread's vector: one instead of `lanes_` with blocked accumulators, where
-  /// registers are scarce, if the order of accumulation does not matter.
+  /// The number of accumulators for a thread's vector: with blocked accumulators, where registers are scarce, one
+  /// instead of `lanes_` if the order of accumulation does not matter.
   uint32_t lanes_of(const RowReduction& reduction) const;
 
-  /// The number of the current element's accumulator. A reduction without order has at most `lanes_` of them.
+  /// The index of the current element's accumulator. A reduction without order has at most `lanes_` of them.
   ValueId class_number(const RowReduction& reduction);
 
   /// Accumulates an element, whose values are from `value` on, into its column's accumulators (fused column partials).
@@ -159,19 +161,19 @@ class Rows : public CudaReduce {
 
   // Phases
 
-  /// Handles values that the request shares with other phases: uses them if an earlier phase cached them, or else adds
-  /// them to the roots, to be cached. Returns the nodes that were added.
+  /// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds
+  /// them to the roots, so that they are cached. Returns the nodes that were added.
   std::vector<ir::NodeId> keep(Job& job);
 
-  /// The array that caches a node's values: an array of inputs that is no longer needed, if no other node of this phase
-  /// is cached, which might still read them; otherwise a new array.
+  /// The array that caches a node's values. If no other node of this phase is cached, which might still read the
+  /// inputs, an array of inputs that is no longer needed; otherwise a new array.
   SymbolId place_of_values(ir::NodeId node, bool is_alone, Body& declared);
 
   /// An array of inputs of the same type that is not needed once the node's values are cached; none if there is none.
   SymbolId place_of_input(ir::NodeId node);
   bool is_taken(SymbolId array) const;
 
-  /// Whether a later phase needs an access for more than the cached values, those of `kept` included.
+  /// Whether a later phase needs an access for more than the cached values; the values of node `kept` count as cached.
   bool is_read_later(uint32_t access, ir::NodeId kept);
   void go_through(uint32_t phase) override;
 
@@ -182,7 +184,7 @@ class Rows : public CudaReduce {
   /// Uses the speculative sums if the row takes the arm that was guessed; otherwise computes the sums of the other arm.
   void go_through_other_arms();
 
-  /// Traverses the row again vector by vector. This path is rare: few instructions matter more than speed.
+  /// Traverses the row again vector by vector. The path is rare, so short code matters more than speed.
   void read_again();
   ValueId logical(ir::Op op, std::vector<ValueId> operands);
 

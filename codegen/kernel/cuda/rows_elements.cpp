@@ -83,7 +83,7 @@ SymbolId Rows::array_of_steps(SymbolId variable) {
   Symbol& symbol = assembly_[variable];
   symbol.extents = {rows_.steps};
   if (rows_.shared == 0) return variable;
-  // A second array would have the same base address.
+  // All dynamic shared memory is one array: a second one would have the same base address.
   if (assembly_.kernel.launch.shared.most_bytes() > 0)
     throw_internal("two arrays of a kernel would share their place in shared memory", assembly_.kernel.launch.entry);
   symbol.in_registers = rows_.steps - rows_.shared;

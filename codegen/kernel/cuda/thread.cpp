@@ -59,7 +59,7 @@ void ThreadElements::find() {
   if (schedule_.coordinates == Coordinates::Carry) start_carrying();
 }
 
-/// The index of a thread's first element: the numbers of its block and of the thread, each multiplied by the inner
+/// The index of a thread's first element: the indices of its block and of the thread, each multiplied by the inner
 /// counts of the loop map.
 ValueId ThreadElements::first_of(const Walk& walk) {
   const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
@@ -297,7 +297,7 @@ Body ThreadElements::to_next_lane() {
   return schedule_.coordinates == Coordinates::Carry ? carry(context_.rank() - 1) : Body{};
 }
 
-/// Advances to the next element, with carry; after the last element, where nothing is stored, the first follows.
+/// Advances to the next element, with carry; after the last element the first follows, but nothing is stored there.
 Body ThreadElements::carry(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   Body wrapped = {{Assign{now, assembly_.whole(0)}}};

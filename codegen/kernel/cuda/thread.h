@@ -11,9 +11,9 @@
 
 namespace ingot::codegen {
 
-/// The number of this block, in the index type.
+/// The index of this block, in the index type.
 ValueId block_number(const KernelContext& context, Assembly& assembly);
-/// The number of this thread in its block, at the level of the values that depend on it.
+/// The index of this thread in its block, at the level of the values that depend on it.
 ValueId thread_number(Assembly& assembly, Level level);
 
 /// The statements of a kernel that reduces nothing, by place. The statements of a step are in the order of the members.
@@ -44,7 +44,7 @@ class ThreadElements : public Space {
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
   Loop over_lanes(Body body) const;
-  /// Forgets values of an element: another loop over the thread's elements must compute them again.
+  /// Forgets the values of an element, because another loop over the thread's elements must compute them again.
   void leave_lane();
   /// The index of an element that is stored. The store is guarded unless no element is past the end.
   ValueId stored();

@@ -12,7 +12,7 @@
 // A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
 // accesses are contiguous. A thread computes some adjacent elements in some of the tile's rows. Accesses that are
 // contiguous along the other axis are loaded with rows and columns exchanged, so that their loads are coalesced too.
-// They are transposed in shared memory.
+// Such elements are transposed in shared memory.
 
 namespace ingot::codegen {
 namespace {
@@ -334,7 +334,7 @@ class Tile : public Space, public Access {
   bool exchanged_ = false;  ///< with rows and columns exchanged,
   bool clamps_ = false;     ///< with coordinates clamped to the domain
   ValueId row_, column_, is_whole_;
-  std::map<uint32_t, ValueId> corner_;  ///< where the block starts along each axis
+  std::map<uint32_t, ValueId> corner_;  ///< the block's first coordinate along each axis
   std::map<std::string, std::string> names_;
   std::map<uint32_t, SymbolId> held_, tiles_;
   Body shared_, declared_, thread_, guarded_, guarded_writes_, vectors_, whole_stores_;
