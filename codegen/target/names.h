@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// The names of generated source: the author's names where possible. Each is unique and has no other meaning in the
+// The names of generated source: the author's names if possible. Each is unique and has no other meaning in the
 // target's language, its headers or our prelude.
 
 namespace ingot::codegen {

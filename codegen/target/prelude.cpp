@@ -27,8 +27,9 @@ extern const std::string_view target_prelude_reduce_cuh;
 namespace {
 
 struct Piece {
-  std::vector<std::string> words;  ///< the name that it defines is first
-  std::string_view text;           ///< from below its marker to the next marker
+  std::vector<std::string> words;  ///< required names: the section is included if the source mentions all of them. The
+                                   ///< first is the name that it defines.
+  std::string_view text;           ///< from the line after its marker to the next marker
   std::set<std::string, std::less<>> mentions;
 };
 
@@ -47,8 +48,8 @@ std::vector<Piece> pieces_of(std::string_view file) {
   return pieces;
 }
 
-/// Marks the functions of a file for both targets as CUDA device functions. This edits every "inline ", comments
-/// included.
+/// Marks the functions of a file for both targets as CUDA device functions, by editing every "inline ", also in
+/// comments.
 std::string for_cuda(std::string_view file) {
   constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
   std::string text(file);

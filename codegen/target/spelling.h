@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// Expressions of generated source, for all targets. An expression is its text and its precedence, so that inserting it
-// into another expression adds only the parentheses that are needed.
+// Expressions of generated source, for all targets. An expression is its text and its precedence: when it is inserted
+// into another expression, only the necessary parentheses are added.
 
 namespace ingot::codegen {
 

@@ -69,7 +69,8 @@ constexpr bool complete(const Table& table) {
 static_assert(complete(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
 static_assert(complete(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
 
-/// The columns of the tables: groups of types that are spelled alike.
+/// The columns of the tables: groups of types that share a spelling. Narrow types are computed in int, or in uint32 for
+/// products of uint16.
 enum class Column : uint8_t { Floating, Wide, Narrow, Boolean };
 constexpr int kColumns = 4;
 
@@ -156,7 +157,7 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
   const auto index = static_cast<size_t>(static_cast<int>(op) - kFirst);
   const Column column = column_of(work);
-  // Unsigned products wrap by themselves, but 16-bit operands would be promoted to int, which can overflow.
+  // Unsigned products wrap as C++ defines. But 16-bit operands would be promoted to int, whose products can overflow.
   static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
   if (op == Op::Mul && ir::is_wide_unsigned(work)) {
     return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
@@ -168,7 +169,8 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
 
 namespace {
 
-/// The prelude's own functions for float32.
+/// The prelude's reproducible functions for float32: they give the same bits in scalar and vector code. Generated
+/// source calls them instead of the C library's functions (docs/performance.md: cpu-own-functions).
 const std::map<Op, Spelling>& own_functions() {
   static const std::map<Op, Spelling> all = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
   return all;
@@ -190,9 +192,9 @@ bool needs_operands(Target::Kind target, Op op, DType work) {
 
 namespace {
 
-/// The cast of a float to an integer on the CPU. C++ leaves the result undefined for a float out of range. Here the
-/// result is c10's for uint8, and otherwise that of eager's kernels: they convert through the integer type that the
-/// processor has an instruction for.
+/// The cast of a float to an integer on the CPU. C++ leaves the result undefined for a float out of range. For uint8
+/// the result is c10's. For other dtypes the result is the result of eager's kernels, which convert through an integer
+/// type for which the processor has an instruction.
 std::string_view float_to_integer(DType to) {
   switch (to) {
     case DType::I8:

@@ -20,7 +20,8 @@ std::string_view type_name(ir::DType dtype);
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
 
 /// CPU: the expression by a function of the prelude; nothing if the prelude has none for the op. Unlike the C library's
-/// functions, it gives the same bits for a single number and in vectors of any width.
+/// functions, it gives the same bits for a single number and in vectors of any width (docs/performance.md:
+/// cpu-own-functions).
 std::optional<Text> spell_alike(ir::Op op, ir::DType work, std::span<const Text> operands);
 bool is_spelled_alike(ir::Op op, ir::DType work);
 
@@ -30,7 +31,7 @@ bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
 /// `value` of type `from` converted to type `to`. A 16-bit float is converted only from and to float32.
 Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);
 
-/// All patterns of a target as text, for the names in them.
+/// All patterns of a target as text, from which the names that they use are collected.
 std::string all_spellings(Target::Kind target);
 
 }  // namespace ingot::codegen

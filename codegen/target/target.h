@@ -16,7 +16,7 @@ struct Target {
   bool cuda() const { return kind == Kind::Cuda; }
 };
 
-/// Whether the inputs of one arm of a `where` are read, and the arm is computed, only where that arm is selected.
+/// Whether an arm of a `where` is computed, and its inputs are read, only if that arm is selected.
 enum class Lazy : uint8_t {
   Auto,  ///< if that is faster; gathers always
   Always,

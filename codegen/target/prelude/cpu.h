@@ -1,6 +1,6 @@
-// The prelude of generated CPU kernels, in sections as prelude/cuda.cuh. It includes no header. The
-// formulas are the formulas of eager PyTorch's vectorised CPU kernels. Integer division by zero,
-// which a kernel reports, gives 0 and raises no signal.
+// The prelude of generated CPU kernels, divided into sections as prelude/cuda.cuh. The file
+// includes no header. The formulas are the formulas of eager PyTorch's vectorised CPU kernels.
+// Integer division by zero, which a kernel reports, gives 0 and raises no signal.
 
 // ingot: fused
 // a b + c, rounded once if the processor can.

@@ -1,5 +1,5 @@
-// The types of generated CPU kernels, in sections as prelude/cuda.cuh: integers named by their
-// bits, 16-bit floats, and how arguments are passed. It includes no header.
+// The types of generated CPU kernels, divided into sections as prelude/cuda.cuh: integers named by
+// their bits, 16-bit floats, and how arguments are passed. The file includes no header.
 
 // ingot: int8
 using int8 = signed char;

@@ -1,9 +1,10 @@
-// exp(x^2) erfc(x), in sections as the rest of the prelude; for both targets.
+// exp(x^2) erfc(x), for both targets. The file is divided into sections, as all files of the
+// prelude.
 
 // ingot: scaled_erfc
-// exp(x^2) erfc(x) for x >= 0, given y = 400 / (4 + x): a polynomial for each unit of y. The
-// coefficients are from the Faddeeva package (Steven G. Johnson, MIT, 2012; MIT license), as in
-// PyTorch.
+// exp(x^2) erfc(x) for x >= 0, given y = 400 / (4 + x). Each interval [k, k + 1) of y has a
+// polynomial. The coefficients are from the Faddeeva package (Steven G. Johnson, MIT, 2012; MIT
+// license), as in PyTorch.
 template <typename T>
 inline T scaled_erfc(T y) {
     // clang-format off

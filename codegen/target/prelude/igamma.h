@@ -1,7 +1,7 @@
-// The regularised incomplete gamma functions, in sections as the rest of the prelude; for both
-// targets. The methods are chosen as in SciPy's gammainc and Cephes's igam and igamc; the
-// coefficients are from there and from Boost (John Maddock, 2006), as in PyTorch (igamma and
-// igammac of aten/src/ATen/native/Math.h).
+// The regularised incomplete gamma functions, for both targets. The file is divided into sections,
+// as all files of the prelude. The methods are chosen as in SciPy's gammainc and Cephes's igam and
+// igamc; the coefficients are from there and from Boost (John Maddock, 2006), as in PyTorch (igamma
+// and igammac of aten/src/ATen/native/Math.h).
 
 // ingot: rounding_unit
 template <typename T>

@@ -1,5 +1,6 @@
-// Declares the C library's functions that generated CPU kernels call, in sections as the rest of
-// the prelude. No header is included, and <math.h> declares the vector forms only with -ffast-math.
+// Declares the C library's functions that generated CPU kernels call, divided into sections as all
+// files of the prelude. No header is included, and <math.h> declares the vector forms only with
+// -ffast-math.
 
 // ingot: INGOT_VECTOR
 // Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.

@@ -1,5 +1,5 @@
 // Random numbers for both targets: Philox4x32-10 of J. K. Salmon et al., "Parallel random numbers:
-// as easy as 1, 2, 3" (2011), with the constants of curand and PyTorch. It scrambles a 128-bit
+// as easy as 1, 2, 3" (2011), with the constants of curand and PyTorch. Philox scrambles a 128-bit
 // counter with a 64-bit key: no state is carried from number to number.
 
 // ingot: philox_round

@@ -1,6 +1,6 @@
 // Functions that are summed until the sum no longer changes, or for as many steps as an operand
-// gives; in sections as the rest of the prelude, for both targets. They use fused multiply-adds
-// where the compilers of eager's kernels do.
+// gives, for both targets. The file is divided into sections, as all files of the prelude. The
+// functions use fused multiply-adds where the compilers of eager's kernels do.
 
 // ingot: greatest_common_divisor
 template <typename T>

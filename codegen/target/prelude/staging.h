@@ -1,5 +1,6 @@
-// More of the prelude of generated CPU kernels: copies operands that are not laid out in the order
-// of a loop to buffers that are.
+// More of the prelude of generated CPU kernels: conversions of float16 in bulk, vectorised loops
+// and chunk loops, prefetching, copies of operands to buffers in the order of a loop, and how the
+// accumulators of a row are combined.
 
 // ingot: to_floats
 // Converts n consecutive float16 by the processor's own instructions, which GCC does not use in
@@ -31,7 +32,8 @@ inline void to_floats(const float16* from, float* to, int64 n) {
 }
 
 // ingot: from_floats
-// Every NaN becomes the NaN that float16's constructor makes.
+// Converts n consecutive floats to float16. Every NaN becomes the NaN that float16's constructor
+// makes: only the first mantissa bit is set.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)
@@ -77,9 +79,9 @@ struct Part {
 
 // ingot: over
 // Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
-// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
-// registers.
+// count, and the processor can mask memory accesses, the last vector is computed whole, with
+// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
+// by k stay in registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -119,7 +121,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
 }
 
 // ingot: Word
-// An unsigned integer of the size of an element: vectors can be made of it.
+// The unsigned integer type with the size of an element. Compilers have vectors of such integers.
 template <int bytes>
 struct Word;
 template <>
@@ -215,8 +217,8 @@ __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 
 }
 
 // ingot: combined
-// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
-// so that whole vectors are combined as long as possible.
+// Combines the accumulators (`classes`) of a row as a tree: the two halves first. Whole vectors are
+// combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
@@ -251,6 +253,7 @@ __attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
 }
 
 // ingot: combined_found
+// As `combined`, for a reduction that finds a value and its index.
 template <typename Kind, typename T, typename I, int n>
 inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     for (int step = n / 2; step > 0; step /= 2) {
@@ -273,6 +276,7 @@ inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
 }
 
 // ingot: combine_found_rows
+// As `combined_found`, for adjacent rows at once: the values and the indices.
 template <typename Kind, typename T, typename I, int n, int rows>
 inline void combine_found_rows(T (&values)[n][rows], I (&indices)[n][rows], T (&found)[rows],
                                I (&at)[rows]) {
