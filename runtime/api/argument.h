@@ -15,8 +15,8 @@ namespace ingot {
 
 struct ArgumentGroup;
 
-/// An argument of a call: a tensor, a Python number, None, or a tuple, list or dict of these. `Argument()` omits the
-/// argument, so that the parameter takes its default. An Argument borrows its tensors, as a string_view borrows its
+/// An argument of a call: a tensor, a Python number, None, or a tuple, list or dict of these. `Argument()` represents
+/// an omitted argument: the parameter takes its default. An Argument borrows its tensors, as a string_view borrows its
 /// characters: they must outlive the call.
 class Argument {
  public:

@@ -76,8 +76,8 @@ class Autocast {
   c10::ScalarType was_;
 };
 
-/// Arguments for the fallback, with copies in place of the caller's tensors. So autograd's recording stays separate
-/// from the caller's, and the fallback does not repeat writes into the caller's tensors.
+/// Arguments for the fallback, with copies in place of the caller's tensors. The copies keep autograd's recording
+/// separate from the caller's, and prevent a second write into the caller's tensors.
 class OwnArguments {
  public:
   OwnArguments(std::span<const Argument> given, const std::vector<bool>& wanted, bool differentiable)
@@ -97,10 +97,10 @@ class OwnArguments {
   }
 
   std::span<const Argument> arguments() const { return arguments_; }
-  /// The tensors with respect to which gradients are wanted.
+  /// The tensors with respect to which gradients are requested.
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
-  /// The gradients of these inputs, 0 where there is none.
+  /// The gradients with respect to these inputs; 0 if an input has none.
   std::vector<at::Tensor> gradients(const EagerFallback& text, const std::vector<at::Tensor>& results,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const {
     std::vector<at::Tensor> found(inputs_.size());

@@ -12,8 +12,8 @@
 
 namespace ingot {
 
-/// Runs an op in eager PyTorch where no kernel can run: under a transform of torch.func, or on a tensor subclass.
-/// Python provides one for each of its ops, which runs the op's source; ops made in C++ have none.
+/// Runs an op in eager PyTorch if no kernel can run: under a transform of torch.func, or on a tensor subclass. Python
+/// provides a fallback for each of its ops, which runs the op's source. Ops made in C++ have no fallback.
 class EagerFallback {
  public:
   virtual ~EagerFallback() = default;
@@ -22,7 +22,7 @@ class EagerFallback {
   /// the op's kernel; without a seed PyTorch draws them by its own rules. Errors: PyTorch's own.
   virtual std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const = 0;
 
-  /// Returns autograd's gradients of these results with respect to `inputs`, undefined where there is none; `incoming`:
+  /// Returns autograd's gradients of these results with respect to `inputs`, undefined if there is none; `incoming`:
   /// the gradients with respect to the results. An implementation that runs the source under a lock releases that lock
   /// meanwhile.
   virtual std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results,

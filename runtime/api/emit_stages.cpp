@@ -6,7 +6,7 @@
 #include "runtime/cache/fork_guard.h"
 #include "runtime/compile/compiler.h"
 
-// Every stage between an op's source and its machine code, for a person to read. No tensor data is touched. Programs go
+// Every stage between an op's source and its machine code, as text for people. No tensor data is touched. Programs go
 // into the op's caches as for a call; kernels are neither loaded nor cached. Without a GPU, CPU or meta tensors take
 // the place of CUDA tensors.
 

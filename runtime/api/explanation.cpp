@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// Counts UTF-8 characters: the bytes that begin one.
+/// Counts the code points of a UTF-8 text: the bytes that begin one.
 uint32_t characters(std::string_view text) {
   return static_cast<uint32_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -25,15 +25,15 @@ Explanation::Stretch stretch_of(const Span& span) {
   return {characters(text.substr(0, span.begin)), characters(text.substr(0, span.end))};
 }
 
-/// The op's source, where any node has a place in it.
+/// The op's source; null if no node has a span.
 const Source* text_of(const ir::Graph& graph) {
   for (uint32_t i = 0; i < graph.count(); ++i)
     if (const Span span = graph.span({i})) return span.source;
   return nullptr;
 }
 
-/// Gives every node without a source line the lines of its users. These nodes are numbers and factors of a sum of
-/// products.
+/// Gives each node without a line of generated source the lines of its users. Nodes without a line are scalars, and
+/// factors that the printer folds into a sum.
 void give_lines_to_all(const ir::Graph& graph, std::vector<std::vector<uint32_t>>& lines) {
   std::vector<std::vector<size_t>> lines_of(graph.count());
   for (size_t line = 0; line < lines.size(); ++line)

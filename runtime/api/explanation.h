@@ -30,8 +30,8 @@ struct Explanation {
   std::string text;        ///< the op's source
   int64_t operations = 0;  ///< of floating point, in the formula (ir/flop_count.h)
   std::string graph, schedule, source;
-  /// For each node %k of the graph: its places in the op's source, first its own, then those of expressions that yield
-  /// the same node.
+  /// For each node %k of the graph: its locations in the op's source, first its own, then those of expressions that
+  /// yield the same node.
   std::vector<std::vector<Stretch>> nodes;
   std::vector<std::vector<uint32_t>> lines;  ///< for each line of the generated source, the nodes that it computes
   std::vector<std::string> kernels;          ///< in the order of their launches

@@ -9,8 +9,8 @@
 #include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
 
-// Derives the gradient's call from the op's call, before there are gradients with respect to the results. It serves to
-// show the gradient, and to learn which tensors it reads.
+// Derives the gradient's call from the op's call, before there are gradients with respect to the results. The derived
+// call shows the gradient, and tells which tensors the gradient reads.
 
 namespace ingot {
 
@@ -24,7 +24,7 @@ bool some_require_grad(const CallKey& key) {
   });
 }
 
-/// Selects the arguments that require grad; where none does, all floats. Excludes arguments with respect to which no
+/// Selects the arguments that require grad; if none does, all floats. Excludes arguments with respect to which no
 /// result has a gradient.
 std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKey& key) {
   const uint64_t reached = runtime::differentiable_params(program);

@@ -28,7 +28,7 @@ struct OpOptions {
   bool debug = false;
   Lazy lazy = Lazy::Auto;
   /// Lets the gradient of a gather from a large tensor use atomic additions on a GPU. Their order is not fixed, which
-  /// avoids a sort. Refused under torch.use_deterministic_algorithms.
+  /// avoids a sort. Raises an error under torch.use_deterministic_algorithms.
   bool atomics = false;
 };
 
@@ -54,7 +54,7 @@ Counters counters();
 
 /// An op that can be called on tensors. Made from source text or from a C++ function on ingot::Value; cheap to copy;
 /// safe from several threads. The first call for new dtypes, ranks or layouts compiles. New scalars compile nothing.
-/// New sizes compile only where reduced rows fall into another range of lengths.
+/// New sizes compile only if reduced rows fall into another range of lengths.
 ///
 /// Results: as many as the op returns, on the arguments' device, with eager PyTorch's dtypes, shapes and strides.
 /// Errors: ingot::Error for the op's source, its arguments (wrong number or kind, shapes that do not broadcast, devices
@@ -84,16 +84,16 @@ class Op {
   /// Compiles and loads the kernels for a call with these arguments; launches nothing.
   void prepare(std::span<const Argument> arguments) const;
 
-  /// Returns the op that autograd calls for the gradients with respect to these parameters; it returns them in this
-  /// order. It takes this op's arguments and `grad`, the gradient with respect to the result; for several results
-  /// `grad[0]`, … A gradient that equals an incoming gradient element for element is that tensor itself.
-  /// Errors: Error(Author) for a name that is not a parameter.
+  /// Returns the op that autograd calls for the gradients with respect to these parameters. The returned op takes this
+  /// op's arguments and `grad`, the gradient with respect to the result; for several results `grad[0]`, … Its results
+  /// are the gradients, in the order of `parameters`. A gradient that equals an incoming gradient element for element
+  /// is that tensor itself. Errors: Error(Author) for a name that is not a parameter.
   Op gradient(std::span<const std::string> parameters, size_t results = 1) const;
 
   /// Returns the op that computes this op's results, followed by the gradients of its one result with respect to these
   /// parameters, in their order: one pass over memory instead of two. The result is one float. With `has_aux` it is the
-  /// first of several, and the others do not contribute to the gradients.
-  /// Errors: Error(Author) for a name that is not a parameter, and, from calls, where there is no gradient.
+  /// first of several, and the others do not contribute to the gradients. Errors: Error(Author) for a name that is not
+  /// a parameter, and, from calls, if there is no gradient.
   Op value_and_grad(std::span<const std::string> parameters, bool has_aux = false) const;
 
   /// Compares the gradient with finite differences in float64, along random directions; meant for a custom backward.
@@ -101,7 +101,7 @@ class Op {
   void check_gradient(std::span<const Argument> arguments) const;
 
   /// Returns the text of a stage for these arguments. Their data is never read: meta tensors suffice, and CPU tensors
-  /// take the place of CUDA tensors where there is no GPU. Absent pointers count as aligned.
+  /// take the place of CUDA tensors if there is no GPU. Absent pointers count as aligned.
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target = {}) const;
 
   /// Returns all stages from the graph to the source, with the origin of each of their parts. With `of_gradient`: of
@@ -121,7 +121,7 @@ class Op {
   std::shared_ptr<const OpState> state_;
 };
 
-/// A call that is planned, for `prepare`.
+/// A call to prepare: an op and its arguments.
 struct PlannedCall {
   Op op;
   std::span<const Argument> arguments;

@@ -22,7 +22,7 @@ namespace {
 using runtime::CallKey;
 using runtime::Purpose;
 
-/// How many bound calls an op remembers; past that limit, each call with a new key is bound again.
+/// How many bound calls an op remembers. Beyond that limit, each call with a new key is bound again.
 constexpr size_t kMaxBoundCalls = 4096;
 
 /// Moves the returned results to the front and drops the others: tensors written into parameters, summands of another
@@ -53,7 +53,7 @@ runtime::Variant variant_of(const runtime::Program& program, const CallKey& key)
   return {keeps ? key.gradients : 0, runtime::has_sums(program)};
 }
 
-/// Refuses dataless tensors that the program accesses. A dataless tensor replaces an argument that a call does not
+/// Rejects tensors without storage that the program accesses. Such a tensor replaces an argument that a call does not
 /// read; a tensor whose storage was freed looks the same. A kernel that read it would read address 0.
 void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
@@ -121,8 +121,8 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
     if (!program) program = this->program(arguments, outs, known, purpose, key);
     call = bind(program, key, may_compile);
   };
-  // `program` reads modes of this thread, so it runs here; it is short. A compilation runs on another thread if this
-  // one must handle signals meanwhile.
+  // `program` is short, and runs on this thread because it reads the thread's modes. A compilation runs on another
+  // thread if this one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::ForkGuard held;
@@ -139,7 +139,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
     // The key lacks a value on which this call depends.
     watch(found.keyed);
     CallKey again;
-    again.default_device = key.default_device;  // a thread under a ForkGuard must not ask for it
+    again.default_device = key.default_device;  // a thread under a ForkGuard must not query it
     again.thread_known = true;
     key = std::move(again);
     runtime::make_call_key(*definition_, arguments, outs, keyed(), purpose, key);
@@ -151,8 +151,8 @@ runtime::ProgramCache::Found OpState::program_for(const CallKey& key, uint64_t g
   runtime::ProgramCache::Found found = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
   if (!runtime::is_worth_keeping(*found.program, key)) found.program = programs_.find(key).program;
-  // Too many comparisons: the caller sums the gradients of the gathers instead. That variant needs no residuals,
-  // because its sums are differentiated like the comparisons that they replace.
+  // Too many comparisons: the caller sums the gradients of the gathers instead. The variant with such sums needs no
+  // residuals, because the sums are differentiated like the comparisons that they replace.
   if (!runtime::is_affordable(*found.program, key)) found.program = programs_.find(key, {.scatters = true}).program;
   return found;
 }

@@ -21,16 +21,16 @@
 #include "runtime/call/call_key.h"
 #include "runtime/records/program_cache.h"
 
-// The state behind an Op. A call passes at most three levels of caches. Each level is much slower than the one before
-// (docs/performance.md: call-levels), and is consulted only on a miss of the level before:
+// The state behind an Op. A call looks in up to three caches. Each cache is much slower than the one before
+// (docs/performance.md: call-levels), and is consulted only on a miss of the one before:
 //
-//   call key → BoundCall               a lock-free table: hash some words, allocate, patch, launch
-//   signature and statics → Program    host arithmetic for a new shape
-//   program and layout → Launch        generate, compile, load
+//   call key → BoundCall                          a lock-free table: hash the key, allocate, patch, launch
+//   signature and specialised values → Program    host arithmetic for a new shape
+//   program and layout → Launch                   generate, compile, load
 
 namespace ingot {
 
-/// The results of a call, without a heap allocation for the usual few.
+/// The results of a call; a few results need no heap allocation.
 using Results = runtime::Written;
 
 struct Shown;
@@ -43,16 +43,16 @@ class OpState : public std::enable_shared_from_this<OpState> {
           std::shared_ptr<const EagerFallback> eager_fallback = nullptr);
 
   /// Calls the op, appends its results and returns their form (tensor, tuple, …). Borrows the arguments' tensors and
-  /// changes no reference count. Throws runtime::Unsupported before anything is written. `writable`: the parameters
-  /// (bits) that the call may write. `seed`: the seed of another call, to sample the same random numbers.
+  /// changes no reference count. Throws runtime::Unsupported before anything is written. `writable`: a bit mask of the
+  /// parameters that the call may write. `seed`: the seed of another call, to sample the same random numbers.
   ir::Returns call(std::span<const Argument> arguments, Results& results,
                    runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
                    const at::Tensor& seed = {}) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                 runtime::Purpose purpose = runtime::Purpose::Call, const at::Tensor& seed = {}) const;
   void prepare(std::span<const Argument> arguments) const;
-  /// A call whose kernels are compiled together with others'. Its key is computed before any ForkGuard, because asking
-  /// a mode of the thread takes the GIL, which a forking thread may hold.
+  /// A call whose kernels are compiled together with others'. Its key is computed before any ForkGuard, because reading
+  /// the thread's modes takes the GIL, which a forking thread may hold.
   struct Plan {
     std::shared_ptr<const OpState> op;
     std::vector<Argument> arguments;  ///< the leaves
@@ -64,8 +64,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   static void prepare(Plan& plan, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
   Explanation explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const;
-  /// Decides how the call is computed on shards; empty where it cannot be. `asks_numbers`: the answer may differ for
-  /// other numbers among the arguments. Errors: those of a call with the whole tensors.
+  /// Decides how the call is computed on shards; empty if it cannot be. `asks_numbers`: the answer may differ for other
+  /// numbers among the arguments. Errors: those of a call with the whole tensors.
   std::optional<ShardedCall> shard(std::span<const Argument> arguments, const ShardingRequest& request,
                                    bool& asks_numbers) const;
 
@@ -81,8 +81,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The op that computes its value and the gradients (frontend::value_and_grad).
   std::shared_ptr<const OpState> value_and_grad(const std::vector<bool>& wanted, bool has_aux) const;
 
-  /// The parameters (bits, the last one for the 64th and all after it) whose values a call with these arguments reads,
-  /// or to which gradients flow if it is recorded. The arguments may be dataless. Errors: those of lowering.
+  /// A bit mask of the parameters whose values a call with these arguments reads, or to which gradients flow if the
+  /// call is recorded. The last bit is for the 64th parameter and all after it. The arguments may be without storage.
+  /// Errors: those of lowering.
   uint64_t params_read(std::span<const Argument> arguments) const;
 
   /// In debug mode, before the first use of a custom backward: runtime::check_gradient.
@@ -93,11 +94,11 @@ class OpState : public std::enable_shared_from_this<OpState> {
 
   const frontend::Definition& definition() const { return *definition_; }
   const OpOptions& options() const { return options_; }
-  /// Null where the op has none.
+  /// Null if the op has none.
   const EagerFallback* eager_fallback() const { return eager_text_.get(); }
 
  private:
-  /// A bound call and, where the table has no room for it, its owner.
+  /// A bound call and, if the table has no room for it, its owner.
   struct Found {
     const runtime::BoundCall* call;
     std::shared_ptr<const runtime::BoundCall> owner;
@@ -107,16 +108,16 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// Computes the key, and finds or makes the call for it.
   Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
              runtime::CallKey& key) const;
-  /// Provides the seed of a call that samples random numbers: the `given` one, or a new one.
+  /// Sets the key's seed if the call samples random numbers: to `given` if that is defined, otherwise to a new seed.
   void find_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
                  runtime::CallKey& key) const;
-  /// The program for the key. Computes the key again where `known` lacks a value on which the program depends.
+  /// The program for the key. Computes the key again if `known` lacks a value on which the program depends.
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                                                   const runtime::KeyedParams& known, runtime::Purpose purpose,
                                                   runtime::CallKey& key) const;
-  /// The program that saves the residuals for these gradients, where they are worth their memory.
+  /// The program that saves the residuals for these gradients, if they are worth their memory.
   runtime::ProgramCache::Found program_for(const runtime::CallKey& key, uint64_t gradients) const;
-  /// Returns null where a compiler would have to run, and may not.
+  /// Returns null if a compilation is needed but `may_compile` is false.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::CallKey& key, bool may_compile) const;
   /// Which kernels the call needs; borrows all three arguments.
@@ -132,20 +133,20 @@ class OpState : public std::enable_shared_from_this<OpState> {
   GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
                              const runtime::CallKey& key, const std::vector<bool>& wanted,
                              const frontend::Residuals& kept) const;
-  /// The same for a call that is shown: with respect to the arguments that require grad or, where none does, to all
+  /// The same for `emit` and `explain`: with respect to the arguments that require grad or, if none does, to all
   /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
   /// The key of such a call.
   runtime::CallKey key_of(const GradientCall& call, const runtime::CallKey& key) const;
-  /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. Where that cannot
-  /// be lowered: all arguments that the results read.
+  /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. If that program
+  /// cannot be lowered: all arguments that the results read.
   runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
                                         const runtime::CallKey& key) const;
   /// The stages Backward and BackwardSource of `emit`.
   std::string emit_backward(const runtime::Program& plain, const runtime::CallKey& key, Stage stage,
                             EmitTarget target) const;
 
-  /// The op that takes the leaves of nested arguments; null where no argument is nested.
+  /// The op that takes the leaves of nested arguments; null if no argument is nested.
   std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
 
   std::shared_ptr<const frontend::Definition> definition_;
@@ -157,7 +158,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// The parameters that the op's programs require in the key so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
-  /// A list that only grows, at its front, so that it is read without a lock, from `gradients_` on.
+  /// A singly linked list, extended at its front under gradients_mutex_ and read without a lock. `gradients_` is its
+  /// head.
   struct Gradient {
     std::vector<bool> wanted;
     size_t results = 0;

@@ -16,7 +16,7 @@ namespace runtime {
 
 namespace {
 
-/// Finds the GNU build id of the object that contains `address`, in hexadecimal; empty where the linker wrote none.
+/// Finds the GNU build id of the object that contains `address`, in hexadecimal; empty if the linker wrote none.
 struct BuildIdSearch {
   uintptr_t address;
   std::string id;

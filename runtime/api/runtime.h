@@ -27,7 +27,7 @@ struct Runtime {
   KernelCache kernels{store, counters};
 };
 
-/// The runtime of the public interfaces. It is never destroyed: kernels may run until the process ends.
+/// The runtime of the public interfaces. This runtime is never destroyed: kernels may run until the process ends.
 Runtime& default_runtime();
 
 /// Identifies this build of Ingot in the keys of records, so that no other build reads them.

@@ -10,14 +10,14 @@
 #include "ir/sharding.h"
 
 // A call on shards: each process of a mesh has one. The decisions depend on the whole tensors only, so that all
-// processes decide alike, whatever the sizes of their shards.
+// processes make the same decisions, whatever the sizes of their shards.
 
 namespace ingot {
 
 /// The cuts along one dim of the mesh.
 struct MeshCut {
   ir::Cuts tensors;           ///< one for each tensor of the request
-  bool leaves_ones = false;   ///< some shard has size 1 where the whole does not,
+  bool leaves_ones = false;   ///< some shard has size 1 although the whole does not,
   bool leaves_empty = false;  ///< or size 0
 };
 

@@ -10,7 +10,7 @@
 #include "runtime/call/bound_call.h"
 #include "runtime/call/call_key.h"
 
-// The data from which stages are printed for a reader. No tensor data is touched.
+// The data from which stages are printed for people. No tensor data is touched.
 
 namespace ingot {
 

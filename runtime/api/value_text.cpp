@@ -129,7 +129,7 @@ at::Tensor random_tensor(const TensorText& text, std::string_view name, const Te
   return text.transposed ? tensor.transpose(-1, -2) : tensor;
 }
 
-/// The parsed form of `saved.pt` or `saved.pt:key`; empty where there is no such file.
+/// The parsed form of `saved.pt` or `saved.pt:key`; empty if there is no such file.
 struct SavedText {
   std::string file, key;
 };

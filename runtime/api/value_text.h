@@ -13,7 +13,7 @@
 
 namespace ingot::runtime {
 
-/// The value of an argument `name=value`: a tensor, a number or None. An omitted argument: std::monostate.
+/// The value of an argument `name=value`: a tensor, a number or None; std::monostate for an omitted argument.
 using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::HostValue>;
 
 /// How to create the tensors that a command line describes.

@@ -31,8 +31,8 @@ using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariabl
 
 /// Whether eager differentiates the op's source after its gradient's kernel failed with this error. Either the incoming
 /// gradients are not plain tensors (under a vmap over several of them, for example), or no kernel can be made (the
-/// gradient is too large, or a function has none). The second case is slow, so it warns. A custom backward has no
-/// replacement.
+/// gradient is too large, or a function has none). The second case is slow, so it also gives a warning. A custom
+/// backward has no replacement.
 bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
@@ -43,8 +43,8 @@ bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error&
   return true;
 }
 
-/// Arguments for eager PyTorch, which reads all of them: zeros replace dataless tensors. The gradient does not depend
-/// on their values.
+/// Arguments for eager PyTorch, which reads all of them: zeros replace tensors without storage. The gradient does not
+/// depend on their values.
 class FallbackArguments {
  public:
   explicit FallbackArguments(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
@@ -112,7 +112,7 @@ class OpBackward : public torch::autograd::Node {
 
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
-  /// Registers a result that has a gradient; `number` is its index among the op's results.
+  /// Registers a result that has a gradient; `number` is the result's index among the op's results.
   void add_result(const at::Tensor& result, size_t number) {
     gradient_of_.resize(number + 1, kNone);
     gradient_of_[number] = static_cast<int>(num_inputs());
@@ -165,8 +165,8 @@ class OpBackward : public torch::autograd::Node {
     std::vector<at::Tensor> tensors, computed;
     std::vector<Argument> given;  ///< borrows these tensors
     at::Tensor seed;
-    /// Arguments that autograd does not return, because they were written or freed, with autograd's errors. Dataless
-    /// tensors take their places.
+    /// Arguments that autograd does not return, because they were written or freed, with autograd's errors. Tensors
+    /// without storage replace them.
     std::vector<std::pair<size_t, std::exception_ptr>> gone;
   };
 
@@ -201,8 +201,8 @@ class OpBackward : public torch::autograd::Node {
     }
   }
 
-  /// Throws autograd's error unless this gradient reads no such argument: it may be with respect to a few arguments
-  /// only, or of a few results.
+  /// Throws autograd's error unless this gradient reads no such argument: the gradient may be with respect to a few
+  /// arguments only, or of a few results.
   static void refuse_gone(const Unpacked& unpacked, const OpState& gradient) {
     uint64_t reads = ~uint64_t{0};
     try {
@@ -214,9 +214,10 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;                ///< the call's
-  std::vector<Given> arguments_;                     ///< one per parameter
-  std::shared_ptr<const GradientNeeds> needs_;       ///< which of them a gradient reads, and dataless tensors like them
+  std::optional<ir::DType> autocast_;  ///< the call's
+  std::vector<Given> arguments_;       ///< one per parameter
+  std::shared_ptr<const GradientNeeds>
+      needs_;  ///< which of them a gradient reads, and tensors like them without storage
   std::shared_ptr<const frontend::Residuals> kept_;  ///< the residuals beside the arguments,
   std::vector<SavedVariable> computed_;              ///< one per name of kept_
   std::optional<SavedVariable> seed_;  ///< of a call with random numbers, so that its gradient samples the same

@@ -7,7 +7,7 @@
 namespace ingot::runtime {
 
 // Records calls with tensors that require grad. A node keeps the arguments that a gradient reads (GradientNeeds) and
-// calls the op's gradient on them. It also keeps residuals, values per row, where rows are long
+// calls the op's gradient on them. A node also keeps residuals (values per row) if rows are long
 // (frontend/gradient/residuals.h).
 
 class OpBackward;
@@ -15,7 +15,7 @@ class OpBackward;
 /// Whether the program's residuals are small compared to the arguments, or there are none.
 bool is_worth_keeping(const Program& program, const CallKey& key);
 
-/// Makes the node before the call writes anything; null where no result has a gradient that is requested. An argument
+/// Makes the node before the call writes anything; null if no result has a gradient that is requested. An argument
 /// without a gradient is no input of the node and gets no gradient, as in eager: an optimizer distinguishes that from
 /// zeros. For a registered operator (`by_schema`) all arguments are inputs, because a trace of the operator knows only
 /// its schema.
@@ -26,7 +26,7 @@ void keep(OpBackward& node, const at::Tensor& computed);
 /// Sets the node as the gradient function of those results that have such a gradient. `results`: the returned results.
 void end_record(OpBackward& node, const Program& program, const CallKey& key, std::span<const at::Tensor> results);
 
-/// Refuses a write into a tensor that requires grad, and a write of a value with a gradient into a tensor that requires
+/// Rejects a write into a tensor that requires grad, and a write of a value with a gradient into a tensor that requires
 /// none.
 void check_recorded_writes(const Program& program, const CallKey& key);
 

@@ -8,12 +8,12 @@
 
 namespace ingot::runtime {
 
-/// Identifies a text in keys and file names, equally on every machine: 256 bits of BLAKE2b (RFC 7693). It is
+/// Identifies a text in keys and file names, equally on every machine: 256 bits of BLAKE2b (RFC 7693). The hash is
 /// collision-resistant, so equal digests mean equal texts.
 struct Digest {
   std::array<uint8_t, 32> bytes{};
 
-  /// The digest of the concatenated pieces.
+  /// The digest of the parts, concatenated without separators.
   static Digest of(std::initializer_list<std::string_view> pieces);
   static Digest of(std::string_view text) { return of({text}); }
   /// 64 hexadecimal digits.

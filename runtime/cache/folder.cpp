@@ -55,7 +55,7 @@ std::string why_not_private(const struct stat& status) {
 
 std::string why_not_private_file(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return "it is not a regular file";
-  // A link that was replaced after it was opened has no names left, and passes.
+  // A file whose name was replaced after it was opened has no names left, and is accepted.
   if (status.st_nlink > 1) return "it has another hard link";
   return why_not_private(status);
 }

@@ -21,7 +21,7 @@ class Folder {
   };
   /// Opens a folder. Follows symbolic links; their target must be private.
   static Opened open(const std::filesystem::path& path);
-  /// Makes the folder with mode 0700, and its parents where they are missing. Leaves an existing folder unchanged.
+  /// Makes the folder with mode 0700, and its parents if they are missing. Leaves an existing folder unchanged.
   static int create(const std::filesystem::path& path);
 
   explicit Folder(int descriptor) : descriptor_(descriptor) {}

@@ -38,7 +38,7 @@ struct Job {
     finished = true;
     changed.notify_all();
   }
-  /// Waits until the work ends, or at most for `moment`. Whether it has ended.
+  /// Waits until the work ends, or at most for `moment`. Returns whether the work has ended.
   bool wait(std::optional<std::chrono::milliseconds> moment) {
     std::unique_lock lock(mutex);
     const auto has_ended = [&] { return finished; };

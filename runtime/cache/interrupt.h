@@ -5,7 +5,7 @@
 #include <functional>
 
 // Lets a caller abandon long work: Python's main thread must handle signals while a compiler runs, and Ctrl-C ends the
-// compiler. The work then runs on another thread, because it runs under a ForkGuard and so must not wait for the GIL.
+// compiler. The work then runs on another thread, because the work holds a ForkGuard and so must not wait for the GIL.
 
 namespace ingot::runtime {
 
@@ -24,9 +24,9 @@ void set_signals(Signals signals);
 /// Whether this thread handles signals, so that long work must run under `interruptibly`.
 bool hears_signals();
 
-/// Runs `work`; where this thread handles signals, on another thread, while this one handles signals. If a handler
-/// throws, the work is abandoned, and the exception is rethrown once the work has ended. Do not call it under a
-/// ForkGuard.
+/// Runs `work`. If this thread handles signals, `work` runs on another thread, and this thread handles signals
+/// meanwhile. If a handler throws, the work is abandoned, and the exception is rethrown once the work has ended. Do not
+/// call this function under a ForkGuard.
 void interruptibly(const std::function<void()>& work);
 
 /// The period in milliseconds at which waiting code checks whether its work was abandoned.

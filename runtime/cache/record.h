@@ -18,7 +18,8 @@
 
 namespace ingot::runtime {
 
-/// The format's version. It is part of a record's file name too, so that two versions of Ingot can share a folder.
+/// The format's version. The version is part of a record's file name too, so that two versions of Ingot can share a
+/// folder.
 inline constexpr uint64_t kRecordFormat = 2;
 
 std::string encode_record(std::string_view key, std::string_view payload);

@@ -15,13 +15,13 @@
 
 namespace ingot::runtime {
 
-/// Makes a value once for all threads that ask for it at the same time: the first computes, the others wait for its
-/// result or its exception. Nothing is kept afterwards. The caller publishes the value before `make` returns, so that
-/// later look-ups find it; otherwise a thread that arrives in between makes it again.
+/// Makes a value once for all threads that request it at the same time: the first computes, the others wait for its
+/// result or its exception. The value is not stored afterwards. The caller publishes the value before `make` returns,
+/// so that later look-ups find it; otherwise a thread that arrives in between makes the value again.
 ///
-/// `make` may run flights of other keys, as long as no cycle of keys waits for itself. Asking for its own key is an
-/// internal error, not a deadlock. A caller that holds a lock which `make` takes (the GIL, for example) must release it
-/// before `run`.
+/// `make` may run flights of other keys, as long as no cycle of keys waits for itself. A `make` that requests its own
+/// key causes an internal error, not a deadlock. A caller that holds a lock which `make` takes (the GIL, for example)
+/// must release it before `run`.
 ///
 /// Abandoned work (`Interrupted`) does not fail the waiting threads: one of them makes the value instead. A waiting
 /// thread can be abandoned, too.

@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// All files of the store are named KIND-HASH.ingot-vN, then .bad where one was put aside, or .UNIQUE.tmp while it is
+// All files of the store are named KIND-HASH.ingot-vN, then .bad if the file was put aside, or .UNIQUE.tmp while it is
 // being written. The store never touches other files, in case the configured folder holds some.
 constexpr std::string_view kMark = ".ingot-v";
 constexpr std::string_view kAside = ".bad";
@@ -95,7 +95,7 @@ struct Store::State {
     if (first_failure.empty()) first_failure = failure;
   }
 
-  /// The folder, opened at its first use; an error where it does not exist or is not private.
+  /// The folder, opened at its first use; an error if it does not exist or is not private.
   Folder::Opened folder() {
     const std::lock_guard lock(mutex);
     if (opened) return {opened, 0, {}};
@@ -106,7 +106,7 @@ struct Store::State {
     return result;
   }
 
-  /// The same, created where it is missing. Discards a `stale` handle, whose folder was deleted.
+  /// The same, created if it is missing. Discards a `stale` handle, whose folder was deleted.
   Folder::Opened folder_for_writing(const std::shared_ptr<const Folder>& stale) {
     if (stale) {
       const std::lock_guard lock(mutex);
@@ -135,7 +135,7 @@ struct Store::State {
     const std::string temporary = temporary_name(file);
     if (const int error = in.write(temporary, bytes); error != 0) return error;
     int error = in.rename(temporary, file);
-    // A folder in the record's place is moved aside; it is not ours to remove.
+    // A folder that has the record's name is moved aside. The store removes only its own files.
     if (error == EISDIR) {
       in.rename(file, temporary_name(file) + std::string(kAside));
       error = in.rename(temporary, file);

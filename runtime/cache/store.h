@@ -11,7 +11,7 @@
 
 // The records on disk, content-addressed. A record's key is a text that names all inputs of the record. The file's name
 // is the key's hash, and the file repeats the key in full, so a collision is a miss. A failure of the store never fails
-// a call: it becomes a miss, and `status` reports the first failure of each kind.
+// a call: the look-up is then a miss, and `status` reports the first failure of each kind.
 
 namespace ingot::runtime {
 
@@ -26,8 +26,8 @@ struct StoreCounters {
 };
 
 struct StoreOptions {
-  /// The folder's limit; the oldest records are removed beyond it. It is checked at one publication in `sweep_every`,
-  /// so the folder may exceed it meanwhile. A record that is larger by itself is not kept.
+  /// The folder's limit; the oldest records are removed beyond it. The limit is checked at one publication in
+  /// `sweep_every`, so the folder may exceed the limit meanwhile. A record that is larger by itself is not kept.
   uint64_t max_bytes = uint64_t{1} << 30;
   uint32_t sweep_every = 64;
   /// How long nothing is written after an error that the next attempt would meet as well (a full disk, no permission).
@@ -39,7 +39,7 @@ struct StoreOptions {
 /// One folder of records, private to the user. Safe from several threads and processes at once. Copies share one state.
 class Store {
  public:
-  /// Uses `folder` (created with mode 0700 on the first publication). Refuses a folder that others may write, or that
+  /// Uses `folder` (created with mode 0700 on the first publication). Rejects a folder that others may write, or that
   /// another user owns: the store is then off and `status` says why.
   explicit Store(std::filesystem::path folder, StoreOptions options = {});
   /// The store that the environment selects: INGOT_CACHE_DIR, else $XDG_CACHE_HOME/ingot, else ~/.cache/ingot.
@@ -54,7 +54,7 @@ class Store {
   /// Writes a temporary file, flushes, closes, then renames: readers see the whole record or none.
   void publish(std::string_view kind, std::string_view key, std::string_view payload);
 
-  /// Whether the store is on. False once its folder was refused, too.
+  /// Whether the store is on. Also false once its folder was rejected.
   bool enabled() const;
   const std::filesystem::path& folder() const;
   StoreCounters counters() const;

@@ -13,7 +13,7 @@ enum class Overlap : uint8_t {
 };
 
 /// How the memory of two tensors of one device overlaps; meta tensors never overlap. Interleaved views (two columns of
-/// one tensor) are distinguished by the common divisor of their strides. Unproven cases count as Partial.
+/// one tensor) are distinguished by the common divisor of their strides. Cases that cannot be decided count as Partial.
 Overlap overlap_of(const at::Tensor& a, const at::Tensor& b);
 
 /// Whether two indices of the tensor refer to one element: an expanded dim, overlapping windows. A tensor that is too

@@ -15,8 +15,8 @@
 #include "runtime/records/kernel_cache.h"
 #include "runtime/records/program.h"
 
-// A call with everything computed except the addresses and numbers, which change while the key stays the same. A run
-// allocates the results, patches a copy of the packed arguments, and launches.
+// A call with everything computed except the addresses and numbers, which change while the key stays the same. To run,
+// it allocates the results, patches a copy of the packed arguments, and launches.
 
 namespace ingot::runtime {
 
@@ -42,10 +42,10 @@ struct BoundKernel {
   int64_t grain = 1;                                ///< CPU: the fewest units that justify a thread
   int64_t multiple = 1;                             ///< CPU: each thread's first unit is a multiple of this
   std::vector<std::byte> bytes;                     ///< the arguments' values; those that change are left blank
-  std::vector<uint32_t> offsets;                    ///< where each argument's value is
+  std::vector<uint32_t> offsets;                    ///< the offset of each argument's value
   std::vector<Pointer> pointers;
   std::vector<Number> numbers;
-  uint32_t status = kNone;  ///< offset of the status' address; kNone where there is none
+  uint32_t status = kNone;  ///< offset of the status' address; kNone if there is none
 };
 
 /// The arguments that the gradients of a recorded call need.
@@ -54,8 +54,8 @@ struct GradientNeeds {
 
   uint64_t reads = 0;  ///< the parameters (bits, the first kParams) that a gradient may read or to which gradients may
                        ///< flow
-  /// For each argument that need not be saved, a dataless tensor like it. Undefined for numbers, and for CPU scalars
-  /// beside CUDA tensors, whose values are part of the key.
+  /// For each argument that need not be saved, a tensor like it without storage. Undefined for numbers, and for CPU
+  /// scalars beside CUDA tensors, whose values are part of the key.
   std::vector<at::Tensor> layouts;
 
   bool may_read(size_t param) const { return param >= kParams || (reads >> param & 1) != 0; }
@@ -65,7 +65,7 @@ struct BoundCall {
   struct Result {
     Destination destination;
     c10::ScalarType dtype;
-    std::vector<int64_t> sizes, strides;    ///< of its memory, where that is new
+    std::vector<int64_t> sizes, strides;    ///< of its memory, if that is new
     bool is_partial = false;                ///< some elements are in no output block and stay unchanged
     std::optional<uint32_t> forwards = {};  ///< the parameter that is returned as this result: nothing writes it
     bool is_sum = false;                    ///< of other results: their values are added up after the kernels have run
@@ -82,9 +82,9 @@ struct BoundCall {
   bool atomics = false;  ///< whether these sums may be added up in any order
 
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const frontend::Residuals> kept;  ///< the residuals for its gradient; null where there are none
+  std::shared_ptr<const frontend::Residuals> kept;  ///< the residuals for its gradient; null if there are none
   std::shared_ptr<const GradientNeeds> needs;       ///< of a recorded call; null for others
-  std::shared_ptr<const Launch> launch;             ///< null where there is nothing to launch
+  std::shared_ptr<const Launch> launch;             ///< null if there is nothing to launch
 };
 
 /// A call's shapes, strides and layouts, before any kernel is requested.
@@ -99,7 +99,7 @@ struct Resolved {
 };
 
 /// Checks the conditions and computes shapes, strides and layouts. Errors: Error(Author), with the source place of the
-/// failed condition, and for tensors that cannot take a result.
+/// failed condition, and for tensors into which a result cannot be written.
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options);
 
 /// Packs the kernels' arguments.
@@ -111,8 +111,7 @@ struct AtomicCounters;
 using Written = c10::SmallVector<at::Tensor, 4>;
 
 /// Runs the call and fills `written`. With `debug` it waits for the kernels, and also reports indices out of range on
-/// the GPU. Increments the versions of the caller's tensors wherever their memory may have changed, also after an
-/// error.
+/// the GPU. Increments the versions of the caller's tensors whose memory may have changed, also after an error.
 void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters);
 
 /// Whether the program is affordable for arguments of these sizes: no condition of kind Affordable fails.

@@ -21,7 +21,7 @@ using Annotation = frontend::Parameter::Annotation;
 
 std::string quoted(const std::string& name) { return "`" + name + "`"; }
 
-/// Converts the number to the annotated type; refuses a conversion that loses information.
+/// Converts the number to the annotated type; rejects a conversion that loses information.
 ir::HostValue coerce(const frontend::Definition& definition, const frontend::Parameter& parameter,
                      ir::HostValue number) {
   switch (parameter.annotation) {
@@ -58,8 +58,8 @@ bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
 }
 
 /// Appends one word for all properties except sizes and strides, then the sizes and strides. The low bits of the
-/// address give its alignment. A separate bit marks a dataless tensor, so that each such call is bound separately:
-/// binding checks that no kernel reads the tensor.
+/// address give its alignment. A separate bit marks a tensor without storage, so that calls with such tensors are bound
+/// separately: binding checks that no kernel reads the tensor.
 void append_tensor(c10::SmallVectorImpl<uint64_t>& words, const at::Tensor& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool has_data = impl->device_type() != c10::DeviceType::Meta;
@@ -132,7 +132,7 @@ void resolve_devices(const frontend::Definition& definition, CallKey& key) {
   }
 }
 
-/// Refuses what autograd cannot record.
+/// Rejects calls that autograd cannot record.
 void check_recorded(const CallKey& key) {
   if (!key.outs.empty())
     throw_author(Span{},
@@ -156,8 +156,8 @@ uint64_t asked_gradients(const CallKey& key) {
   return asked;
 }
 
-/// Checks autograd's conditions on a tensor that is about to be written. Where its gradient is requested, the fast-path
-/// check has done so.
+/// Checks autograd's conditions on a tensor that is about to be written. If a gradient is requested, the fast-path
+/// check has already done so.
 void check_writable(const CallKey& key, const std::string& name, const at::Tensor& tensor) {
   if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
     throw_author(Span{},

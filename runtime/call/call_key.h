@@ -12,9 +12,9 @@
 #include "runtime/api/argument.h"
 
 // The key of a call, computed from its arguments. First comes the fast-path check: a raw launch would give wrong
-// results for negative views, for tensors with tangents, and under vmap, tracing and modes, so it refuses all of these.
-// Then the properties of the arguments are stored twice: as words, exact and cheap to hash, for the look-up of every
-// call, and as a frontend::Signature for lowering, which a new shape needs.
+// results for negative views, for tensors with tangents, and under vmap, tracing and modes, so the check rejects all of
+// these. The properties of the arguments are then stored twice: as 64-bit words, exact and cheap to hash, for the
+// look-up of every call, and as a frontend::Signature for lowering, which a new shape needs.
 
 namespace ingot::runtime {
 
@@ -28,7 +28,7 @@ struct BoundArgument {
 /// The parameters (bits, the first 64) for which a key holds more than the kind of argument. An op learns them from its
 /// programs.
 struct KeyedParams {
-  uint64_t values = 0;   ///< numbers that evaluation asks for, or that take part in shapes
+  uint64_t values = 0;   ///< numbers that evaluation requests, or that take part in shapes
   uint64_t written = 0;  ///< tensors that the op mutates: their overlap with other arguments matters
 
   bool covers(const KeyedParams& other) const { return !(other.values & ~values) && !(other.written & ~written); }
@@ -37,16 +37,16 @@ struct KeyedParams {
 struct CallKey {
   const frontend::Definition* definition = nullptr;  ///< the op's, for messages
   c10::SmallVector<BoundArgument, 8> arguments;      ///< one for each parameter
-  std::span<const at::Tensor> outs;                  ///< the tensors of `out=`; empty where the results are new
+  std::span<const at::Tensor> outs;                  ///< the tensors of `out=`; empty if the results are new
   c10::Device device{c10::DeviceType::CPU};
-  /// The device on which a mode makes factories create their tensors. It is passed in where it is known, because asking
-  /// a mode takes the GIL.
+  /// The device on which a mode makes factories create their tensors. The caller passes it in if it is known, because
+  /// reading a mode takes the GIL.
   std::optional<c10::Device> default_device;
   bool thread_known = false;
-  std::optional<ir::DType> autocast;  ///< torch.autocast's dtype, where it is on for the device
+  std::optional<ir::DType> autocast;  ///< torch.autocast's dtype, if autocast is on for the device
   bool recorded = false;              ///< a tensor requires grad, and grad mode is on
   uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
-  at::Tensor seed;                    ///< the seed of the random numbers, once the call is known to sample some
+  at::Tensor seed;  ///< the seed of the random numbers, once the call is known to sample random numbers
   /// Two calls with equal words are one launch with other pointers and scalars. The words hold dtypes, ranks, sizes,
   /// strides, alignment of the pointers up to 16, default dtype, devices, autocast, the requested gradients, the values
   /// of keyed parameters, and the overlaps of written tensors with other arguments.
@@ -74,7 +74,7 @@ frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics
 /// The values of lowering's symbols, sizes and numbers; borrows `key`.
 frontend::SymbolValues symbol_values_of(const CallKey& key);
 
-/// The dtype of the thread's torch.autocast, where it is on for the device.
+/// The dtype of the thread's torch.autocast, if autocast is on for the device.
 std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device);
 
 /// "relu_add(x, y, bias: float)".

@@ -32,14 +32,14 @@ bool is_affordable(const Program& program, const CallKey& key) {
   const size_t done = run_host(program.host, key, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t steps = check.condition.a.index;
-    const bool is_unknown = steps >= done;  // another condition fails before it, and resolving the call reports that
+    const bool is_unknown = steps >= done;  // another condition fails before it; resolving the call reports that one
     return !hangs_on_sizes(check) || is_unknown || ir::holds(check.condition.kind, slots[steps], {});
   });
 }
 
 void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
   const std::string message = ir::message_of(check.condition, a, b);
-  // The eager fallback may support it.
+  // The eager fallback may support this call.
   if (check.condition.kind == ir::Condition::Kind::Affordable)
     throw Unsupported(Fault::Author, message, rendered(program, check.place, message));
   throw_at(program, check.place, message);

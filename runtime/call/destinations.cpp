@@ -37,8 +37,8 @@ bool is_read(const codegen::Outline& outline, size_t param) {
   });
 }
 
-/// Checks dtype and shape. An out is never resized or cast, unlike with PyTorch's own functions. Lowering ensures that
-/// a mutated parameter fits.
+/// Checks dtype and shape. The `out=` tensor is never resized or cast, unlike with PyTorch's own functions. Lowering
+/// ensures that a mutated parameter has the result's dtype and shape.
 void check_fit(const Program& program, const CallKey& key, const Destination& destination,
                const Program::Result& result, const ir::Extents& extents) {
   const at::Tensor& tensor = *destination.tensor(key);
@@ -57,8 +57,8 @@ void check_fit(const Program& program, const CallKey& key, const Destination& de
            "pass an out with exactly the result's shape; it is never resized");
 }
 
-/// Refuses tensors with internal overlap, as eager PyTorch's check of written tensors does for expanded ones. For other
-/// overlaps eager's result depends on the order of its loops.
+/// Rejects every tensor with internal overlap. Eager PyTorch rejects only expanded tensors. For other overlaps, its
+/// result depends on the order of its loops.
 void check_own_memory(const Program& program, const CallKey& key, const Destination& destination) {
   if (!overlaps_itself(*destination.tensor(key))) return;
   refuse(
@@ -69,8 +69,8 @@ void check_own_memory(const Program& program, const CallKey& key, const Destinat
       "pass a tensor without overlap, for example a .clone()");
 }
 
-/// Refuses overlap with arguments. An out may be exactly an input. If a mutated parameter overlaps another argument,
-/// its value depends on the order of the op's steps.
+/// Rejects overlap with arguments. An `out=` tensor may be exactly an input. If a mutated parameter overlaps another
+/// argument, its value depends on the order of the op's steps.
 void check_arguments_memory(const Program& program, const CallKey& key, const Destination& destination) {
   const bool is_out = destination.kind == Destination::Kind::Out;
   for (size_t p = 0; p < key.arguments.size(); ++p) {
@@ -100,8 +100,8 @@ void check_each_others_memory(const Program& program, const CallKey& key, std::s
   }
 }
 
-/// Whether a kernel reads nothing after it begins this store. A kernel without reductions makes all its stores last; a
-/// reducing kernel only the element stores of its last phase.
+/// Whether a kernel reads nothing after store `access` begins. A kernel without reductions makes all its stores after
+/// all its reads. In a kernel that reduces, that holds only for the element stores of its last phase.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
   const codegen::KernelOutline::PartRef& part = kernel.parts[access - kernel.first_store()];
@@ -109,7 +109,7 @@ bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
 }
 
 /// Whether every kernel that reads `param` reads only elements that the same thread stores into `result`. Output blocks
-/// do not overlap, so no other kernel, and no other thread, writes there.
+/// do not overlap, so no other kernel, and no other thread, writes these elements.
 bool reads_in_place(const codegen::Outline& outline, std::span<const codegen::KernelGeometry> geometries, size_t param,
                     size_t result) {
   for (size_t k = 0; k < geometries.size(); ++k) {
@@ -197,7 +197,7 @@ bool resolve_in_place(const Program& program, const codegen::Outline& outline, c
                "pass a separate tensor as out");
       destination.by_copy = true;
     }
-    // Eager's indexing and division fail before anything is written.
+    // Eager's indexing and division fail before anything is written, so this call must, too.
     if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(outline))
       destination.by_copy = true;
     any_shared |= shared && !destination.by_copy;

@@ -37,7 +37,8 @@ ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<co
       return ir::HostValue::of(sum);
     }
     default: {
-      InlineBuffer<ir::HostValue, 4> operands(node.args.size());  // nested sums of minima, products, … are one node
+      InlineBuffer<ir::HostValue, 4> operands(
+          node.args.size());  // nested sums, products or minima are one node with many operands
       for (size_t i = 0; i < node.args.size(); ++i) operands[i] = slots[node.args[i].index];
       return widened(ir::apply(node.op, operands, node.b), node.kind);
     }

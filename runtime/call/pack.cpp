@@ -114,8 +114,8 @@ class Packer {
   }
 
   /// Returns the multiple at which a thread's units begin. For elements, and rows of them, that is a cache line's
-  /// worth: a thread's vectors are aligned where the tensor is, and no two threads write one cache line. A tile is
-  /// large enough by itself.
+  /// worth: a thread's vectors are aligned if the tensor is, and no two threads write one cache line. A tile is larger
+  /// than a cache line.
   static int64_t multiple_of(const codegen::LaunchInfo& info) {
     constexpr int64_t kCacheLine = 64;
     return info.grid.size() == 1 && info.grid[0].step == 1 ? kCacheLine : 1;

@@ -29,7 +29,8 @@ c10::IValue value_of(const BoundArgument& argument) {
 void ProfiledCall::begin(at::StepCallbacks callbacks, const CallKey& key) {
   at::RecordFunction& record = record_.emplace(std::move(callbacks));
   const std::string& name = key.definition->name();
-  // A profile connects this call with the gradient's node by the sequence number that the node is about to get.
+  // A profile connects this call with the gradient's node by the sequence number that the autograd node is about to
+  // get.
   const int64_t sequence = key.recorded ? static_cast<int64_t>(at::sequence_number::peek()) : -1;
   if (!record.needsInputs()) return record.before(name, sequence);
   std::vector<c10::IValue> inputs;

@@ -10,7 +10,7 @@
 namespace ingot::runtime {
 
 /// Shows the call in profiles and on NVTX's time line, under its op's name, during its lifetime. Its gradient's kernel
-/// appears as a call of `f_backward` within autograd's own `fBackward`. Without a profiler it costs one check, as in
+/// appears as a call of `f_backward` within autograd's own `fBackward`. Without a profiler the cost is one check, as in
 /// every function of PyTorch.
 class ProfiledCall {
  public:

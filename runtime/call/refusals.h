@@ -10,13 +10,13 @@
 #include "frontend/frontend.h"
 #include "ir/host/host.h"
 
-// The fast-path check and the errors for calls that fail it. The check is a few loads and compares; the reason of a
+// The fast-path check and the errors for calls that fail it. The check is a few loads and compares; the reason for a
 // failure is computed afterwards.
 
 namespace ingot::runtime {
 
 /// An argument or state that no kernel supports though PyTorch's own functions may: modes, transforms, subclasses,
-/// layouts, dtypes. A caller with an alternative (the eager fallback, a registered overload) uses that.
+/// layouts, dtypes. A caller with an alternative (the eager fallback, a registered overload) uses the alternative.
 class Unsupported : public Error {
  public:
   using Error::Error;
@@ -37,7 +37,7 @@ inline constexpr c10::DispatchKeySet kModeKeys(
      c10::DispatchKey::FuncTorchDynamicLayerBackMode, c10::DispatchKey::VmapMode, c10::DispatchKey::FuncTorchVmapMode,
      c10::DispatchKey::Functionalize, c10::DispatchKey::Tracer});
 
-/// Returns the device of a torch-function mode that only chooses where factories create their tensors
+/// Returns the device of a torch-function mode that only chooses the device on which factories create their tensors
 /// (torch.set_default_device, `with torch.device(…)`); empty for any other mode.
 using DeviceOfMode = std::optional<c10::Device> (*)(const c10::SafePyObject& mode);
 /// Sets the function that inspects modes. Only the Python module can do that; until it sets one, no mode counts as a

@@ -12,7 +12,7 @@ using ArgumentKind = frontend::ArgumentSpec::Kind;
 
 ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
-/// Computes the host program and checks its conditions. Where arithmetic fails, a condition before it gives the better
+/// Computes the host program and checks its conditions. If arithmetic fails, a condition before it gives the better
 /// message.
 std::vector<ir::HostValue> checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
@@ -32,8 +32,8 @@ uintptr_t address_of(const at::Tensor& tensor) {
   return tensor.device().is_meta() ? 0 : reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
 }
 
-/// The addresses that a kernel accesses. New results begin where PyTorch's allocators begin, at a multiple of 64 bytes
-/// or more.
+/// The addresses that a kernel accesses. New results begin at a multiple of 64 bytes or more, as PyTorch's allocators
+/// provide.
 std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const CallKey& key,
                                     std::span<const Destination> destinations) {
   std::vector<uintptr_t> addresses;
@@ -103,8 +103,9 @@ void choose_strategy(const Program& program, bool cuda, Resolved& resolved) {
   if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) cut(/*may_pass=*/false);
 }
 
-/// Decides which results are written straight into the caller's tensors. The others are copied there at the end; their
-/// temporary memory has the same order of strides, but is dense. Returns whether results alias arguments.
+/// Decides which results are written directly into the caller's tensors. The other results are computed in temporary
+/// memory, which has the same order of strides but is dense, and are copied at the end. Returns whether results alias
+/// arguments.
 bool place_results(const Program& program, const CallKey& key, bool checks_indices, Resolved& resolved) {
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);

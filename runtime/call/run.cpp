@@ -13,8 +13,8 @@
 #include "runtime/call/scalar_bytes.h"
 #include "runtime/call/sums.h"
 
-// The part of a call that runs every time. It allocates the results, and one workspace where kernels need it. It takes
-// no lock, and repeats no query of the key.
+// The part of a call that runs every time. This part allocates the results, and one workspace if kernels need it. No
+// lock is taken, and no query of the key is repeated.
 
 namespace ingot::runtime {
 
@@ -39,7 +39,7 @@ at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
   return at::Tensor(at::detail::empty_strided_cpu(result.sizes, result.strides, result.dtype));
 }
 
-/// Copies below autograd; `VersionBumps` informs autograd.
+/// Copies without autograd; `VersionBumps` increments the version counters.
 void copy_values(const at::Tensor& to, const at::Tensor& from) {
   const at::AutoDispatchBelowADInplaceOrView raw;
   to.copy_(from);
@@ -69,8 +69,8 @@ at::Tensor workspace_of(const BoundCall& call, c10::Device device, AtomicCounter
   return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, c10::ScalarType::Byte));
 }
 
-/// Increments version counters, so that autograd detects overwritten saved values. It does so even after an error,
-/// because a part of the values may be overwritten by then.
+/// Increments version counters, so that autograd detects overwritten saved values. Does so even after an error, because
+/// a part of the values may be overwritten by then.
 class VersionBumps {
  public:
   VersionBumps(const BoundCall& call, const CallKey& key) : call_(call), key_(key) {}
@@ -95,7 +95,7 @@ class VersionBumps {
 /// The tensors that the kernels of a call write.
 struct Memory {
   std::span<const at::Tensor> results;
-  at::Tensor workspace;  ///< undefined where the call needs none
+  at::Tensor workspace;  ///< undefined if the call needs none
 };
 
 /// The arguments of one kernel launch, and their addresses in the form that a launch takes.

@@ -18,13 +18,13 @@ struct CudaProgram {
 };
 
 /// NVRTC, opened by its full path on the first compilation and never before. The order of look-up: $INGOT_NVRTC (a
-/// file, and then only that one), the wheel's beside the loaded PyTorch, a toolkit's, the system loader's.
-/// Errors: Error(Environment), with the searched places where it is not found, or with NVRTC's log and the numbered
-/// source where compilation fails. Safe from several threads.
+/// file, and then only that one), the wheel's beside the loaded PyTorch, a toolkit's, the system loader's. Errors:
+/// Error(Environment), with the searched places if it is not found, or with NVRTC's log and the numbered source if
+/// compilation fails. Safe from several threads.
 class Nvrtc {
  public:
   /// Identifies the library, as part of a key: its file's name, size and date. Does not open the library, unless only
-  /// the system's loader knows its path. "no NVRTC" where there is none.
+  /// the system's loader knows its path. "no NVRTC" if there is none.
   static std::string identity();
   /// "13.0".
   static std::string version();
@@ -35,20 +35,20 @@ class Nvrtc {
   static std::string compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math);
   static std::string compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math);
   /// Compiles a program that Ingot did not write, with its author's options only. `expressions` name kernels and
-  /// instances of templates (`scale<float, 4>`), which are compiled for it. The log of an error refers to the lines of
-  /// `name`.
+  /// instances of templates (`scale<float, 4>`), which are compiled with the program. The log of an error refers to the
+  /// lines of `name`.
   static CudaProgram compile(std::string_view source, std::string_view name, int architecture,
                              std::span<const std::string> options, std::span<const std::string> expressions);
 };
 
 /// The host's C++ compiler: $INGOT_CXX, else $CXX, else c++, g++, clang++ on PATH. Either variable may begin with a
-/// launcher and end with options, which follow Ingot's own: "ccache g++ -O1". It runs without a shell. Errors as above.
-/// Safe from several threads.
+/// launcher and end with options, which follow Ingot's own: "ccache g++ -O1". The compiler runs without a shell. Errors
+/// as above. Safe from several threads.
 class HostCompiler {
  public:
   /// Identifies the compiler: its file, size and date, the options, the variables that select headers and programs
   /// (CPATH), the processor (to which -march=native resolves), the C library's version. Does not run the compiler. For
-  /// a wrapper, the wrapper's own file counts, and the programs among its arguments. "no compiler" where there is none.
+  /// a wrapper, the wrapper's own file counts, and the programs among its arguments. "no compiler" if there is none.
   static std::string identity();
   /// Returns the bytes of a shared library. Options: -O3 -march=native -fopenmp-simd -ffp-contract=off -fno-math-errno
   /// -shared. `fast_math` may contract, reassociate, multiply by reciprocals and ignore the sign of zero, but keeps NaN

@@ -5,7 +5,7 @@
 namespace ingot::runtime {
 
 /// Distinguishes versions of a program or library without opening it: the name of the file to which the path resolves,
-/// its size and its date. Empty where there is no such file.
+/// its size and its date. Empty if there is no such file.
 std::string file_identity(const std::string& path);
 
 }  // namespace ingot::runtime

@@ -27,7 +27,7 @@ std::string from_variable(const char* name) {
   return value ? value : "";
 }
 
-/// Returns the program's absolute path, as a shell would find it; empty where there is none.
+/// Returns the program's absolute path, as a shell would find it; empty if there is none.
 std::string find_program(const std::string& name) {
   const auto runs = [](const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
@@ -42,9 +42,9 @@ std::string find_program(const std::string& name) {
 }
 
 struct Search {
-  std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty where there is none
+  std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty if there is none
   std::vector<std::string> options;  ///< the variable's options after the compiler's name
-  std::string tried;                 ///< a line for each place
+  std::string tried;                 ///< a line for each place that was searched
 };
 
 Search search() {
@@ -62,7 +62,7 @@ Search search() {
       result.tried += "$" + variable + ": not set\n";
       continue;
     }
-    // A compiler that the user selects is used, or an error; there is no fallback.
+    // If the user's compiler is missing, that is an error: there is no fallback to another compiler.
     if (std::string path = find_program(command[0]); !path.empty()) {
       command[0] = path;
       return {command, options, {}};
@@ -139,7 +139,7 @@ std::string command_identity() {
   return text;
 }
 
-/// Makes the name safe as a file name: no folder, shell or compiler interprets it otherwise.
+/// Makes the name safe as a file name: no file system, shell or compiler gives its characters a special meaning.
 std::string file_name(std::string_view name) {
   std::string text;
   for (const char c : name.substr(0, 100))
@@ -177,7 +177,7 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
 }
 
 /// Compiles a source in a temporary folder and returns the library. `command_of` returns the command for the source's
-/// file name. The error shows the source if it is `ours`.
+/// file name. An error shows the source if Ingot generated it (`ours`).
 template <typename CommandOf>
 std::string compile_in_folder(std::string_view source, std::string_view name, bool ours, CommandOf command_of) {
   if (found().command.empty())

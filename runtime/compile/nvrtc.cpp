@@ -1,6 +1,6 @@
-// The only file that uses NVRTC. It declares NVRTC's few functions itself, because the header belongs to a toolkit that
-// users do not have. It opens the library on the first compilation, because that takes milliseconds, which a disk hit
-// must not cost.
+// The only file that uses NVRTC. This file declares NVRTC's few functions itself, because the header belongs to a
+// toolkit that users do not have. The library is opened on the first compilation: opening it takes milliseconds, which
+// a disk hit must not cost.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -87,8 +87,8 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-/// Opens the builtins library first. NVRTC opens it by its bare name, which the loader resolves only where a toolkit is
-/// installed, or where the library is already open.
+/// Opens the builtins library first. NVRTC opens it by its bare name, which the loader resolves only if a toolkit is
+/// installed, or if the library is already open.
 void open_builtins(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
@@ -232,7 +232,7 @@ int is_given_up(void* flag, void*) { return static_cast<const std::atomic<bool>*
 /// One compilation, and access to its outputs.
 class Compilation {
  public:
-  /// Errors: Error(Environment), with the log and, where the source is `ours`, the numbered source.
+  /// Errors: Error(Environment), with the log and, if Ingot generated the source (`ours`), the numbered source.
   Compilation(std::string_view source, std::string_view name, std::vector<std::string> flags,
               std::span<const std::string> expressions, bool ours)
       : nvrtc_(library()) {

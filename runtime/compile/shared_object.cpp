@@ -33,9 +33,9 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-/// Returns a path to the descriptor's file that no call has returned before. The loader identifies a library by its
-/// path, and descriptors are reused; keeping descriptors open would cost one for each kernel. So the path encodes a
-/// running number in binary, with two no-op path parts: "/." and "/".
+/// Returns a new path to the descriptor's file, which no earlier call has returned. The loader identifies a library by
+/// its path, and descriptors are reused; keeping descriptors open would cost one for each kernel. The path therefore
+/// encodes a running number in binary, with two no-op path parts: "/." and "/".
 std::string path_of(int descriptor) {
   static std::atomic<uint64_t> count = 0;
   std::string path = "/proc/self/fd/";
@@ -43,7 +43,7 @@ std::string path_of(int descriptor) {
   return path + std::to_string(descriptor);
 }
 
-/// Opens a library from memory, where neither a full disk nor a `noexec` mount interferes; null where that is not
+/// Opens a library from memory, so that neither a full disk nor a `noexec` mount interferes; null if that is not
 /// possible.
 void* open_in_memory(std::string_view bytes) {
   const int descriptor = ::memfd_create("ingot", MFD_CLOEXEC);

@@ -5,10 +5,12 @@
 
 namespace ingot::runtime {
 
-/// Returns the system's message for an error; for an exhausted resource, also which one it is and how to get more.
+/// Returns the system's message for an error of a file operation or of starting a process. For an exhausted resource,
+/// also says which one it is and how to get more.
 std::string reason(int error);
 
-/// The same for a program's output, which quotes the system; empty where it mentions no shortage.
+/// Searches a program's output for the system's message of an exhausted resource. Returns which one it is and how to
+/// get more; empty if there is no such message.
 std::string shortage_in(std::string_view output);
 
 }  // namespace ingot::runtime

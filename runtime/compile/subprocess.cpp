@@ -52,8 +52,8 @@ struct SpawnActions {
 };
 
 /// Attributes of the new process. Signals that our process blocks or ignores must not affect the program, because a
-/// compiler waits for its own children. It gets its own session, so that Ctrl-C at the terminal reaches only the host
-/// program, which decides what to end.
+/// compiler waits for its own children. The program gets its own session, so that Ctrl-C at the terminal reaches only
+/// the host program, which decides which programs to end.
 struct SpawnAttributes {
   SpawnAttributes() {
     ::posix_spawnattr_init(&value);
@@ -71,8 +71,8 @@ struct SpawnAttributes {
 };
 
 /// Ties a program's life to this process by a terminal that controls the program's session. When this process ends, in
-/// any way, its end of the terminal closes: the system hangs up, and SIGHUP ends the program and its children. Where no
-/// terminal is available, the program outlives a killed host.
+/// any way, its end of the terminal closes. The system then sends SIGHUP, which ends the program and its children. If
+/// no terminal is available, the program outlives a killed host.
 class Leash {
  public:
   Leash() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -114,7 +114,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Throws Interrupted where the work of this thread is abandoned.
+  /// Throws Interrupted if the work of this thread is abandoned.
   std::string read_to_end() {
     std::string text;
     pollfd ready{output_, POLLIN, 0};
@@ -126,7 +126,7 @@ class Running {
     return text;
   }
 
-  /// Returns the program's status; -1 where the system does not report it. Throws as above.
+  /// Returns the program's status; -1 if the system does not report it. Throws as above.
   int wait() {
     for (useconds_t pause = 100;; pause = std::min<useconds_t>(2 * pause, 1000 * kInterruptMilliseconds)) {
       int status = 0;
@@ -175,7 +175,7 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   outcome.output = running.read_to_end();
   const int status = running.wait();
   if (status < 0) {
-    // The host program ignores SIGCHLD, or reaps unknown children: the child's status is lost.
+    // The child's status is lost, because the host program ignores SIGCHLD or reaps unknown children.
     outcome.succeeded = true;
     outcome.ending = "ended with an unknown status";
   } else if (WIFSIGNALED(status)) {

@@ -13,9 +13,9 @@ struct Outcome {
   std::string output;  ///< its stdout and stderr
 };
 
-/// Runs a program to its end, without a shell. `command`: its path, then its arguments. It runs in `folder`, which is
-/// also its folder for temporary files, and its messages are in English (C locale). Errors: Error(Environment) where it
-/// cannot be started.
+/// Runs a program to its end, without a shell. `command`: its path, then its arguments. The program runs in `folder`,
+/// which is also its folder for temporary files, and its messages are in English (C locale). Errors: Error(Environment)
+/// if it cannot be started.
 Outcome run_program(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
 }  // namespace ingot::runtime

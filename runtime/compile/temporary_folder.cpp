@@ -27,12 +27,13 @@ namespace {
 constexpr std::string_view kPrefix = "ingot-compile-";
 /// The free space that a folder must have: far more than a kernel's source, assembly and library take.
 constexpr uint64_t kRoomBytes = uint64_t{16} << 20;
-/// The length reserved for our folder's name and for the names of the compiler's files in it.
+/// The part of PATH_MAX that is reserved for the name of a compilation's folder and for the names of the compiler's
+/// files in it.
 constexpr size_t kNameBytes = 256;
-/// A folder younger than this is not swept: its maker may be about to lock it.
+/// A folder younger than this is not removed: the process that created it may be about to lock it.
 constexpr int64_t kYoungSeconds = 5;
 
-/// Returns the reason why a compilation cannot use the folder; empty when it can.
+/// Returns the reason why a compilation cannot use the folder; empty if it can.
 std::string obstacle(const std::string& folder) {
   struct statvfs status;
   if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
@@ -51,8 +52,8 @@ std::vector<std::string> parents() {
   return all;
 }
 
-/// Opens and locks the folder. Returns the descriptor; -1 where it cannot be opened, or, with LOCK_NB, where another
-/// process has locked it.
+/// Opens and locks the folder; `flags` are flock's. Returns the descriptor; -1 if the folder cannot be opened, or, with
+/// LOCK_NB, if another process has locked it.
 int lock(const std::filesystem::path& folder, int wait = 0) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0 || ::flock(descriptor, LOCK_EX | wait) == 0) return descriptor;
@@ -66,7 +67,7 @@ bool is_of_a_dead_process(int locked) {
          std::abs(std::time(nullptr) - status.st_mtime) > kYoungSeconds;
 }
 
-/// Sweeps once per process each folder in which the process creates its own.
+/// Removes stale folders from `parent`, once per process.
 void sweep_once(const std::string& parent) {
   static std::mutex mutex;
   static std::set<std::string> swept;
@@ -87,7 +88,7 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
       std::string name = parent + "/" + std::string(kPrefix) + "XXXXXX";
       if (::mkdtemp(name.data())) {
         path_ = name;
-        lock_ = lock(path_);  // a sweep may hold it for a moment
+        lock_ = lock(path_);  // waits while another process that removes stale folders has locked it
         sweep_once(parent);
         return;
       }

@@ -137,7 +137,7 @@ class Backend final : public CudaBackend {
   }
 
  private:
-  /// Empty where the device is the current one, so that such a call needs no guard.
+  /// Empty if the device is the current one, so that such a call needs no guard.
   static std::optional<c10::Device> device_to_switch_to(c10::DeviceIndex device) {
     if (c10::cuda::current_device() == device) return std::nullopt;
     return c10::Device(c10::DeviceType::CUDA, device);

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-// The runtime's interface to a GPU. It is abstract because libingot must load beside a PyTorch without CUDA:
-// libingot_cuda, which implements it, is opened on the first CUDA tensor.
+// The runtime's interface to a GPU. The interface is abstract because libingot must load together with a PyTorch
+// without CUDA: libingot_cuda, which implements it, is opened on the first CUDA tensor.
 
 namespace ingot::runtime {
 
@@ -39,7 +39,7 @@ class CudaBackend {
  public:
   virtual ~CudaBackend() = default;
 
-  /// The number of GPUs that the driver reports; 0 where there is none.
+  /// The number of GPUs that the driver reports; 0 if there is none.
   virtual int device_count() = 0;
   virtual c10::DeviceIndex current_device() = 0;
   /// The compute capability: 90 for sm_90.

@@ -19,8 +19,8 @@ namespace ingot::runtime {
 
 namespace {
 
-/// How many kernels of a batch share a file. With more, the cost per kernel hardly falls, and fewer files use fewer
-/// processors (docs/performance.md: batched-compilation).
+/// How many kernels of a batch share a file. With more kernels per file, the cost per kernel hardly falls, and fewer
+/// files use fewer processors (docs/performance.md: batched-compilation).
 constexpr size_t kKernelsOfAFile = 64;
 
 /// How many CPU launches stay loaded without an op that uses them, for an op that is created anew in a loop.
@@ -70,7 +70,7 @@ std::string compile(const LaunchRequest& request, const codegen::Source& source)
                           : HostCompiler::compile(source.text, name + ".cpp", fast);
 }
 
-/// Errors: Error(Environment) where the library lacks a function.
+/// Errors: Error(Environment) if the library lacks a function.
 std::shared_ptr<const Launch> launch_of(const std::vector<codegen::LaunchInfo>& kernels,
                                         std::shared_ptr<const Library> library) {
   auto launch = std::make_shared<Launch>();
@@ -115,7 +115,7 @@ std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::sha
 }
 
 /// Runs `make` in the key's flight. A request that may compile may join the flight of one that may not, which can end
-/// without a launch; then it tries again.
+/// without a launch; the request then tries again.
 std::shared_ptr<const Launch> KernelCache::fly(const std::string& key, const LaunchRequest& request,
                                                const std::function<std::shared_ptr<const Launch>()>& make) {
   std::shared_ptr<const Launch> launch;
@@ -135,7 +135,7 @@ std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
   };
   if (!on_cuda(request)) return fly(key, request, made);
   return fly(here, request, [&]() -> std::shared_ptr<const Launch> {
-    const auto launch = fly(key, request, made);  // once, for the first device that asks
+    const auto launch = fly(key, request, made);  // once, for the first device that requests it
     if (!launch) return nullptr;
     load_on_device(request, *launch);
     return keep(here, launch);

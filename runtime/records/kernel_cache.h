@@ -57,11 +57,11 @@ struct LaunchRequest {
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;
-  c10::DeviceIndex device = 0;  ///< CUDA: where they will run
+  c10::DeviceIndex device = 0;  ///< CUDA: the device on which they will run
   /// Returns the program's graph, for generation; called at most once, only when no cache has the kernels.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
   std::string_view author_text;
-  /// Whether a compiler may run; otherwise `get` returns null where one would have to.
+  /// Whether a compiler may run; otherwise `get` returns null if one would have to.
   bool may_compile = true;
 };
 
@@ -94,8 +94,8 @@ class KernelCache {
   KernelCache(Store& store, AtomicCounters& counters, CudaBackend& (*cuda)() = cuda_backend)
       : store_(store), counters_(counters), cuda_(cuda) {}
 
-  /// Returns the kernels, ready on the request's device: a launch there loads nothing more. Null where they would have
-  /// to be compiled, and the request forbids that. Errors: Error(Environment) of the compilers and loaders.
+  /// Returns the kernels, ready on the request's device: a launch there loads nothing more. Null if they would have to
+  /// be compiled, and the request forbids that. Errors: Error(Environment) of the compilers and loaders.
   std::shared_ptr<const Launch> get(const LaunchRequest& request);
 
  private:
@@ -103,16 +103,16 @@ class KernelCache {
 
   std::shared_ptr<const Launch> find(const std::string& key);
   std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
-  /// Loads a launch from the store. Null where the store has none that loads; the new one then replaces the record.
+  /// Loads a launch from the store. Null if the store has none that loads; the new launch then replaces the record.
   std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> fly(const std::string& key, const LaunchRequest& request,
                                     const std::function<std::shared_ptr<const Launch>()>& make);
   void load_on_device(const LaunchRequest& request, const Launch& launch);
-  /// Returns the library of this key, from memory or the store; null where there is none that loads.
+  /// Returns the library of this key, from memory or the store; null if there is none that loads.
   std::shared_ptr<const Library> library(const std::string& key, const LaunchRequest& request,
                                          const std::vector<codegen::LaunchInfo>& kernels);
-  /// Errors: Error(Environment) where the library does not load.
+  /// Errors: Error(Environment) if the library does not load.
   std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const LaunchRequest& request,
                                       const std::vector<codegen::LaunchInfo>& kernels);
   std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
@@ -132,8 +132,8 @@ class KernelCache {
 };
 
 /// CPU kernels that are compiled together: most of the cost of one kernel alone is the compiler's start and the
-/// prelude. The launches it finds and makes stay loaded as long as the batch. Use it from one thread; a request to
-/// `KernelCache` for one of its kernels compiles that kernel separately.
+/// prelude. The launches that the batch finds and makes stay loaded as long as the batch. Use a batch from one thread
+/// only; a request to `KernelCache` for one of its kernels compiles that kernel separately.
 class KernelBatch {
  public:
   explicit KernelBatch(KernelCache& kernels) : kernels_(kernels) {}

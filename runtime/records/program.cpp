@@ -82,7 +82,7 @@ uint64_t shape_numbers(Program& program) {
   return all;
 }
 
-/// Refuses mutated parameters past the 64th: a call's key has one bit for each of the first 64.
+/// Rejects mutated parameters past the 64th: a call's key has one bit for each of the first 64.
 void check_mutated(const ir::Graph& graph) {
   for (const ir::Result& result : graph.results)
     if (result.mutates.value_or(0) >= 64)
@@ -127,7 +127,7 @@ uint64_t written_params(const Program& program) {
 
 namespace {
 
-/// The parameters on which each node depends, including through reductions and indices; bits as of
+/// The parameters on which each node depends, including through reductions and indices; bit masks like
 /// Program::Result::reads.
 std::vector<uint64_t> params_read(const ir::Graph& graph) {
   std::vector<uint64_t> reads(graph.count());

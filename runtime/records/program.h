@@ -12,8 +12,8 @@
 #include "ir/graph.h"
 
 // A program is the compiled form of an op for its calls: host arithmetic, conditions, results, and the accesses of its
-// kernels. It is small, and holds everything that a call needs besides compiled kernels. So a process that finds it on
-// disk runs no parser, lowering or planning.
+// kernels. A program is small, and holds everything that a call needs besides compiled kernels. A process that finds it
+// on disk therefore runs no parser, lowering or planning.
 
 namespace ingot::runtime {
 
@@ -24,7 +24,7 @@ struct Program {
   };
   struct HostPlace {
     ir::HostId id;
-    std::string place;  ///< where the op's source computes it
+    std::string place;  ///< the location in the op's source that computes it
   };
   struct RequiredView {
     uint32_t step;  ///< as in ir::RequiredView
@@ -68,7 +68,7 @@ struct Program {
   bool uses_random = false;
   /// The digest of the graph: programs with equal digests have the same kernels.
   std::string digest;
-  /// The graph of the `outlines`, in its own pool; absent where the program comes from disk.
+  /// The graph of the `outlines`, in its own pool; absent if the program comes from disk.
   std::shared_ptr<const ir::Graph> graph;
 };
 

@@ -35,7 +35,7 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
 
 constexpr const char* kLarge = "large";
 
-/// Answers whether tensors share memory. Where arithmetic fails, resolving the program reports the error.
+/// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
 std::string answer_text(const ir::AliasQuestion& question, const CallKey& key) {
   std::vector<ir::HostValue> slots(question.host.count());
   std::string failure;
@@ -64,7 +64,7 @@ std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant
   return symbol.specialized && size > ir::kSpecializedSize ? kLarge : std::to_string(size);
 }
 
-/// The known values of symbols, in the order of the questions.
+/// The known values of symbols, in the order in which lowering requested them.
 class Statics {
  public:
   bool has(const Symbol& wanted) const {
@@ -82,12 +82,12 @@ class Statics {
   using Key = std::tuple<Symbol::Kind, uint32_t, uint32_t>;
   static Key key_of(const Symbol& symbol) { return {symbol.kind, symbol.param, symbol.dim}; }
 
-  std::map<Key, bool> is_large_;  ///< whether only "large" is known of the symbol
+  std::map<Key, bool> is_large_;  ///< whether it is only known that the symbol's value is large
   std::string text_;
 };
 
-/// Returns the symbols that a record asks for. A question about memory may depend on all other values, so it comes last
-/// and alone.
+/// Returns the symbols to look up next, of those that a record requests. A question about memory may depend on all
+/// other values, so it comes last and alone.
 std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics& known) {
   std::vector<Symbol> asks, questions;
   for (const Symbol& symbol : symbols)
@@ -123,7 +123,7 @@ std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant 
 
 }  // namespace
 
-/// A lowered op, with the symbols that lowering asked for.
+/// A lowered op, with the symbols that lowering requested.
 struct ProgramCache::Lowered {
   std::shared_ptr<const ir::Graph> graph;
   std::vector<Symbol> symbols;
@@ -226,7 +226,7 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
   }
 }
 
-/// Reads a record from the store. Empty where there is no valid one; a new record then replaces it.
+/// Reads a record from the store. Empty if there is no valid one; a new record then replaces it.
 std::optional<ProgramRecord> ProgramCache::stored(const std::string& key) const {
   if (identity_.empty()) return std::nullopt;
   const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);

@@ -28,16 +28,16 @@ struct Variant {
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
-  bool specialized = false;  ///< a size that matters only where it is at most ir::kSpecializedSize
+  bool specialized = false;  ///< a size that matters only if it is at most ir::kSpecializedSize
   uint32_t param = 0, dim = 0;
   std::optional<ir::AliasQuestion> question = {};  ///< of an Alias; `param` is its index among the questions
 };
 
-/// The entry for a signature and some statics: the program, or the further values on which it depends. A new process
-/// follows such records from the signature to the program without lowering anything.
+/// The entry for a signature and some specialised values: the program, or the further values on which it depends. A new
+/// process follows such records from the signature to the program without lowering anything.
 struct ProgramRecord {
   std::vector<Symbol> asks;
-  std::optional<Program> program;  ///< empty where values are asked for
+  std::optional<Program> program;  ///< empty if the record requests values
 };
 
 /// The programs of one op: a memory cache, then the store, then lowering. Safe from several threads.
@@ -73,7 +73,7 @@ class ProgramCache {
   SingleFlight<ProgramRecord> flights_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
-  /// Errors of lowering, by all inputs of lowering. For example, each backward pass asks again for a gradient that no
+  /// Errors of lowering, by all inputs of lowering. For example, each backward pass requests again a gradient that no
   /// rule provides.
   std::unordered_map<std::string, Error> failures_;
 };

@@ -45,7 +45,7 @@ inline void read(const nlohmann::json& json, std::string& text) {
 inline nlohmann::json written(const Span&) { return nullptr; }
 inline void read(const nlohmann::json&, Span& span) { span = {}; }
 
-/// Drops a program's graph: it is needed only for generation, which lowers again in that case.
+/// Drops a program's graph. Only generation needs the graph, and lowers the op again if a program comes from disk.
 inline nlohmann::json written(const std::shared_ptr<const ir::Graph>&) { return nullptr; }
 inline void read(const nlohmann::json&, std::shared_ptr<const ir::Graph>& graph) { graph = nullptr; }
 
@@ -124,7 +124,7 @@ std::string to_bytes(const T& value) {
   const std::vector<uint8_t> bytes = nlohmann::json::to_cbor(written(value));
   return std::string(bytes.begin(), bytes.end());
 }
-/// Empty where the bytes are not a valid record.
+/// Empty if the bytes are not a valid record.
 template <typename T>
 std::optional<T> from_bytes(std::string_view bytes) {
   try {

@@ -8,8 +8,8 @@
 #include "runtime/call/refusals.h"
 #include "runtime/registration/overload_backward.h"
 
-// A call through the dispatcher passes its keys from the outside in: transforms and autocast, autograd, then the
-// backend. A call that the fast path supports runs at the first of them.
+// The dispatcher handles a call's dispatch keys from the outside in: transforms and autocast, autograd, then the
+// backend. A call that the fast path supports runs at the first of these keys.
 
 namespace ingot::runtime {
 
@@ -50,7 +50,7 @@ class Kernel : public c10::OperatorKernel {
  protected:
   Values values(const Stack& stack) const { return torch::jit::last(stack, overload_.schema.arguments().size()); }
 
-  /// Calls the op's kernels; returns false, with the stack unchanged, where the fast path does not support these
+  /// Calls the op's kernels; returns false, with the stack unchanged, if the fast path does not support these
   /// arguments.
   bool call(Stack& stack, Purpose purpose) const {
     Results results;

@@ -18,8 +18,8 @@ struct Overload {
   Op op;
   c10::FunctionSchema schema;
   std::vector<bool> numbers;  ///< one per parameter: its number arrives in a 0-dim CPU tensor
-  /// Its registered gradient. An op that writes its arguments or returns a list has none, nor has a gradient itself:
-  /// eager differentiates the op's source there.
+  /// The op's registered gradient; none for an op that writes its arguments or returns a list, and for an op that is
+  /// itself a gradient. Eager then differentiates the op's source.
   std::optional<c10::OperatorHandle> backward = {};
   /// Whether it is a gradient: after the parameters come the incoming gradients and which leaves are wanted.
   bool is_backward = false;
@@ -29,7 +29,7 @@ struct Overload {
   bool takes_seed() const;
   bool writes() const;
   bool returns_list() const;
-  /// The parameters (bits) that it may write; all where bits cannot describe lists.
+  /// The parameters (bits) that it may write; all if the op takes lists, which bits cannot describe.
   uint64_t writable() const;
 };
 
@@ -43,7 +43,7 @@ class Unboxed {
   const OpState& op() const { return *op_; }
   std::span<const Argument> arguments() const { return arguments_; }
   std::span<const at::Tensor> outs() const { return outs_; }
-  /// Undefined where the call passes none.
+  /// Undefined if the call passes none.
   const at::Tensor& seed() const { return seed_; }
 
  private:
@@ -68,7 +68,7 @@ void for_each_tensor(c10::ArrayRef<c10::IValue> values, Visit visit) {
   }
 }
 
-/// Replaces the arguments on the stack by the schema's results: `results`, and the written arguments where the schema
+/// Replaces the arguments on the stack by the schema's results: `results`, and the written arguments if the schema
 /// returns them. Errors: Error(Author) for a wrong number of results.
 void push_results(const Overload& overload, std::span<at::Tensor> results, torch::jit::Stack& stack);
 

@@ -11,8 +11,8 @@
 
 namespace ingot::runtime {
 
-/// The autograd node of a call through the dispatcher. It calls the registered gradient, so that a trace of the
-/// backward pass sees that.
+/// The autograd node of a call through the dispatcher. The node calls the registered gradient, so that a trace of the
+/// backward pass contains that operator.
 class OverloadBackward : public torch::autograd::Node {
  public:
   /// `values`: the arguments in the schema's order.

@@ -34,7 +34,7 @@ c10::FunctionSchema parse(const std::string& name, const std::string& schema) {
   }
 }
 
-/// Whether an op accepts an argument of the schema's type.
+/// Whether an op accepts an argument of this type of a schema.
 bool is_taken(const c10::TypePtr& type) {
   switch (type->kind()) {
     case c10::TypeKind::TensorType:
