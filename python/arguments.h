@@ -12,9 +12,8 @@
 
 namespace ingot::python {
 
-/// A call's bound arguments, one per parameter; more where the caller gave too many, which the runtime refuses. The
-/// list owns the contents of tuples, lists and dicts, because another thread may change those containers during the
-/// call.
+/// A call's bound arguments, one per parameter; more if the caller passed too many, which the runtime rejects. The list
+/// owns the contents of tuples, lists and dicts, because another thread may change those containers during the call.
 struct ArgumentList : c10::SmallVector<Argument, 10> {
   using SmallVector::SmallVector;
   ArgumentList(const ArgumentList&) = delete;  // its items point into its lists
@@ -31,7 +30,7 @@ struct CallForm {
 };
 
 /// Binds a vectorcall's arguments to the parameters by Python's rules; an omitted argument becomes a default Argument.
-/// Where `out` is not null, it receives the value of the keyword `out` (borrowed) unless a parameter has that name.
+/// If `out` is not null, it receives the value of the keyword `out` (borrowed) unless a parameter has that name.
 /// Errors: Error(Author).
 ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, PyObject** out);
 

@@ -31,7 +31,7 @@ std::vector<std::string> strings_in(PyObject* list) {
   return strings;
 }
 
-/// _read_value(name, text, seed, sizes, meta=False). With `meta`, the tensor has no data.
+/// _read_value(name, text, seed, sizes, meta=False). With `meta`, a tensor has no data.
 PyObject* read_value(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char *name, *text;
@@ -104,7 +104,7 @@ PyObject* compile_host(PyObject*, PyObject* args) {
   });
 }
 
-/// _demangle(name): the C++ name that a linker symbol encodes; None where it encodes none.
+/// _demangle(name): the C++ name that a linker symbol encodes; None if it encodes none.
 PyObject* demangle(PyObject*, PyObject* name) {
   return guarded([&]() -> PyObject* {
     const char* mangled = PyUnicode_AsUTF8(name);

@@ -15,7 +15,7 @@ namespace ingot::python {
 
 namespace {
 
-/// Throws Python's error in flight as an exception, which may leave the scope of the GIL.
+/// Throws Python's error in flight as a C++ exception, which may leave the scope of the GIL.
 [[noreturn]] void throw_python_error() {
   python_error error;
   error.persist();

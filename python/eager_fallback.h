@@ -14,8 +14,8 @@ namespace ingot::python {
 std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const frontend::Definition> definition,
                                                     PyObject* tensors);
 
-/// Registers the test whether a tensor represents a plain one while PyTorch traces calls. Call it once; it imports
-/// nothing.
+/// Registers the test whether a tensor represents a plain one while PyTorch traces calls. Call this function once; it
+/// imports nothing.
 void install_traced_tensor_check();
 
 }  // namespace ingot::python

@@ -13,7 +13,8 @@ bool add_error(PyObject* module);
 /// ingot.Error. PyTorch translates its own errors (out of memory, an ATen error).
 void set_python_error();
 
-/// Converts the text to a Python string. Bytes that are not UTF-8 (compiler output, a folder's name) become escapes.
+/// Converts the text to a Python string. Bytes that are not UTF-8 (in compiler output, or in a folder's name) become
+/// escapes.
 PyObject* text_object(std::string_view text);
 
 }  // namespace ingot::python

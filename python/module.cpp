@@ -90,8 +90,8 @@ PyObject* module_language(PyObject*, PyObject*) try {
 
 PyTypeObject* device_context = nullptr;  ///< torch.utils._device.DeviceContext
 
-/// Returns the device that a mode selects. Called in the middle of a call, while other Python threads run, so it takes
-/// the GIL.
+/// Returns the device that a mode selects. Takes the GIL, because it runs in the middle of a call, while other Python
+/// threads run.
 std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
   const WithGil held;
   PyObject* object = mode.ptr(&mode.pyinterpreter());

@@ -25,8 +25,8 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Holds the GIL during its lifetime. All code takes the GIL this way, which ensures that no thread under a ForkGuard
-/// takes it.
+/// Holds the GIL during its lifetime. All code takes the GIL with this class, which ensures that no thread under a
+/// ForkGuard takes the GIL.
 class WithGil {
  public:
   WithGil() {

@@ -28,9 +28,9 @@
 #include "runtime/call/refusals.h"
 
 // The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs as little as a call of a
-// built-in function. The package's class ingot.Op derives from it and adds the parts that may be slow (source,
+// built-in function. The package's class ingot.Op derives from this type and adds the parts that may be slow (source,
 // reference, trace). The op's source is defined lazily: the subclass's `_resolve` calls `_define`, because an op may
-// use names that its module binds below it.
+// use names that are defined later in its module.
 
 namespace ingot::python {
 
@@ -44,7 +44,7 @@ struct OpObject {
 
 OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
 
-/// Returns the op; reads its source first where that has not happened yet.
+/// Returns the op; reads its source first if that has not happened yet.
 const Op& op_of(PyObject* object) {
   OpObject* self = self_of(object);
   if (!self->op) {
@@ -70,7 +70,7 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
   return Py_NewRef(out);
 }
 
-/// Converts a tuple to torch.return_types.NAME, where the op returns such a named tuple. Steals the tuple.
+/// Converts a tuple to torch.return_types.NAME if the op returns such a named tuple. Steals the tuple.
 PyObject* as_named(PyObject* items, ir::Returns returns) {
   const auto* named = std::ranges::find(ir::kNamedTuples, returns, &ir::NamedTuple::returns);
   if (!items || named == std::end(ir::kNamedTuples)) return items;
@@ -115,7 +115,7 @@ PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyOb
   return to_python(results, returns);
 }
 
-/// Makes the same call through the method `_fallback`.
+/// Makes the call through the Python method `_fallback`.
 PyObject* call_fallback(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   static PyObject* const name = PyUnicode_InternFromString("_fallback");
   c10::SmallVector<PyObject*, 12> all{object};
@@ -134,7 +134,7 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
   }
 }
 
-/// Runs an action of the op on a call's arguments; returns None.
+/// Runs a method of the op on a call's arguments; returns None.
 template <void (Op::*Action)(std::span<const Argument>) const>
 PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
@@ -148,7 +148,7 @@ PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObj
   });
 }
 
-/// One item of the list that `prepare_all` takes: (op, arguments as for _vectorcall_, names of the keyword arguments).
+/// One item of the list that `prepare_all` takes: (op, arguments in vectorcall order, names of the keyword arguments).
 struct ListedCall {
   PyObject *op, *values, *names;
 
@@ -189,7 +189,7 @@ Lazy lazy_named(std::string_view name) {
   throw_author({}, "lazy is `" + std::string(name) + "`", "it is one of auto, always and never");
 }
 
-/// Reads a list of (line, file, line in the file, indent).
+/// Reads a list of (line of the source, file, line in that file, indent).
 bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     unsigned line, original_line, indent;
@@ -222,7 +222,8 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   return names;
 }
 
-/// Stores the op in its object. If two threads do so, the first wins. False with a Python error set.
+/// Stores the op in its object. If two threads do so, the first wins. On failure returns false, with a Python error
+/// set.
 bool become(PyObject* object, Op op) {
   PyObject* names = interned_names(op.parameters());
   if (!names) return false;
@@ -237,7 +238,7 @@ bool become(PyObject* object, Op op) {
 }
 
 /// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, tensors): defines the op from its source.
-/// `tensors` runs the source in eager; None: the op has no eager fallback.
+/// `tensors` is a callable that runs the source in eager PyTorch; None: the op has no eager fallback.
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
@@ -253,7 +254,7 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = [&] {
-      const runtime::ForkGuard held;  // releases the GIL: no Python objects are made below it
+      const runtime::ForkGuard held;  // releases the GIL: no Python objects are made while it is held
       return frontend::define(std::move(source), name);
     }();
     Op op(definition, options, tensors == Py_None ? nullptr : eager_fallback(definition, tensors));
@@ -306,8 +307,8 @@ void op_dealloc(PyObject* object) {
   Py_DECREF(type);
 }
 
-/// Enables vectorcall for a class that Python creates: before 3.12 such a class does not use it, even where it leaves
-/// `__call__` alone.
+/// Enables vectorcall for a class that Python creates: before Python 3.12 such a class does not use vectorcall, even if
+/// it does not override `__call__`.
 PyObject* op_init_subclass(PyObject* object, PyObject*) {
   auto type = reinterpret_cast<PyTypeObject*>(object);
   if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;

@@ -5,8 +5,8 @@
 #include "python/arguments.h"
 #include "runtime/api/op.h"
 
-// The compilation stages of a call, for a reader. `args`: first an argument that each function names, then a device
-// (which may be None) and an architecture, then the call's own arguments. Other Python threads run meanwhile.
+// The compilation stages of a call, as text for people. `args`: first an argument that each function names, then a
+// device (which may be None) and an architecture, then the call's own arguments. Other Python threads run meanwhile.
 
 namespace ingot::python {
 

@@ -20,7 +20,7 @@ void add_run(CLI::App& program, int& status);
 void add_emit(CLI::App& program, int& status);
 void add_ops(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
-/// compare, verify: they need Python's packages, so Python runs them.
+/// compare, explain, verify: these commands need Python packages, so Python runs them.
 void add_python_tools(CLI::App& program, int& status);
 
 }  // namespace ingot::tools

@@ -9,21 +9,21 @@
 #include "runtime/compile/temporary_folder.h"
 #include "tools/op_input.h"
 
-// The check against eager PyTorch. Eager runs any op's source, but only in Python. So a Python with PyTorch and the
-// ingot package receives the source and the tensors in a private folder, runs `python -m ingot._check` there, and
+// The check against eager PyTorch. Eager runs any op's source, but only in Python. Therefore a Python with PyTorch and
+// the ingot package receives the source and the tensors in a private folder, runs `python -m ingot._check` there, and
 // writes its verdict.
 
 namespace ingot::tools {
 
-/// The check of one call of an op. Make it before the call, which may change its arguments.
+/// The check of one call of an op. Construct it before the call, because the call may change its arguments.
 class EagerCheck {
  public:
   /// `device`: the device on which eager runs.
   EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device device);
 
   /// Returns the verdict of ingot._check on the arguments that the call changed, followed by its results: `ok`,
-  /// `bit_for_bit`, `max_abs`, `max_ulp`, `rule`, `eager_us`, `message`. Errors: Error(Environment) where there is no
-  /// such Python.
+  /// `bit_for_bit`, `max_abs`, `max_ulp`, `rule`, `eager_us`, `message`. Errors: Error(Environment) if there is no such
+  /// Python.
   nlohmann::json judge(const std::vector<at::Tensor>& results) const;
 
  private:

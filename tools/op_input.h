@@ -18,13 +18,13 @@ struct OpInput {
   std::string expression;
   std::string numerics = "default";
   std::string lazy = "auto";
-  std::vector<std::string> gradient;        ///< the parameters whose gradients are wanted; empty for the op itself
+  std::vector<std::string> gradient;        ///< the parameters whose gradients are requested; empty for the op itself
   std::vector<std::string> value_and_grad;  ///< the same, together with the value
   bool debug = false;
   uint64_t seed = 0;
 
   void add_to(CLI::App& command);
-  /// Whether a gradient is wanted instead of the op itself, with which eager would be compared.
+  /// Whether a gradient is requested instead of the op itself. Only the op itself is compared with eager.
   bool is_gradient() const { return !gradient.empty() || !value_and_grad.empty(); }
 };
 
@@ -44,7 +44,7 @@ struct BoundOp {
 /// Reads the op's source and the values. Errors: Error(Author).
 BoundOp bind_op(const OpInput& input, bool meta);
 
-/// "f32[1024, 4]", with the strides where they are not contiguous.
+/// "f32[1024, 4]", with the strides if they are not contiguous.
 std::string describe(const at::Tensor& tensor);
 std::string describe(const ArgumentValue& value);
 

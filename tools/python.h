@@ -2,7 +2,7 @@
 
 #include <string>
 
-// Finds Python: eager PyTorch runs only there, and so do the comparisons with it.
+// Finds Python: eager PyTorch, and comparisons with it, run only in Python.
 
 namespace ingot::tools {
 
@@ -10,7 +10,7 @@ namespace ingot::tools {
 /// Errors: Error(Environment).
 std::string find_python();
 
-/// Makes child programs prefer the package built beside this program to an installed one.
+/// Makes child programs prefer the package that was built together with this program to an installed one.
 void prefer_package_beside();
 
 }  // namespace ingot::tools

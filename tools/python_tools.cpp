@@ -22,7 +22,7 @@ constexpr PythonTool kPythonTools[] = {
     {"verify", "Test an op on every input, dtype and layout against eager PyTorch and float64"},
 };
 
-/// Replaces this process by `python -P -m ingot NAME WORDS...`; -P: no module is imported from the current folder.
+/// Replaces this process by `python -P -m ingot NAME ARGS...`. With -P no module is imported from the current folder.
 void run_in_python(const char* name, const std::vector<std::string>& words) {
   prefer_package_beside();
   std::string python = find_python();
@@ -41,7 +41,7 @@ void run_in_python(const char* name, const std::vector<std::string>& words) {
 void add_python_tools(CLI::App& program, int&) {
   for (const PythonTool& instrument : kPythonTools) {
     CLI::App* command = program.add_subcommand(instrument.name, instrument.summary);
-    command->set_help_flag();  // Python prints the help, too
+    command->set_help_flag();  // Python prints the help of this command
     command->prefix_command();
     command->callback([command, &instrument] { run_in_python(instrument.name, command->remaining()); });
   }

@@ -20,7 +20,7 @@ struct Report {
   double ingot_us = 0;  ///< the median of warm calls
   int64_t bytes = 0;    ///< of the tensor arguments and results
   int threads = 1;
-  std::optional<nlohmann::json> verdict;  ///< eager_check.h; empty where the check was omitted
+  std::optional<nlohmann::json> verdict;  ///< eager_check.h; empty if the check was omitted
 };
 
 void print_text(const Report& report);

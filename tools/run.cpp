@@ -17,7 +17,7 @@ namespace ingot::tools {
 
 namespace {
 
-/// More than any machine's processors; PyTorch starts as many threads as requested.
+/// The largest accepted thread count: more than any machine's processors. PyTorch starts as many threads as requested.
 constexpr int kMostThreads = 1024;
 
 struct RunInput {
@@ -49,7 +49,7 @@ int64_t bytes_of(const BoundOp& bound, const std::vector<at::Tensor>& results) {
 }
 
 /// Calls the op and returns the tensor arguments that the call changed, then its results: the order in which the check
-/// gets eager's.
+/// gets eager's values.
 std::vector<at::Tensor> call_once(const BoundOp& bound, const std::vector<Argument>& arguments) {
   std::vector<at::Tensor> tensors, values;
   for (const ArgumentValue& value : bound.values)
