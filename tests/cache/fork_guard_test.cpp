@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs `body` in a child and returns its exit status, or -1 where it is still running after a while and is killed.
+/// Runs `body` in a child and returns its exit status, or -1 if it is still running after a while and is killed.
 int status_of_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body());
@@ -116,8 +116,8 @@ TEST(ForkGuard, ReleasesTheGilMeanwhile) {
       EXPECT_FALSE(has_lock);
     }
     EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);
-    // Another thread may take the lock and fork: the fork waits for this guard, and this thread waits for nothing of
-    // that thread.
+    // Another thread may take the lock and fork. The fork waits for this guard, and this thread waits for nothing that
+    // the other thread holds.
     std::thread other([] {
       acquire(nullptr);
       release();

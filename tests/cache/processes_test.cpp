@@ -1,5 +1,5 @@
-// The store under errors of the system, and shared by several processes. Each case runs in its own process, which drops
-// privileges, sets limits, or dies.
+// Tests the store under errors of the system, and shared by several processes. Each case runs in its own process, which
+// drops privileges, sets limits, or dies.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -68,8 +68,7 @@ TEST(StoreFaults, AFolderThatCannotBeMadeIsAMiss) {
   ::chmod(scratch.path().c_str(), 0700);
 }
 
-/// Simulates a full disk where no file system can be mounted: a limit on file sizes also fails half way through a
-/// write.
+/// Simulates a full disk without mounting a file system: a limit on file sizes also fails half way through a write.
 bool limit_files_to_64k() {
   const rlimit limit = {64 << 10, 64 << 10};
   return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;

@@ -20,7 +20,8 @@ bool eventually(const std::function<bool()>& happened) {
   return happened();
 }
 
-/// Calls `flights.run(key, make)` in several threads at once, with `make` held back until all of them have asked.
+/// Calls `flights.run(key, make)` in several threads at once, with `make` delayed until all of them have requested the
+/// value.
 template <typename Observe>
 void ask_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
                   Observe observe) {
@@ -32,7 +33,7 @@ void ask_together(SingleFlight<int>& flights, int threads, const std::function<s
       observe([&] {
         return flights.run("key", [&] {
           eventually([&] { return asked == threads; });
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time from "asked" to waiting inside
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time from "requested" to waiting inside
           return make();
         });
       });
@@ -94,8 +95,9 @@ TEST(SingleFlight, AWaitingThreadMayBeInterrupted) {
 TEST(SingleFlight, AnExceptionReachesAllAndTheNextCallTriesAgain) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, caught = 0;
-  // All threads receive one exception. It is kept until they have ended: the thread sanitizer does not see libstdc++'s
-  // reference counts, and would report its destruction in the last thread as a race with the other threads' reads.
+  // All threads receive one exception. The exception is kept until all threads have ended: the thread sanitizer does
+  // not see libstdc++'s reference counts, and would report its destruction in the last thread as a race with the other
+  // threads' reads.
   std::array<std::exception_ptr, 8> kept;
   ask_together(
       flights, 8,

@@ -1,4 +1,4 @@
-// Kernels in boundary cases: at the end of the domain, where vectors reach past it; at the ends of tensors, which pages
+// Kernels in boundary cases: at the end of the domain, if vectors reach past it; at the ends of tensors, which pages
 // without access surround; with 64-bit indices; with integer division by zero.
 
 #include <gtest/gtest.h>

@@ -226,7 +226,7 @@ inline double erfinv(double y) {
 inline float erfinvf(float y) { return erfinv(double(y)); }
 )";
 
-/// The source to put before `kernels`.
+/// The source that precedes `kernels`.
 inline std::string cuda_on_host(const Target& target, std::string_view kernels) {
   const bool has_clusters = kernels.find("__cluster_dims__") != std::string_view::npos;
   return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define OF_BLOCK {}\n{}",

@@ -34,7 +34,7 @@ constexpr Masked kMasked[] = {
 TEST(Foreseen, ElementsAreCorrect) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
-  std::vector<std::shared_ptr<const frontend::Definition>> texts;  // that the graphs point into
+  std::vector<std::shared_ptr<const frontend::Definition>> texts;  // into which the graphs point
   std::vector<ReduceCase> cases;
   for (const Masked& op : kMasked) {
     texts.push_back(frontend::define(op.text));
@@ -71,8 +71,8 @@ TEST(Foreseen, ElementsAreCorrect) {
   }
 }
 
-/// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands where
-/// they are needed.
+/// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands at
+/// their uses.
 TEST(Foreseen, OnlyRowsThatStoreElementsHoistPredicates) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };

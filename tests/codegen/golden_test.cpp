@@ -1,5 +1,5 @@
-// Golden files: the source that is generated for a corpus of ops, signatures and layouts. So a change of code
-// generation is reviewed as a change of generated code. Only script/rebase-goldens writes them.
+// Golden files: the source that is generated for a corpus of ops, signatures and layouts. A change of code generation
+// is therefore reviewed as a change of generated code. Only script/rebase-goldens writes the golden files.
 //
 // tests/golden/CASE/op.py is the op; for each layout of the table below there are LAYOUT.cuda.cu and LAYOUT.cpu.cpp.
 // ir.txt, schedule.txt and kernel.txt belong to the first layout on CUDA.

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kKernels = 120;
 
 /// Evaluates the graph at one index of the domain. Operands of a `where` arm may be skipped if the arm is not selected,
-/// so an index out of range there may or may not be reported.
+/// so an index out of range in such an arm may or may not be reported.
 class Meaning {
  public:
   Meaning(const Case& one, const Prepared& prepared)

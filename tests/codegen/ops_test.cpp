@@ -427,7 +427,7 @@ TEST_P(Halves, RoundToNearestEven) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Halves, testing::ValuesIn(kTargets), target_name);
 
-// Some compiler failures only occur if an op's operands are computed rather than loaded.
+// Some compiler failures only occur if an op's operands are computed instead of loaded.
 TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
   std::vector<ir::Graph> graphs;
   for (const DType half : {DType::F16, DType::BF16}) {

@@ -1,5 +1,5 @@
 // Which kernels an op is partitioned into: nodes that share rows are in one kernel; nodes that read rows in another way
-// are in a later one, and the reason is recorded.
+// are in a later kernel, and the reason is recorded.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(Outline, NodesThatShareRowsAreOneKernel) {
       // No rows and no operands in common.
       {"(x.sum(1), y + 1)", {2, 2}, {1, 1}, 0},
       {"(x.sum(0), x.sum(1))", {2}, {1, 1}, 0},
-      // Read in another way than by rows.
+      // The reduction is read in another way than by rows.
       {"x.sum(1).sum()", {2}, {1, 1}, 1},
       {"(x - x.mean(1, keepdim=True)).sum(0)", {2}, {1, 1}, 1},
       {"x.sum(1)[2:]", {2}, {1, 1}, 1},
@@ -95,7 +95,7 @@ TEST(Outline, FusedColumnPartials) {
       {"x.softmax(1).sum(0)", {2}, {{2}, {}}},
       {"(x.sum(2), x.sum((0, 1)))", {3}, {{0}, {}}},
       {"x.sum(1) * (x - x.amax(1, keepdim=True)).sum(0).sum()", {2}, {{1}, {}, {}, {}}},
-      // Output blocks over all elements traverse rows for the sake of the columns.
+      // A kernel with output blocks over all elements traverses rows to compute partial results of the columns.
       {"(x * 2, x.sum(0))", {2}, {{0}, {}}},
       {"(x * y, (x + y).sum(0), x.amax(0))", {2, 2}, {{0, 0}, {}}},
       {"(x * 2, x.sum((0, 1)))", {3}, {{0}, {}}},
@@ -115,7 +115,7 @@ TEST(Outline, FusedColumnPartials) {
       {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0), (x * 5).sum(0))", {2}, {}},
       {"(x.sum(1), x.amax(0), x.argmax(0), x.sum(0))", {2}, {}},
       {"(x.sum(), x.sum(0))", {2}, {}},
-      // Column results are read again by element, or reduced along with elements: by kernels of their own.
+      // Column results are read again by element, or reduced together with elements: that needs kernels of their own.
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
       {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
   };

@@ -273,7 +273,7 @@ ReduceCase kept_one_after_the_other(const std::string& name, const Floats& x) {
   return one;
 }
 
-// A phase must not store where a later one loads.
+// A phase must not store to memory that a later phase loads.
 TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };

@@ -57,7 +57,8 @@ inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, i
   return result;
 }
 
-/// An op of one float32 tensor: reductions along some dims of it, or of values computed from it and them.
+/// An op of one float32 tensor: reductions along some dims of the tensor, or of values computed from the tensor and
+/// other reductions.
 class Sketched {
  public:
   Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
@@ -161,7 +162,8 @@ inline ReduceCase several_phases(std::string name, const Floats& x, const ir::Di
 
 using Bytes = std::vector<std::byte>;
 
-/// The results of a case, run in a library that has its kernels. `random`: where CPU calls are split.
+/// The results of a case, run in a library that has its kernels. `random` chooses the points at which CPU calls are
+/// split.
 inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library,
                               std::mt19937& random) {
   const Prepared prepared = one.prepared();

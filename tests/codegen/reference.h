@@ -221,7 +221,7 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
     case Op::Round:
       return std::nearbyint(a);
     // Eager's vectorised CPU kernels return b if a equals b: the second of two zeros. CUDA distinguishes zeros by sign;
-    // but where it calls a function (float64, and all types before sm_80), the host's function is called here.
+    // but if it calls a function (float64, and all types before sm_80), the host's function is called here.
     case Op::Maximum:
       if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
       return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(b) ? a : a > b ? a : b;
@@ -312,7 +312,7 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
       return std::lgamma(a);
     case Op::Erfinv: {
       if (!(std::fabs(a) < 1)) return std::fabs(a) == 1 ? std::copysign(HUGE_VALL, a) : std::nanl("");
-      long double low = 0, high = 8;  // erfc(8) is below the distance of any double from 1
+      long double low = 0, high = 8;  // erfc(8) is below the distance from 1 to the next double
       for (int step = 0; step < 100; ++step) {
         const long double middle = (low + high) / 2;
         (std::erfc(middle) > 1 - std::fabs(static_cast<long double>(a)) ? low : high) = middle;

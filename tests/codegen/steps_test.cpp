@@ -45,7 +45,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
   }
 }
 
-// exp(0), tanh(0) and log1p(0) are exact; names that the prelude uses must not matter.
+// exp(0), tanh(0) and log1p(0) are exact; parameters may have names that the prelude uses.
 TEST(Steps, ElementsAreCorrect) {
   const std::vector<ir::Sizes> sizes = {{2},   {3},   {5},    {255},  {256},  {257},  {511}, {512},
                                         {513}, {767}, {1023}, {1024}, {1025}, {7168}, {7683}};
@@ -61,7 +61,7 @@ def in_steps(first):
                   });
 }
 
-// Row coordinates are computed in each step anew.
+// Row coordinates are computed again in each step.
 TEST(Steps, RowValuesAreCorrect) {
   const std::vector<ir::Sizes> sizes = {{3, 4}, {2, 8}, {5, 52}, {2, 128}, {3, 256}, {7, 404}, {13, 1028}, {2, 3, 12}};
   expect_in_steps(R"(

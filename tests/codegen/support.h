@@ -73,15 +73,15 @@ class Sketch {
 /// Concrete arguments: sizes and strides of each parameter (none for numbers), with `addresses` as their data.
 struct Tensors {
   std::vector<ir::Extents> params;
-  std::vector<uintptr_t> addresses;         ///< one per parameter; 0 where left out
-  std::vector<uintptr_t> result_addresses;  ///< one per result; 0 where left out
-  std::vector<ir::HostValue> numbers;       ///< of number parameters, in order; 1.5 where left out
+  std::vector<uintptr_t> addresses;         ///< one per parameter; 0 if omitted
+  std::vector<uintptr_t> result_addresses;  ///< one per result; 0 if omitted
+  std::vector<ir::HostValue> numbers;       ///< of number parameters, in order; 1.5 if omitted
 };
 
 inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
 
-/// The state that the runtime derives from an op's arguments before it runs kernels. Results have eager's layout where
-/// the graph specifies it.
+/// The state that the runtime derives from an op's arguments before it runs kernels. Results have eager's layout if the
+/// graph specifies it.
 struct Prepared {
   Outline outline;
   std::vector<ir::HostValue> host;
@@ -90,7 +90,7 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// `strategy`: if left out, the runtime's choice; `may_pass`: whether fused column partials are allowed.
+/// `strategy`: if omitted, the runtime's choice; `may_pass`: whether fused column partials are allowed.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
                         std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
   Prepared prepared;

@@ -38,7 +38,7 @@ TEST(HostCompiler, RoundsEveryOperationUnlessFast) {
       "extern \"C\" bool is_nan(float x) { return x != x; }\n";
   const SharedObject exact(HostCompiler::compile(source, "rounding", false), "rounding");
   const SharedObject fast(HostCompiler::compile(source, "rounding", true), "rounding");
-  // (1 + 2^-12)² = 1 + 2^-11 + 2^-24, whose last term is lost unless the two operations are fused.
+  // (1 + 2^-12)² = 1 + 2^-11 + 2^-24, whose last term is lost unless the product and the sum are fused.
   const float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);
   EXPECT_EQ(exact.function<float(float, float, float)>("fused")(a, a, c), 0.0f);
   EXPECT_EQ(exact.function<float(float, float)>("there_and_back")(1e9f, 1.0f), 0.0f);

@@ -24,8 +24,8 @@ inline std::string environment_error(const std::function<void()>& body) {
   return {};
 }
 
-/// Prints the result of `body`, or the error that it throws, and ends the process. For EXPECT_EXIT, which starts a
-/// fresh process, in which nothing was found or opened yet.
+/// Prints the result of `body`, or the error that it throws, and ends the process. For EXPECT_EXIT, which starts a new
+/// process, in which no compiler was found and no library was opened yet.
 [[noreturn]] inline void print_and_exit(const std::function<std::string()>& body) {
   std::string text;
   try {

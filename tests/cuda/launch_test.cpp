@@ -6,7 +6,7 @@
 
 #include "tests/runtime/support.h"
 
-// Ops on a GPU: exact bits, streams, devices, captures. Every test skips, with the reason, where there is none.
+// Ops on a GPU: exact bits, streams, devices, captures. Without a GPU every test is skipped, with the reason.
 
 namespace ingot {
 namespace {

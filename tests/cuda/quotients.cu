@@ -1,5 +1,5 @@
 // Checks that the prelude's `quotients` and `quotient_of` return the nearest quotient, for all 2^46 pairs of
-// significands. Exponents change nothing as long as nothing overflows or becomes subnormal.
+// significands. Exponents do not matter as long as nothing overflows or becomes subnormal.
 //
 //   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
 //

@@ -6,8 +6,8 @@
 #include "runtime/call/call_key.h"
 #include "tests/runtime/support.h"
 
-// PyTorch's dispatcher knows which functions autocast treats; our table must list all of these that the language
-// supports.
+// PyTorch's dispatcher knows for which functions autocast has a kernel. Ingot's table must list each of these functions
+// that the language supports.
 
 namespace ingot::runtime {
 namespace {
@@ -25,7 +25,7 @@ std::set<std::string> names_with_kernel(c10::DispatchKey key) {
   return names;
 }
 
-/// The dispatcher's name of a function whose name differs there.
+/// The ATen name of a function.
 std::string aten_name(const std::string& name) {
   static const std::map<std::string, std::string> kNames = {{"vecdot", "linalg_vecdot"},
                                                             {"vector_norm", "linalg_vector_norm"},
@@ -45,7 +45,7 @@ TEST(Autocast, ListsEveryFunctionThatPyTorchTreats) {
   const auto check = [](c10::DispatchKey key, frontend::Device device) {
     std::set<std::string> treated = names_with_kernel(key);
     EXPECT_TRUE(treated.contains("mse_loss"));
-    // Composites of treated functions.
+    // These functions have no autocast kernel of their own: they are composed of functions that have one.
     if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma", "trace"});
     for (const frontend::NameInfo& info : frontend::language_names()) {
       const std::string name(info.name);

@@ -7,7 +7,8 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// Kernels compiled together: each equals the separately compiled one, in memory, on disk, and after a record is lost.
+// Kernels compiled together: each gives the same result as the kernel compiled alone, from memory, from disk, and after
+// a record is lost.
 
 namespace ingot {
 namespace {

@@ -14,8 +14,8 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// The records on disk: a runtime that finds them lowers, plans and compiles nothing. First with two runtimes of one
-// process, then with two processes.
+// The records on disk: a runtime that finds them lowers, plans and compiles nothing. Tested with two runtimes of one
+// process, and with two processes.
 
 namespace ingot {
 namespace {
@@ -87,7 +87,7 @@ TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
   expect_same(result, at::relu(x) + y + 1.0);
 }
 
-/// C++ ops of one name cannot be distinguished, so no record of them is on disk.
+/// C++ ops of one name cannot be distinguished, so a gradient must not come from a record of another op.
 TEST(Disk, GradientsOfCppOpsAreNotConfused) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), grad = at::rand({40, 4});
@@ -125,7 +125,7 @@ TEST(Disk, DamagedRecordsAreMisses) {
   expect_same(result, at::relu(x) + x + 1.0);
 }
 
-/// Replaces the payload of each record of a kind by `of(payload)`, with a valid checksum.
+/// Replaces the payload of each record of a kind by `of(payload)`, with a valid checksum. The offsets are in record.h.
 void replace_payloads(const std::filesystem::path& folder, std::string_view kind,
                       const std::function<std::string(std::string)>& of) {
   size_t replaced = 0;
@@ -167,7 +167,7 @@ TEST(Disk, RecordsThatDoNotLoadAreReplaced) {
   expect_one_recovery("library", "compiles", other_bytes);
 }
 
-// Two processes. The child is this program: where the variable is set it makes one call, reports, and exits.
+// Two processes. The child is this program: if the variable is set, the program makes one call, reports, and exits.
 
 constexpr const char* kReport = "INGOT_TEST_CHILD_REPORT";
 

@@ -22,7 +22,7 @@ at::Tensor result_of(const OpState& op, const at::Tensor& x) {
   return results[0];
 }
 
-/// Returns the child's exit status; -1 where it hangs.
+/// Returns the child's exit status; -1 if the child hangs.
 int wait_for(pid_t child) {
   int status = 0;
   for (int i = 0; i < 60'000; ++i) {

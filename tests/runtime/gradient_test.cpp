@@ -3,7 +3,7 @@
 #include "frontend/cpp_functions.h"
 #include "tests/runtime/support.h"
 
-// Gradients from C++: computed ones, and incoming gradients that are returned as they are.
+// Gradients from C++: computed gradients, and incoming gradients that are returned as they are.
 
 namespace ingot {
 namespace {
@@ -44,7 +44,7 @@ TEST(Gradient, OfASumIsTheIncomingGradient) {
   const auto found = call(gradient, {x, y, grad});
   EXPECT_EQ(found[0].const_data_ptr(), grad.const_data_ptr());
   EXPECT_TRUE(at::allclose(found[1], y.exp() * grad));
-  // With memory of the caller's, the incoming gradient is copied there.
+  // If the caller passes memory, the incoming gradient is copied into it.
   const std::vector<at::Tensor> outs{at::zeros({4, 3}), at::zeros({4, 3})};
   gradient.call_out(std::vector<Argument>{x, y, grad}, outs);
   EXPECT_TRUE(at::equal(outs[0], grad));
@@ -78,8 +78,8 @@ TEST(Gradient, OfAnotherDtypeIsComputed) {
   EXPECT_EQ(found[1].const_data_ptr(), grad.const_data_ptr());
 }
 
-/// The gradient has its own rows, and their relation to the argument's rows is unknown. Both are split alike first, and
-/// the values of the result are nodes younger than the result.
+/// The gradient has its own rows, and their relation to the argument's rows is unknown. Both are split in the same way
+/// first, and the nodes of the result's values are created after the result.
 TEST(Gradient, OfARepeatByANumber) {
   const Op gradient = Op("def f(x, n: int): return x.repeat(n, 1)\n").gradient(std::vector<std::string>{"x"});
   const at::Tensor x = at::rand({4, 6});

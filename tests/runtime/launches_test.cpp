@@ -11,7 +11,7 @@
 namespace ingot::runtime {
 namespace {
 
-/// Loads everything except the kernels it is told to refuse, and records the devices.
+/// Loads kernels and records the devices; fails to load as many cubins as `refuse` says.
 struct Gpu final : CudaBackend {
   std::vector<int> loaded_on;
   int loads = 0, refuse = 0;

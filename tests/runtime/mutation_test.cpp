@@ -7,8 +7,8 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// Results written into parameters: the values equal those of eager's in-place ops, whatever the kernels read meanwhile,
-// and autograd is informed.
+// Results written into parameters. The values equal the values of eager's in-place ops, whatever the kernels read
+// meanwhile, and the version counter is incremented.
 
 namespace ingot {
 namespace {
@@ -47,7 +47,7 @@ class Mutating final : public frontend::Definition {
   size_t parts_;
 };
 
-/// `parts`: how many output blocks of a mutated result are kept.
+/// `parts`: the number of output blocks of a mutated result that are kept; the elements of the others stay unwritten.
 Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t parts = 100) {
   return Op(std::make_shared<const Mutating>(text, std::move(params), parts));
 }
@@ -91,7 +91,7 @@ TEST(Mutation, ReadsTheValuesBeforeTheWrite) {
     EXPECT_EQ(x._version(), version + 1) << text;
     EXPECT_TRUE(at::equal(returned[0], start.slice(0, 1) * 3)) << text;
   };
-  // Each op returns a result of another domain, so that a second kernel reads x.
+  // Each op returns a result of another shape, so that a second kernel reads x.
   expect("def f(x):\n    return x * 2, x[1:] * 3\n", [](const at::Tensor& x) { return x * 2; });
   expect("def f(x):\n    return x.flip(0) + 1, x[1:] * 3\n", [](const at::Tensor& x) { return x.flip(0) + 1; });
   expect("def f(x):\n    return x * 0 + x[0], x[1:] * 3\n", [](const at::Tensor& x) { return x * 0 + x[0]; });
@@ -111,8 +111,8 @@ TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
 }
 
 TEST(Mutation, LeavesElementsOutsideOutputBlocks) {
-  // In the first op the kernel writes x itself; the second reads other elements than it writes, so that it needs a
-  // copy.
+  // In the first op the kernel writes x itself. In the second op the kernel reads other elements than it writes, so it
+  // needs a copy.
   for (const char* text : {"def f(x):\n    return cat([x[:7] * 2, x[7:]]), ones_like(x[:3])\n",
                            "def f(x):\n    return cat([x[33:] * 2, x[7:]]), ones_like(x[:3])\n"}) {
     const at::Tensor x = at::randn({40, 6}), before = x.clone();

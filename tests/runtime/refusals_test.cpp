@@ -3,7 +3,7 @@
 
 #include "tests/runtime/support.h"
 
-// Arguments with which an op cannot be called: the error messages.
+// The error messages for arguments with which an op cannot be called.
 
 namespace ingot {
 namespace {

@@ -71,7 +71,7 @@ TEST(Register, AnOpWithRandomNumbersNeedsASeedOutsideTheFastPath) {
   at::manual_seed(3);
   EXPECT_TRUE(at::equal(noisy.call(x), first));
   EXPECT_FALSE(at::equal(noisy.call(x), first));
-  // Below autograd no node would keep the seed for its gradient.
+  // Below autograd no node would keep the seed for the op's gradient.
   const std::string error = error_of([&] {
     const at::AutoDispatchBelowADInplaceOrView below;
     noisy.call(x);

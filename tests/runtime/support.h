@@ -39,7 +39,7 @@ inline Counters growth(const std::function<void()>& body) {
   return counters().since(before);
 }
 
-/// Returns the whole text of the error that `body` throws, "no error" where it throws none.
+/// Returns the whole text of the error that `body` throws; "no error" if it throws none.
 inline std::string error_of(const std::function<void()>& body, Fault fault = Fault::Author) {
   try {
     body();

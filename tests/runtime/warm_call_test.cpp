@@ -31,7 +31,7 @@ struct Cost {
 
 uint64_t address_of(const char* function) { return reinterpret_cast<uint64_t>(::dlsym(RTLD_DEFAULT, function)); }
 
-/// Steps the child from `begin_of_work` to `end_of_work`; empty where it does not arrive there.
+/// Steps the child from `begin_of_work` to `end_of_work`; empty if the child does not reach `end_of_work`.
 std::optional<Cost> step(pid_t child) {
   const std::vector<uint64_t> allocators = {address_of("malloc"), address_of("calloc"), address_of("realloc"),
                                             address_of("posix_memalign"), address_of("aligned_alloc")};
