@@ -393,7 +393,7 @@ PyMemberDef op_members[] = {
 
 PyObject* prepare_all(PyObject*, PyObject* list) {
   return guarded([&]() -> PyObject* {
-    std::vector<PlannedCall> calls;
+    std::vector<CallToPrepare> calls;
     std::vector<ArgumentList> arguments;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
       const ListedCall call(PyList_GET_ITEM(list, i));

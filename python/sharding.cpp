@@ -37,12 +37,12 @@ PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_
     request.mesh.push_back({std::move(cuts), leaves_ones, leaves_empty});
   const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
   std::optional<ShardedCall> call;
-  bool asks_numbers = false;
+  bool depends_on_numbers = false;
   {
     const py::gil_scoped_release released;
-    call = op.state().shard(arguments, request, asks_numbers);
+    call = op.state().shard(arguments, request, depends_on_numbers);
   }
-  return py::make_tuple(asks_numbers, to_python(call)).release().ptr();
+  return py::make_tuple(depends_on_numbers, to_python(call)).release().ptr();
 }
 
 }  // namespace ingot::python

@@ -54,7 +54,7 @@ std::string ast_text(const frontend::Definition& definition) {
 
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->graph(leaves);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->graph(leaves);
   const runtime::ForkGuard held;
   CallKey key;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
@@ -79,27 +79,27 @@ codegen::Source Stages::source(std::string_view author_text) const {
                                    .author_text = author_text});
 }
 
-Shown OpState::show(std::span<const Argument> arguments, const EmitTarget& target) const {
-  Shown shown;
-  runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, shown.key);
-  shown.on_cuda = wants_cuda(shown.key, target.device);
-  move_to(shown.key, shown.on_cuda);
-  shown.program = program_for(shown.key, 0).program;
-  return shown;
+EmitContext OpState::emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
+  EmitContext context;
+  runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, context.key);
+  context.on_cuda = wants_cuda(context.key, target.device);
+  move_to(context.key, context.on_cuda);
+  context.program = program_for(context.key, 0).program;
+  return context;
 }
 
-std::shared_ptr<const ir::Graph> OpState::graph_of(const Shown& shown) const {
-  const runtime::Program& program = *shown.program;
-  return program.graph ? program.graph : programs_.graph(shown.key, {.scatters = runtime::has_sums(program)});
+std::shared_ptr<const ir::Graph> OpState::graph_of(const EmitContext& context) const {
+  const runtime::Program& program = *context.program;
+  return program.graph ? program.graph : programs_.graph(context.key, {.scatters = runtime::has_sums(program)});
 }
 
-Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
+Stages OpState::stages(const EmitContext& context, const EmitTarget& target) const {
   Stages stages;
-  stages.program = shown.program;
-  stages.graph = graph_of(shown);
-  stages.options = codegen_options(shown.on_cuda);
-  stages.resolved = runtime::resolve(*shown.program, shown.key, stages.options);
-  if (shown.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
+  stages.program = context.program;
+  stages.graph = graph_of(context);
+  stages.options = codegen_options(context.on_cuda);
+  stages.resolved = runtime::resolve(*context.program, context.key, stages.options);
+  if (context.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
   stages.outline = codegen::outline(*stages.graph, stages.resolved.strategy);
   return stages;
 }
@@ -108,21 +108,21 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const runtime::ForkGuard held;
   if (stage == Stage::Ast) return ast_text(*definition_);
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, target);
-  const Shown shown = show(arguments, target);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->emit(stage, leaves, target);
+  const EmitContext context = emit_context(arguments, target);
   if (stage == Stage::Backward || stage == Stage::BackwardSource)
-    return emit_backward(*shown.program, shown.key, stage, target);
-  if (stage == Stage::Ir) return ir::print(*graph_of(shown));
+    return emit_backward(*context.program, context.key, stage, target);
+  if (stage == Stage::Ir) return ir::print(*graph_of(context));
 
-  const Stages stages = this->stages(shown, target);
+  const Stages stages = this->stages(context, target);
   if (stage == Stage::Schedule) return stages.schedule_text();
   if (stage == Stage::Kernel) return stages.kernel_text();
   const codegen::Source source = stages.source(definition_->text());
   if (stage == Stage::Source) return source.text;
-  if (!shown.on_cuda)
+  if (!context.on_cuda)
     throw_author(Span{}, "the ptx stage exists for CUDA only, and these arguments are on the CPU",
                  "ask for the device cuda, or for the stage source");
-  return runtime::Nvrtc::compile_ptx(source.text, shown.program->name + ".cu", stages.target.architecture,
+  return runtime::Nvrtc::compile_ptx(source.text, context.program->name + ".cu", stages.target.architecture,
                                      stages.options.fast_math);
 }
 

@@ -16,17 +16,17 @@ namespace ingot {
 namespace {
 
 /// Counts the code points of a UTF-8 text: the bytes that begin one.
-uint32_t characters(std::string_view text) {
+uint32_t count_code_points(std::string_view text) {
   return static_cast<uint32_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-Explanation::Stretch stretch_of(const Span& span) {
+Explanation::TextRange text_range_of(const Span& span) {
   const std::string_view text = span.source->text();
-  return {characters(text.substr(0, span.begin)), characters(text.substr(0, span.end))};
+  return {count_code_points(text.substr(0, span.begin)), count_code_points(text.substr(0, span.end))};
 }
 
 /// The op's source; null if no node has a span.
-const Source* text_of(const ir::Graph& graph) {
+const Source* source_of(const ir::Graph& graph) {
   for (uint32_t i = 0; i < graph.count(); ++i)
     if (const Span span = graph.span({i})) return span.source;
   return nullptr;
@@ -34,15 +34,15 @@ const Source* text_of(const ir::Graph& graph) {
 
 /// Gives each node without a line of generated source the lines of its users. Nodes without a line are scalars, and
 /// factors that the printer folds into a sum.
-void give_lines_to_all(const ir::Graph& graph, std::vector<std::vector<uint32_t>>& lines) {
+void inherit_lines_from_users(const ir::Graph& graph, std::vector<std::vector<uint32_t>>& lines) {
   std::vector<std::vector<size_t>> lines_of(graph.count());
   for (size_t line = 0; line < lines.size(); ++line)
     for (const uint32_t node : lines[line]) lines_of[node].push_back(line);
-  std::vector<bool> is_homeless;
-  for (const std::vector<size_t>& own : lines_of) is_homeless.push_back(own.empty());
+  std::vector<bool> has_no_line;
+  for (const std::vector<size_t>& own : lines_of) has_no_line.push_back(own.empty());
   for (auto user = static_cast<uint32_t>(graph.count()); user-- > 0;) {
     for (const ir::NodeId arg : graph[{user}].args) {
-      if (!is_homeless[arg.index]) continue;
+      if (!has_no_line[arg.index]) continue;
       for (const size_t line : lines_of[user]) {
         if (std::ranges::count(lines_of[arg.index], line) > 0) continue;
         lines_of[arg.index].push_back(line);
@@ -76,7 +76,7 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
       const codegen::AccessUse& use = kernel.accesses[a];
       if (!use.has_tensor()) continue;
       accesses.push_back({.kernel = kernel.name,
-                          .number = static_cast<uint32_t>(a),
+                          .access_index = static_cast<uint32_t>(a),
                           .node = nodes[a].index,
                           .tensor = name_of(*stages.graph, use),
                           .dtype = std::string(ir::short_name(use.dtype)),
@@ -95,58 +95,53 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
 Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const {
   const runtime::ForkGuard held;
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->explain(leaves, of_gradient, target);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->explain(leaves, of_gradient, target);
   if (of_gradient) {
-    const Shown shown = show(arguments, target);
-    const GradientCall call = gradient_call(*shown.program, shown.key);
+    const EmitContext context = emit_context(arguments, target);
+    const GradientCall call = gradient_call(*context.program, context.key);
     return call.op->explain(call.arguments, false, target);
   }
-  const Shown shown = show(arguments, target);
-  const Stages stages = this->stages(shown, target);
+  const EmitContext context = emit_context(arguments, target);
+  const Stages stages = this->stages(context, target);
   const ir::Graph& graph = *stages.graph;
 
-  Explanation found;
-  const Source* text = text_of(graph);
-  found.text = text ? text->text() : std::string(definition_->text());
+  Explanation explanation;
+  const Source* text = source_of(graph);
+  explanation.op_source = text ? text->text() : std::string(definition_->text());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     std::vector<Span> spans = graph.mentions({i});
     spans.insert(spans.begin(), graph.span({i}));
-    std::vector<Explanation::Stretch>& stretches = found.nodes.emplace_back();
+    std::vector<Explanation::TextRange>& text_ranges = explanation.nodes.emplace_back();
     for (const Span& span : spans)
-      if (text != nullptr && span.source == text) stretches.push_back(stretch_of(span));
+      if (text != nullptr && span.source == text) text_ranges.push_back(text_range_of(span));
   }
-  found.operations = operations_of(graph, shown.key);
-  found.graph = ir::print(graph);
-  found.schedule = stages.schedule_text();
+  explanation.operations = operations_of(graph, context.key);
+  explanation.graph = ir::print(graph);
+  explanation.schedule = stages.schedule_text();
   const codegen::Source source = stages.source(definition_->text());
-  found.source = source.text;
+  explanation.kernel_source = source.text;
   for (const codegen::ComputedNodes& nodes : source.lines) {
-    std::vector<uint32_t>& line = found.lines.emplace_back();
+    std::vector<uint32_t>& line = explanation.lines.emplace_back();
     for (const ir::NodeId node : nodes) line.push_back(node.index);
   }
-  give_lines_to_all(graph, found.lines);
-  for (const codegen::LaunchInfo& kernel : source.kernels) found.kernels.push_back(kernel.entry);
-  add_accesses(stages, found.accesses);
-  return found;
+  inherit_lines_from_users(graph, explanation.lines);
+  for (const codegen::LaunchInfo& kernel : source.kernels) explanation.kernels.push_back(kernel.entry);
+  add_accesses(stages, explanation.accesses);
+  return explanation;
 }
 
 std::string Explanation::json() const {
-  nlohmann::json document = {{"text", text},
-                             {"operations", operations},
-                             {"graph", graph},
-                             {"schedule", schedule},
-                             {"source", source},
-                             {"kernels", kernels},
-                             {"lines", lines},
-                             {"nodes", nlohmann::json::array()},
-                             {"accesses", nlohmann::json::array()}};
-  for (const std::vector<Stretch>& node : nodes) {
-    nlohmann::json& stretches = document["nodes"].emplace_back(nlohmann::json::array());
-    for (const Stretch& stretch : node) stretches.push_back({stretch.begin, stretch.end});
+  nlohmann::json document = {
+      {"text", op_source},    {"operations", operations},         {"graph", graph},
+      {"schedule", schedule}, {"source", kernel_source},          {"kernels", kernels},
+      {"lines", lines},       {"nodes", nlohmann::json::array()}, {"accesses", nlohmann::json::array()}};
+  for (const std::vector<TextRange>& node : nodes) {
+    nlohmann::json& text_ranges = document["nodes"].emplace_back(nlohmann::json::array());
+    for (const TextRange& text_range : node) text_ranges.push_back({text_range.begin, text_range.end});
   }
   for (const Access& access : accesses)
     document["accesses"].push_back({{"kernel", access.kernel},
-                                    {"number", access.number},
+                                    {"number", access.access_index},
                                     {"node", access.node},
                                     {"tensor", access.tensor},
                                     {"dtype", access.dtype},

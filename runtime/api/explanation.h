@@ -9,16 +9,16 @@ namespace ingot {
 /// The stages of an op for some arguments, and the origin of each part of a stage.
 struct Explanation {
   /// Characters of the op's source, [begin, end).
-  struct Stretch {
+  struct TextRange {
     uint32_t begin = 0, end = 0;
   };
   /// A read or write of a kernel, over the axes of its loops. Dims that are contiguous with each other count as one
   /// axis; dims of size 1 are omitted.
   struct Access {
     std::string kernel;
-    uint32_t number = 0;  ///< index among the kernel's accesses, as the schedule counts them
-    uint32_t node = 0;    ///< of the graph: the reading node, or the stored one
-    std::string tensor;   ///< the parameter, or the result: "x", "out"
+    uint32_t access_index = 0;  ///< index among the kernel's accesses, as the schedule counts them
+    uint32_t node = 0;          ///< of the graph: the reading node, or the stored one
+    std::string tensor;         ///< the parameter, or the result: "x", "out"
     std::string dtype;
     bool is_written = false;
     bool is_gathered = false;               ///< at computed indices, which the strides do not describe
@@ -27,12 +27,13 @@ struct Explanation {
     int64_t offset = 0;                     ///< of the first element, from the tensor's first
   };
 
-  std::string text;        ///< the op's source
+  std::string op_source;   ///< as a text
   int64_t operations = 0;  ///< of floating point, in the formula (ir/flop_count.h)
-  std::string graph, schedule, source;
+  std::string graph, schedule;
+  std::string kernel_source;  ///< the generated source
   /// For each node %k of the graph: its locations in the op's source, first its own, then those of expressions that
   /// yield the same node.
-  std::vector<std::vector<Stretch>> nodes;
+  std::vector<std::vector<TextRange>> nodes;
   std::vector<std::vector<uint32_t>> lines;  ///< for each line of the generated source, the nodes that it computes
   std::vector<std::string> kernels;          ///< in the order of their launches
   std::vector<Access> accesses;

@@ -63,7 +63,7 @@ c10::Device device_of(const CallKey& key) {
 
 GradientCall OpState::gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
                                     const CallKey& key, const std::vector<bool>& wanted,
-                                    const frontend::Residuals& kept) const {
+                                    const frontend::Residuals& residuals) const {
   GradientCall call;
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     call.arguments.push_back(argument_of(key.arguments[i]));
@@ -76,12 +76,13 @@ GradientCall OpState::gradient_call(const runtime::Program& program, const runti
     const runtime::Program::Result& result = program.results[r];
     if (result.mutates || result.use == ir::Use::Summed) continue;
     const ir::Extents& extents = resolved.results[r];
-    call.made.push_back(runtime::dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
+    call.made.push_back(
+        runtime::make_dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
     const bool is_given = (result.gradients & asked) != 0 || result.is_kept();
     call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
     if (!result.is_kept()) ++call.returned;
   }
-  call.op = backward(wanted, call.returned, key.autocast, /*returns_arguments=*/true, kept);
+  call.op = backward(wanted, call.returned, key.autocast, /*returns_arguments=*/true, residuals);
   return call;
 }
 
@@ -115,7 +116,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     if (key.arguments[i].kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     const at::Tensor& tensor = *key.arguments[i].tensor;
-    needs.layouts[i] = runtime::dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
+    needs.layouts[i] = runtime::make_dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
   }
   uint64_t returned = 0, kept = 0;
   for (const runtime::Program::Result& result : call.program->results)

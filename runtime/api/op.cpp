@@ -88,7 +88,7 @@ const std::string& Op::name() const { return state_->definition().name(); }
 std::span<const frontend::Parameter> Op::parameters() const { return state_->definition().parameters(); }
 std::string_view Op::text() const { return state_->definition().text(); }
 
-void prepare(std::span<const PlannedCall> calls) {
+void prepare(std::span<const CallToPrepare> calls) {
   std::exception_ptr failure;
   const auto attempt = [&](const auto& step) {
     try {
@@ -98,16 +98,17 @@ void prepare(std::span<const PlannedCall> calls) {
       if (!failure) failure = std::current_exception();
     }
   };
-  std::deque<OpState::Plan> plans;
-  for (const PlannedCall& call : calls) attempt([&] { plans.push_back(call.op.state().plan(call.arguments)); });
+  std::deque<OpState::PendingCall> pending_calls;
+  for (const CallToPrepare& call : calls)
+    attempt([&] { pending_calls.push_back(call.op.state().pending_call(call.arguments)); });
   runtime::KernelBatch batch(runtime::default_runtime().kernels);
   runtime::interruptibly([&] {
     const runtime::ForkGuard held;
-    for (OpState::Plan& plan : plans) attempt([&] { OpState::prepare(plan, batch); });
+    for (OpState::PendingCall& pending : pending_calls) attempt([&] { OpState::prepare(pending, batch); });
     attempt([&] { batch.compile(); });
   });
   // Does the rest of a first call, which includes the compilation of GPU kernels.
-  for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
+  for (const CallToPrepare& call : calls) attempt([&] { call.op.prepare(call.arguments); });
   if (failure) std::rethrow_exception(failure);
 }
 

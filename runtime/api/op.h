@@ -122,7 +122,7 @@ class Op {
 };
 
 /// A call to prepare: an op and its arguments.
-struct PlannedCall {
+struct CallToPrepare {
   Op op;
   std::span<const Argument> arguments;
 };
@@ -131,6 +131,6 @@ struct PlannedCall {
 /// at a time, which costs much less per kernel (docs/performance.md: batched-compilation). A failure does not stop the
 /// other calls from being prepared.
 /// Errors: those of Op::prepare, the first.
-void prepare(std::span<const PlannedCall> calls);
+void prepare(std::span<const CallToPrepare> calls);
 
 }  // namespace ingot

@@ -88,7 +88,7 @@ OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptio
     : definition_(std::move(definition)),
       options_(std::move(options)),
       runtime_(runtime),
-      eager_text_(std::move(eager_fallback)),
+      eager_fallback_(std::move(eager_fallback)),
       programs_(definition_, options_.numerics, options_.source_name, runtime),
       bound_(kMaxBoundCalls) {}
 
@@ -99,18 +99,18 @@ codegen::Options OpState::codegen_options(bool on_cuda) const {
           .lazy = options_.lazy};
 }
 
-runtime::KeyedParams OpState::keyed() const {
-  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
+runtime::KeyedParams OpState::keyed_params() const {
+  return {keyed_values_.load(std::memory_order_acquire), keyed_written_.load(std::memory_order_acquire)};
 }
 
-void OpState::watch(const runtime::KeyedParams& more) const {
-  watched_values_.fetch_or(more.values, std::memory_order_release);
-  watched_written_.fetch_or(more.written, std::memory_order_release);
+void OpState::add_keyed_params(const runtime::KeyedParams& more) const {
+  keyed_values_.fetch_or(more.values, std::memory_order_release);
+  keyed_written_.fetch_or(more.written, std::memory_order_release);
 }
 
-OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
-                             CallKey& key) const {
-  const runtime::KeyedParams known = keyed();
+OpState::BoundCallRef OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+                                    Purpose purpose, CallKey& key) const {
+  const runtime::KeyedParams known = keyed_params();
   runtime::make_call_key(*definition_, arguments, outs, known, purpose, key);
   if (const runtime::BoundCall* call = bound_.find(key.words)) return {call, nullptr};
 
@@ -137,12 +137,12 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
   const runtime::ProgramCache::Found found = program_for(key, key.gradients);
   if (!known.covers(found.keyed)) {
     // The key lacks a value on which this call depends.
-    watch(found.keyed);
+    add_keyed_params(found.keyed);
     CallKey again;
     again.default_device = key.default_device;  // a thread under a ForkGuard must not query it
     again.thread_known = true;
     key = std::move(again);
-    runtime::make_call_key(*definition_, arguments, outs, keyed(), purpose, key);
+    runtime::make_call_key(*definition_, arguments, outs, keyed_params(), purpose, key);
   }
   return found.program;
 }
@@ -193,8 +193,8 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
           .author_text = definition_->text()};
 }
 
-std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arguments,
-                                                   std::vector<Argument>& leaves) const {
+std::shared_ptr<const OpState> OpState::op_of_leaves(std::span<const Argument> arguments,
+                                                     std::vector<Argument>& leaves) const {
   if (std::ranges::none_of(arguments, &Argument::is_structured)) return nullptr;
   if (arguments.size() > definition_->parameters().size()) runtime::refuse_count(*definition_, arguments.size());
   std::vector<frontend::Structure> structures;
@@ -208,18 +208,18 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   std::shared_ptr<const OpState>& op = structured_[key];
   if (!op)
     op = std::make_shared<const OpState>(frontend::structured(definition_, structures), options_, runtime_,
-                                         ingot::structured(eager_text_, structures));
+                                         ingot::structured(eager_fallback_, structures));
   return op;
 }
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results,
                                                  std::optional<ir::DType> autocast, bool returns_arguments,
-                                                 const frontend::Residuals& kept) const {
+                                                 const frontend::Residuals& residuals) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
-    for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
+    for (const Gradient* known = gradients_head_.load(std::memory_order_acquire); known != nullptr;
          known = known->next.get())
       if (known->results == results && known->wanted == wanted && known->autocast == autocast &&
-          known->returns_arguments == returns_arguments && known->kept == kept)
+          known->returns_arguments == returns_arguments && known->residuals == residuals)
         return known->op;
     return nullptr;
   };
@@ -229,20 +229,20 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
   if (auto known = find()) return known;
   auto made = std::make_unique<Gradient>();
   made->wanted = wanted, made->results = results, made->autocast = autocast;
-  made->returns_arguments = returns_arguments, made->kept = kept;
+  made->returns_arguments = returns_arguments, made->residuals = residuals;
   made->op = std::make_shared<const OpState>(
-      frontend::backward(definition_, wanted, results, autocast, returns_arguments, kept), options_, runtime_,
-      ingot::backward(eager_text_, wanted, autocast));
-  made->next = std::move(kept_gradients_);
-  kept_gradients_ = std::move(made);
-  gradients_.store(kept_gradients_.get(), std::memory_order_release);
-  return kept_gradients_->op;
+      frontend::backward(definition_, wanted, results, autocast, returns_arguments, residuals), options_, runtime_,
+      ingot::backward(eager_fallback_, wanted, autocast));
+  made->next = std::move(gradients_owner_);
+  gradients_owner_ = std::move(made);
+  gradients_head_.store(gradients_owner_.get(), std::memory_order_release);
+  return gradients_owner_->op;
 }
 
 std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
                                                  std::span<const Argument> gradients) const {
   std::vector<Argument> leaves;
-  const auto op = structured(arguments, leaves);
+  const auto op = op_of_leaves(arguments, leaves);
   if (op) arguments = std::move(leaves);
   if (wanted.size() != arguments.size())
     throw_author(Span{}, fmt::format("{}: there are {} flags of wanted gradients for {} arguments", definition_->name(),
@@ -254,8 +254,8 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
 std::shared_ptr<const OpState> OpState::value_and_grad(const std::vector<bool>& wanted, bool has_aux) const {
   const runtime::ForkGuard held;
   const auto op = std::make_shared<OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
-                                            ingot::value_and_grad(eager_text_, wanted));
-  op->value_of_ = shared_from_this();
+                                            ingot::value_and_grad(eager_fallback_, wanted));
+  op->value_and_grad_of_ = shared_from_this();
   return op;
 }
 
@@ -265,7 +265,7 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
   gradient_checked_ = true;
 }
 
-void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, CallKey& key) const {
+void OpState::take_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, CallKey& key) const {
   if (!program.uses_random) return;
   if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_random_numbers(*definition_);
   if (given.defined() && given.device() != key.device) runtime::refuse_seed(*definition_, given, key.device);
@@ -275,15 +275,15 @@ void OpState::find_seed(const runtime::Program& program, Purpose purpose, const 
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose, uint64_t writable,
                           const at::Tensor& seed) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
-  if (options_.debug && value_of_) value_of_->check_gradient_once(arguments);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
+  if (options_.debug && value_and_grad_of_) value_and_grad_of_->check_gradient_once(arguments);
   CallKey key;
-  const Found found = find(arguments, {}, purpose, key);
+  const BoundCallRef found = find(arguments, {}, purpose, key);
   const runtime::Program& program = *found.call->program;
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
   if (key.recorded) runtime::check_recorded_writes(program, key);
-  find_seed(program, purpose, seed, key);
+  take_seed(program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   std::shared_ptr<runtime::OpBackward> node;
   if (key.recorded) node = runtime::begin_record(shared_from_this(), *found.call, key, /*by_schema=*/~writable != 0);
@@ -296,11 +296,11 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
 void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
                        const at::Tensor& seed) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out contains no tensor");
   CallKey key;
-  const Found found = find(arguments, outs, purpose, key);
-  find_seed(*found.call->program, purpose, seed, key);
+  const BoundCallRef found = find(arguments, outs, purpose, key);
+  take_seed(*found.call->program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   Results written;
   runtime::run(*found.call, key, written, options_.debug, runtime_.counters);
@@ -308,30 +308,32 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
 
 void OpState::prepare(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->prepare(leaves);
   CallKey key;
   find(arguments, {}, Purpose::Call, key);
 }
 
-OpState::Plan OpState::plan(std::span<const Argument> arguments) const {
-  Plan plan;
-  plan.op = structured(arguments, plan.arguments);
-  if (!plan.op) {
-    plan.op = shared_from_this();
-    plan.arguments.assign(arguments.begin(), arguments.end());
+OpState::PendingCall OpState::pending_call(std::span<const Argument> arguments) const {
+  PendingCall pending;
+  pending.op = op_of_leaves(arguments, pending.arguments);
+  if (!pending.op) {
+    pending.op = shared_from_this();
+    pending.arguments.assign(arguments.begin(), arguments.end());
   }
-  plan.known = plan.op->keyed();
-  runtime::make_call_key(*plan.op->definition_, plan.arguments, {}, plan.known, Purpose::Call, plan.key);
-  return plan;
+  pending.known_params = pending.op->keyed_params();
+  runtime::make_call_key(*pending.op->definition_, pending.arguments, {}, pending.known_params, Purpose::Call,
+                         pending.key);
+  return pending;
 }
 
-void OpState::prepare(Plan& plan, runtime::KernelBatch& batch) {
+void OpState::prepare(PendingCall& pending, runtime::KernelBatch& batch) {
   const runtime::ForkGuard held;
-  const OpState& op = *plan.op;
+  const OpState& op = *pending.op;
   const std::shared_ptr<const runtime::Program> found =
-      op.program(plan.arguments, {}, plan.known, Purpose::Call, plan.key);
-  const runtime::Resolved resolved = runtime::resolve(*found, plan.key, op.codegen_options(plan.key.device.is_cuda()));
-  if (launches_anything(resolved)) batch.add(op.request(found, resolved, plan.key));
+      op.program(pending.arguments, {}, pending.known_params, Purpose::Call, pending.key);
+  const runtime::Resolved resolved =
+      runtime::resolve(*found, pending.key, op.codegen_options(pending.key.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(op.request(found, resolved, pending.key));
 }
 
 }  // namespace ingot

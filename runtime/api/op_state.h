@@ -33,7 +33,7 @@ namespace ingot {
 /// The results of a call; a few results need no heap allocation.
 using Results = runtime::Written;
 
-struct Shown;
+struct EmitContext;
 struct Stages;
 struct GradientCall;
 
@@ -53,26 +53,26 @@ class OpState : public std::enable_shared_from_this<OpState> {
   void prepare(std::span<const Argument> arguments) const;
   /// A call whose kernels are compiled together with others'. Its key is computed before any ForkGuard, because reading
   /// the thread's modes takes the GIL, which a forking thread may hold.
-  struct Plan {
+  struct PendingCall {
     std::shared_ptr<const OpState> op;
     std::vector<Argument> arguments;  ///< the leaves
-    runtime::KeyedParams known;
+    runtime::KeyedParams known_params;
     runtime::CallKey key;
   };
-  Plan plan(std::span<const Argument> arguments) const;
+  PendingCall pending_call(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.
-  static void prepare(Plan& plan, runtime::KernelBatch& batch);
+  static void prepare(PendingCall& pending, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
   Explanation explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const;
-  /// Decides how the call is computed on shards; empty if it cannot be. `asks_numbers`: the answer may differ for other
-  /// numbers among the arguments. Errors: those of a call with the whole tensors.
+  /// Decides how the call is computed on shards; empty if it cannot be. `depends_on_numbers`: the answer may differ for
+  /// other numbers among the arguments. Errors: those of a call with the whole tensors.
   std::optional<ShardedCall> shard(std::span<const Argument> arguments, const ShardingRequest& request,
-                                   bool& asks_numbers) const;
+                                   bool& depends_on_numbers) const;
 
   /// The op that computes the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
                                           std::optional<ir::DType> autocast = {}, bool returns_arguments = false,
-                                          const frontend::Residuals& kept = {}) const;
+                                          const frontend::Residuals& residuals = {}) const;
   /// The same for arguments that may be nested; `wanted` has one flag per leaf. Replaces `arguments` with the arguments
   /// of that op: the leaves, and the gradients with respect to the results.
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
@@ -95,21 +95,22 @@ class OpState : public std::enable_shared_from_this<OpState> {
   const frontend::Definition& definition() const { return *definition_; }
   const OpOptions& options() const { return options_; }
   /// Null if the op has none.
-  const EagerFallback* eager_fallback() const { return eager_text_.get(); }
+  const EagerFallback* eager_fallback() const { return eager_fallback_.get(); }
 
  private:
   /// A bound call and, if the table has no room for it, its owner.
-  struct Found {
+  struct BoundCallRef {
     const runtime::BoundCall* call;
     std::shared_ptr<const runtime::BoundCall> owner;
   };
-  runtime::KeyedParams keyed() const;
-  void watch(const runtime::KeyedParams& more) const;
+  runtime::KeyedParams keyed_params() const;
+  /// Adds parameters on whose values the key of a call depends.
+  void add_keyed_params(const runtime::KeyedParams& more) const;
   /// Computes the key, and finds or makes the call for it.
-  Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
-             runtime::CallKey& key) const;
+  BoundCallRef find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
+                    runtime::CallKey& key) const;
   /// Sets the key's seed if the call samples random numbers: to `given` if that is defined, otherwise to a new seed.
-  void find_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
+  void take_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
                  runtime::CallKey& key) const;
   /// The program for the key. Computes the key again if `known` lacks a value on which the program depends.
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
@@ -125,14 +126,14 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                  const runtime::Resolved& resolved, const runtime::CallKey& key) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
-  Shown show(std::span<const Argument> arguments, const EmitTarget& target) const;
-  std::shared_ptr<const ir::Graph> graph_of(const Shown& shown) const;
-  Stages stages(const Shown& shown, const EmitTarget& target) const;
+  EmitContext emit_context(std::span<const Argument> arguments, const EmitTarget& target) const;
+  std::shared_ptr<const ir::Graph> graph_of(const EmitContext& context) const;
+  Stages stages(const EmitContext& context, const EmitTarget& target) const;
   /// The call of the gradient with respect to the `wanted` parameters, for a call that `program` computes; borrows the
   /// arguments.
   GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
                              const runtime::CallKey& key, const std::vector<bool>& wanted,
-                             const frontend::Residuals& kept) const;
+                             const frontend::Residuals& residuals) const;
   /// The same for `emit` and `explain`: with respect to the arguments that require grad or, if none does, to all
   /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
@@ -147,31 +148,31 @@ class OpState : public std::enable_shared_from_this<OpState> {
                             EmitTarget target) const;
 
   /// The op that takes the leaves of nested arguments; null if no argument is nested.
-  std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
+  std::shared_ptr<const OpState> op_of_leaves(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
 
   std::shared_ptr<const frontend::Definition> definition_;
   OpOptions options_;
   runtime::Runtime& runtime_;
-  std::shared_ptr<const EagerFallback> eager_text_;
-  std::shared_ptr<const OpState> value_of_;  ///< the op whose value and gradient this op computes
+  std::shared_ptr<const EagerFallback> eager_fallback_;
+  std::shared_ptr<const OpState> value_and_grad_of_;  ///< the op whose value and gradient this op computes
   mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// The parameters that the op's programs require in the key so far.
-  mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
-  /// A singly linked list, extended at its front under gradients_mutex_ and read without a lock. `gradients_` is its
-  /// head.
+  mutable std::atomic<uint64_t> keyed_values_ = 0, keyed_written_ = 0;
+  /// A singly linked list, extended at its front under gradients_mutex_ and read without a lock. `gradients_head_` is
+  /// its head.
   struct Gradient {
     std::vector<bool> wanted;
     size_t results = 0;
     std::optional<ir::DType> autocast;
     bool returns_arguments = false;
-    frontend::Residuals kept;
+    frontend::Residuals residuals;
     std::shared_ptr<const OpState> op;
     std::unique_ptr<Gradient> next;
   };
   mutable std::mutex gradients_mutex_;
-  mutable std::unique_ptr<Gradient> kept_gradients_;
-  mutable std::atomic<const Gradient*> gradients_ = nullptr;
+  mutable std::unique_ptr<Gradient> gradients_owner_;
+  mutable std::atomic<const Gradient*> gradients_head_ = nullptr;
   mutable std::atomic<bool> gradient_checked_ = false;
   mutable std::mutex structured_mutex_;
   mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the texts of the structures

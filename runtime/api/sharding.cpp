@@ -33,9 +33,9 @@ bool is_cut(const ir::Cuts& cuts) {
 }  // namespace
 
 std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, const ShardingRequest& request,
-                                          bool& asks_numbers) const {
+                                          bool& depends_on_numbers) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->shard(leaves, request, asks_numbers);
+  if (const auto op = op_of_leaves(arguments, leaves)) return op->shard(leaves, request, depends_on_numbers);
   if (request.recorded && definition_->derivative()) return std::nullopt;  // a custom backward may compute anything
   const runtime::ForkGuard held;
   const auto key_of = [&](std::span<const Argument> shown) {
@@ -47,7 +47,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
   };
   const CallKey key = key_of(arguments);
   const runtime::ProgramCache::Found found = programs_.find(key);
-  asks_numbers = found.keyed.values != 0;
+  depends_on_numbers = found.keyed.values != 0;
   if (found.keyed.written != 0) return std::nullopt;
   const runtime::Program& program = *found.program;
   const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(key);

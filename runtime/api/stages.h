@@ -17,7 +17,7 @@ namespace ingot {
 class OpState;
 
 /// A call's key on the device for which it is shown, and its program.
-struct Shown {
+struct EmitContext {
   runtime::CallKey key;
   bool on_cuda = false;
   std::shared_ptr<const runtime::Program> program;

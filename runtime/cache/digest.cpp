@@ -4,11 +4,11 @@
 
 namespace ingot::runtime {
 
-Digest Digest::of(std::initializer_list<std::string_view> pieces) {
+Digest Digest::of(std::initializer_list<std::string_view> parts) {
   Digest digest;
   blake2b_state state;
   ::blake2b_init(&state, digest.bytes.size());
-  for (const std::string_view piece : pieces) ::blake2b_update(&state, piece.data(), piece.size());
+  for (const std::string_view part : parts) ::blake2b_update(&state, part.data(), part.size());
   ::blake2b_final(&state, digest.bytes.data(), digest.bytes.size());
   return digest;
 }

@@ -14,7 +14,7 @@ struct Digest {
   std::array<uint8_t, 32> bytes{};
 
   /// The digest of the parts, concatenated without separators.
-  static Digest of(std::initializer_list<std::string_view> pieces);
+  static Digest of(std::initializer_list<std::string_view> parts);
   static Digest of(std::string_view text) { return of({text}); }
   /// 64 hexadecimal digits.
   std::string hex() const;

@@ -5,7 +5,7 @@
 
 namespace ingot::runtime {
 
-at::Tensor dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device) {
+at::Tensor make_dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), /*allocator=*/nullptr,
                        /*resizable=*/false);
   const auto key = device.is_cuda()   ? c10::DispatchKey::CUDA

@@ -14,6 +14,7 @@ inline bool is_dataless(const at::Tensor& tensor) {
          is_dataless(tensor.const_data_ptr(), *tensor.unsafeGetTensorImpl());
 }
 
-at::Tensor dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device);
+/// Makes a tensor without storage.
+at::Tensor make_dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device);
 
 }  // namespace ingot::runtime

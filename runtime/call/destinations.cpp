@@ -18,7 +18,7 @@ using UseKind = codegen::AccessUse::Kind;
 
 std::string shape_text(std::span<const int64_t> sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
-[[noreturn]] void refuse(const Program& program, std::string message, std::string hint) {
+[[noreturn]] void throw_call_error(const Program& program, std::string message, std::string hint) {
   throw_author(Span{}, fmt::format("{}: {}", program.name, message), std::move(hint));
 }
 
@@ -46,22 +46,22 @@ void check_fit(const Program& program, const CallKey& key, const Destination& de
   if (destination.kind == Destination::Kind::Parameter && !std::ranges::equal(tensor.sizes(), extents.sizes))
     throw_internal(fmt::format("{}: {} takes a result of another shape", program.name, name));
   if (tensor.scalar_type() != scalar_type(result.dtype))
-    refuse(program,
-           fmt::format("the result is {}, but {} is {}", ir::name_of(result.dtype), name,
-                       ir::name_of(*dtype_of(tensor.scalar_type()))),
-           "pass an out with exactly the result's dtype");
+    throw_call_error(program,
+                     fmt::format("the result is {}, but {} is {}", ir::name_of(result.dtype), name,
+                                 ir::name_of(*dtype_of(tensor.scalar_type()))),
+                     "pass an out with exactly the result's dtype");
   if (!std::ranges::equal(tensor.sizes(), extents.sizes))
-    refuse(program,
-           fmt::format("the result has shape {}, but {} has {}", shape_text(extents.sizes), name,
-                       shape_text(tensor.sizes())),
-           "pass an out with exactly the result's shape; it is never resized");
+    throw_call_error(program,
+                     fmt::format("the result has shape {}, but {} has {}", shape_text(extents.sizes), name,
+                                 shape_text(tensor.sizes())),
+                     "pass an out with exactly the result's shape; it is never resized");
 }
 
 /// Rejects every tensor with internal overlap. Eager PyTorch rejects only expanded tensors. For other overlaps, its
 /// result depends on the order of its loops.
-void check_own_memory(const Program& program, const CallKey& key, const Destination& destination) {
+void check_internal_overlap(const Program& program, const CallKey& key, const Destination& destination) {
   if (!overlaps_itself(*destination.tensor(key))) return;
-  refuse(
+  throw_call_error(
       program,
       fmt::format("unsupported operation: {} is written, and more than one of its elements refers to a single memory "
                   "location, as those of expanded tensors do",
@@ -71,31 +71,33 @@ void check_own_memory(const Program& program, const CallKey& key, const Destinat
 
 /// Rejects overlap with arguments. An `out=` tensor may be exactly an input. If a mutated parameter overlaps another
 /// argument, its value depends on the order of the op's steps.
-void check_arguments_memory(const Program& program, const CallKey& key, const Destination& destination) {
+void check_overlap_with_arguments(const Program& program, const CallKey& key, const Destination& destination) {
   const bool is_out = destination.kind == Destination::Kind::Out;
   for (size_t p = 0; p < key.arguments.size(); ++p) {
     if (key.arguments[p].kind != ArgumentKind::Tensor || (!is_out && p == destination.index)) continue;
     const Overlap overlap = overlap_of(*destination.tensor(key), *key.arguments[p].tensor);
     if (overlap == Overlap::None) continue;
     if (is_out && overlap == Overlap::Partial)
-      refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, key), parameter_name(key, p)),
-             "pass a separate tensor as out, or exactly an input that is read element by element");
+      throw_call_error(program,
+                       fmt::format("{} overlaps {} in part", name_of(destination, key), parameter_name(key, p)),
+                       "pass a separate tensor as out, or exactly an input that is read element by element");
     if (!is_out && is_read(program.outlines.shared, p))
-      refuse(program,
-             fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, key),
-                         parameter_name(key, p)),
-             fmt::format("the value of {0} would depend on the order of the op's steps: pass {0}.clone()",
-                         key.definition->parameters()[p].name));
+      throw_call_error(program,
+                       fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, key),
+                                   parameter_name(key, p)),
+                       fmt::format("the value of {0} would depend on the order of the op's steps: pass {0}.clone()",
+                                   key.definition->parameters()[p].name));
   }
 }
 
-void check_each_others_memory(const Program& program, const CallKey& key, std::span<const Destination> destinations) {
+void check_overlap_between(const Program& program, const CallKey& key, std::span<const Destination> destinations) {
   for (size_t i = 0; i < destinations.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       const at::Tensor *a = destinations[j].tensor(key), *b = destinations[i].tensor(key);
       if (a == nullptr || b == nullptr || overlap_of(*a, *b) == Overlap::None) continue;
-      refuse(program, fmt::format("{} and {} overlap", name_of(destinations[j], key), name_of(destinations[i], key)),
-             "each result needs its own memory");
+      throw_call_error(program,
+                       fmt::format("{} and {} overlap", name_of(destinations[j], key), name_of(destinations[i], key)),
+                       "each result needs its own memory");
     }
   }
 }
@@ -155,7 +157,7 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
       destinations.push_back({key.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
   }
   if (!key.outs.empty() && key.outs.size() != returned)
-    refuse(
+    throw_call_error(
         program,
         fmt::format("the op returns {} tensor{}, and out has {}", returned, returned == 1 ? "" : "s", key.outs.size()),
         "pass one tensor for each result");
@@ -168,15 +170,15 @@ void check_destinations(const Program& program, const CallKey& key, std::span<co
     const Destination& destination = destinations[r];
     if (destination.kind == Destination::Kind::New) continue;
     check_fit(program, key, destination, program.results[r], results[r]);
-    check_own_memory(program, key, destination);
-    check_arguments_memory(program, key, destination);
+    check_internal_overlap(program, key, destination);
+    check_overlap_with_arguments(program, key, destination);
   }
-  check_each_others_memory(program, key, destinations);
+  check_overlap_between(program, key, destinations);
 }
 
-bool resolve_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
-                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
-                      std::span<Destination> destinations) {
+bool choose_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
+                     std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
+                     std::span<Destination> destinations) {
   bool any_shared = false;
   for (size_t r = 0; r < destinations.size(); ++r) {
     Destination& destination = destinations[r];
@@ -193,8 +195,9 @@ bool resolve_in_place(const Program& program, const codegen::Outline& outline, c
       shared = true;
       if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)
-        refuse(program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
-               "pass a separate tensor as out");
+        throw_call_error(
+            program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
+            "pass a separate tensor as out");
       destination.by_copy = true;
     }
     // Eager's indexing and division fail before anything is written, so this call must, too.

@@ -37,8 +37,8 @@ void check_destinations(const Program& program, const CallKey& key, std::span<co
 /// would change values, or might leave partial results after an error. Returns whether any kernel reads memory that a
 /// kernel writes. Errors: Error(Author) if an `out=` tensor is also an input, and an element of the result depends on
 /// other elements of it.
-bool resolve_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
-                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
-                      std::span<Destination> destinations);
+bool choose_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
+                     std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
+                     std::span<Destination> destinations);
 
 }  // namespace ingot::runtime

@@ -110,7 +110,7 @@ bool place_results(const Program& program, const CallKey& key, bool checks_indic
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
-      resolve_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
+      choose_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
   if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);

@@ -196,7 +196,7 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
   if (outcome.succeeded && written) return *std::move(library);
   const std::string failure = "the C++ compiler failed to compile " + std::string(name) + ": " + found().command[0] +
                               " " + outcome.ending + (outcome.succeeded ? ", but wrote no library" : "");
-  if (const std::string shortage = shortage_in(outcome.output); !shortage.empty())
+  if (const std::string shortage = exhausted_resource_in(outcome.output); !shortage.empty())
     throw_environment(failure + ": " + shortage, outcome.output);
   throw_environment(failure, ours ? outcome.output + "\n" + numbered(source) : outcome.output);
 }

@@ -7,12 +7,12 @@ namespace ingot::runtime {
 
 namespace {
 
-struct Shortage {
+struct ResourceExhaustion {
   int error;
   std::string_view what;
 };
 
-constexpr Shortage kShortages[] = {
+constexpr ResourceExhaustion kExhaustions[] = {
     {EMFILE, "this process has no file descriptors left: close files, or raise the limit (ulimit -n)"},
     {ENFILE, "the system has no file descriptors left"},
     {ENOSPC, "the disk is full: free some space, or set TMPDIR to another folder"},
@@ -24,16 +24,16 @@ constexpr Shortage kShortages[] = {
 
 }  // namespace
 
-std::string reason(int error) {
+std::string error_text(int error) {
   std::string text = std::strerror(error);
-  for (const Shortage& shortage : kShortages)
-    if (shortage.error == error) text += ": " + std::string(shortage.what);
+  for (const ResourceExhaustion& exhaustion : kExhaustions)
+    if (exhaustion.error == error) text += ": " + std::string(exhaustion.what);
   return text;
 }
 
-std::string shortage_in(std::string_view output) {
-  for (const Shortage& shortage : kShortages)
-    if (output.find(std::strerror(shortage.error)) != std::string_view::npos) return std::string(shortage.what);
+std::string exhausted_resource_in(std::string_view output) {
+  for (const ResourceExhaustion& exhaustion : kExhaustions)
+    if (output.find(std::strerror(exhaustion.error)) != std::string_view::npos) return std::string(exhaustion.what);
   return {};
 }
 

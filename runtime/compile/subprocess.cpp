@@ -152,7 +152,7 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   throw_if_interrupted();
   // Close on exec, so that a program that another thread starts does not hold our pipe open.
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + reason(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + error_text(errno));
 
   const Leash leash;
   SpawnActions actions;
@@ -169,7 +169,7 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
                                   pointers(arguments).data(), pointers(environment).data());
   ::close(ends[1]);
   Running running(error == 0 ? process : 0, ends[0]);
-  if (error != 0) throw_environment("cannot start " + command.front() + ": " + reason(error));
+  if (error != 0) throw_environment("cannot start " + command.front() + ": " + error_text(error));
 
   Outcome outcome;
   outcome.output = running.read_to_end();

@@ -26,25 +26,25 @@ namespace {
 
 constexpr std::string_view kPrefix = "ingot-compile-";
 /// The free space that a folder must have: far more than a kernel's source, assembly and library take.
-constexpr uint64_t kRoomBytes = uint64_t{16} << 20;
+constexpr uint64_t kMinimumFreeBytes = uint64_t{16} << 20;
 /// The part of PATH_MAX that is reserved for the name of a compilation's folder and for the names of the compiler's
 /// files in it.
-constexpr size_t kNameBytes = 256;
+constexpr size_t kReservedPathBytes = 256;
 /// A folder younger than this is not removed: the process that created it may be about to lock it.
-constexpr int64_t kYoungSeconds = 5;
+constexpr int64_t kGraceSeconds = 5;
 
 /// Returns the reason why a compilation cannot use the folder; empty if it can.
-std::string obstacle(const std::string& folder) {
+std::string why_unusable(const std::string& folder) {
   struct statvfs status;
-  if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
-  if (::statvfs(folder.c_str(), &status) != 0) return reason(errno);
+  if (folder.size() + kReservedPathBytes > PATH_MAX) return error_text(ENAMETOOLONG);
+  if (::statvfs(folder.c_str(), &status) != 0) return error_text(errno);
   // A file system that reports no block count has no limit.
-  const bool full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kRoomBytes;
-  const bool no_names = status.f_files != 0 && status.f_favail == 0;
-  return full || no_names ? reason(ENOSPC) : std::string();
+  const bool full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kMinimumFreeBytes;
+  const bool no_inodes = status.f_files != 0 && status.f_favail == 0;
+  return full || no_inodes ? error_text(ENOSPC) : std::string();
 }
 
-std::vector<std::string> parents() {
+std::vector<std::string> candidate_directories() {
   std::vector<std::string> all = {"/tmp", "/var/tmp", "/dev/shm"};
   // Absolute, because a compiler runs in another folder than this process.
   if (const char* chosen = std::getenv("TMPDIR"); chosen && *chosen)
@@ -54,17 +54,20 @@ std::vector<std::string> parents() {
 
 /// Opens and locks the folder; `flags` are flock's. Returns the descriptor; -1 if the folder cannot be opened, or, with
 /// LOCK_NB, if another process has locked it.
-int lock(const std::filesystem::path& folder, int wait = 0) {
+int lock(const std::filesystem::path& folder, int flags = 0) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | wait) == 0) return descriptor;
+  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | flags) == 0) return descriptor;
   ::close(descriptor);
   return -1;
 }
 
-bool is_of_a_dead_process(int locked) {
+/// Whether a folder that this process has locked may be removed: it is private to this user and older than
+/// kGraceSeconds. The lock proves that the folder's process has ended. A date in the future, from before the clock was
+/// set back, counts as old.
+bool may_remove(int locked) {
   struct stat status;
   return ::fstat(locked, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 07777) == 0700 &&
-         std::abs(std::time(nullptr) - status.st_mtime) > kYoungSeconds;
+         std::abs(std::time(nullptr) - status.st_mtime) > kGraceSeconds;
 }
 
 /// Removes stale folders from `parent`, once per process.
@@ -82,8 +85,8 @@ void sweep_once(const std::string& parent) {
 
 TemporaryFolder::TemporaryFolder() : lock_(-1) {
   std::string tried;
-  for (const std::string& parent : parents()) {
-    std::string problem = obstacle(parent);
+  for (const std::string& parent : candidate_directories()) {
+    std::string problem = why_unusable(parent);
     if (problem.empty()) {
       std::string name = parent + "/" + std::string(kPrefix) + "XXXXXX";
       if (::mkdtemp(name.data())) {
@@ -92,7 +95,7 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
         sweep_once(parent);
         return;
       }
-      problem = reason(errno);
+      problem = error_text(errno);
     }
     tried += parent + ": " + problem + "\n";
   }
@@ -111,7 +114,7 @@ void sweep_temporary_folders(const std::filesystem::path& parent) {
     if (!entry->path().filename().string().starts_with(kPrefix)) continue;
     const int locked = lock(entry->path(), LOCK_NB);
     if (locked < 0) continue;
-    if (is_of_a_dead_process(locked)) std::filesystem::remove_all(entry->path(), ignored);
+    if (may_remove(locked)) std::filesystem::remove_all(entry->path(), ignored);
     ::close(locked);
   }
 }

@@ -117,9 +117,10 @@ TEST(Subprocess, NamesTheExhaustedResource) {
     return environment_error([] { run_program(shell("true"), "/"); });
   });
   EXPECT_NE(answer.find("no file descriptors left"), std::string::npos) << answer;
-  EXPECT_NE(shortage_in("cc1plus: fatal error: x.h: Too many open files").find("ulimit -n"), std::string::npos);
-  EXPECT_NE(shortage_in("error closing x.s: File too large").find("ulimit -f"), std::string::npos);
-  EXPECT_EQ(shortage_in("error: expected ‘;’"), "");
+  EXPECT_NE(exhausted_resource_in("cc1plus: fatal error: x.h: Too many open files").find("ulimit -n"),
+            std::string::npos);
+  EXPECT_NE(exhausted_resource_in("error closing x.s: File too large").find("ulimit -f"), std::string::npos);
+  EXPECT_EQ(exhausted_resource_in("error: expected ‘;’"), "");
 }
 
 fs::path left_folder(const Scratch& scratch, const std::string& name, int64_t age) {

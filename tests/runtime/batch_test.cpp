@@ -14,8 +14,8 @@ namespace ingot {
 namespace {
 
 void add(const OpState& op, std::span<const Argument> call, runtime::KernelBatch& batch) {
-  OpState::Plan plan = op.plan(call);
-  OpState::prepare(plan, batch);
+  OpState::PendingCall pending = op.pending_call(call);
+  OpState::prepare(pending, batch);
 }
 
 using namespace testing_support;
@@ -98,7 +98,7 @@ TEST(Prepare, AFailureDoesNotStopTheOtherCalls) {
   const Op good("def good(x):\n    return x * 2 + " + std::to_string(::getpid()) + "\n"), bad("x.view(3)");
   const at::Tensor x = at::randn({8});
   const Argument arguments[] = {x};
-  const PlannedCall planned[] = {{bad, arguments}, {good, arguments}};
+  const CallToPrepare planned[] = {{bad, arguments}, {good, arguments}};
   EXPECT_NE(error_of([&] { prepare(planned); }).find("view"), std::string::npos);
   EXPECT_EQ(growth([&] { good(x); }).compiles, 0u);
 }
