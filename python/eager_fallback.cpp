@@ -86,8 +86,8 @@ PyObject* to_python(const Argument& argument) {
 
 class PythonText : public EagerFallback {
  public:
-  PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors)
-      : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
+  PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* run_in_eager)
+      : definition_(std::move(definition)), run_in_eager_(Py_NewRef(run_in_eager), getPyInterpreter()) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
     const WithGil held;
@@ -99,7 +99,7 @@ class PythonText : public EagerFallback {
       if (PyDict_SetItemString(by_name.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
         throw_python_error();
     }
-    const Owned list(PyObject_Call(tensors_.ptr(getPyInterpreter()), drawn_from.get(), by_name.get()));
+    const Owned list(PyObject_Call(run_in_eager_.ptr(getPyInterpreter()), drawn_from.get(), by_name.get()));
     std::vector<at::Tensor> results;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
       results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));
@@ -117,7 +117,7 @@ class PythonText : public EagerFallback {
 
  private:
   std::shared_ptr<const frontend::Definition> definition_;
-  c10::SafePyObject tensors_;
+  c10::SafePyObject run_in_eager_;
 };
 
 PyObject* attribute(const char* module, const char* name) {
@@ -147,8 +147,8 @@ bool is_traced(const at::Tensor& tensor) {
 }  // namespace
 
 std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const frontend::Definition> definition,
-                                                    PyObject* tensors) {
-  return std::make_shared<const PythonText>(std::move(definition), tensors);
+                                                    PyObject* run_in_eager) {
+  return std::make_shared<const PythonText>(std::move(definition), run_in_eager);
 }
 
 void install_traced_tensor_check() { runtime::set_is_traced(is_traced); }

@@ -101,7 +101,7 @@ PyObject* to_python(Results& results, ir::Returns returns) {
   return as_named(items, returns);
 }
 
-PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+PyObject* call_native(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Op& op = op_of(object);
   PyObject* out = nullptr;
   ArgumentList arguments = bind(form_of(object), args, count, keywords, &out);
@@ -125,7 +125,7 @@ PyObject* call_fallback(PyObject* object, PyObject* const* args, size_t count, P
 
 PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   try {
-    return call_plain(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
+    return call_native(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (const runtime::Unsupported&) {
     return call_fallback(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (...) {
@@ -136,7 +136,7 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
 
 /// Runs a method of the op on a call's arguments; returns None.
 template <void (Op::*Action)(std::span<const Argument>) const>
-PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+PyObject* run_op_method(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     const Op& op = op_of(object);
     ArgumentList arguments = bind(form_of(object), args, static_cast<size_t>(count), keywords, nullptr);
@@ -224,7 +224,7 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
 
 /// Stores the op in its object. If two threads do so, the first wins. On failure returns false, with a Python error
 /// set.
-bool become(PyObject* object, Op op) {
+bool set_op(PyObject* object, Op op) {
   PyObject* names = interned_names(op.parameters());
   if (!names) return false;
   OpObject* self = self_of(object);
@@ -237,15 +237,15 @@ bool become(PyObject* object, Op op) {
   return true;
 }
 
-/// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, tensors): defines the op from its source.
-/// `tensors` is a callable that runs the source in eager PyTorch; None: the op has no eager fallback.
+/// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, run_in_eager): defines the op from its
+/// source. `run_in_eager` is a callable that runs the source in eager PyTorch; None: the op has no eager fallback.
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
-  PyObject *list, *tensors;
+  PyObject *list, *run_in_eager;
   int debug, atomics;
   if (!PyArg_ParseTuple(args, "s#sO!sspspO", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
-                        &lazy, &atomics, &tensors))
+                        &lazy, &atomics, &run_in_eager))
     return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<Source::Origin> origins;
@@ -257,8 +257,8 @@ PyObject* op_define(PyObject* object, PyObject* args) {
       const runtime::ForkGuard held;  // releases the GIL: no Python objects are made while it is held
       return frontend::define(std::move(source), name);
     }();
-    Op op(definition, options, tensors == Py_None ? nullptr : eager_fallback(definition, tensors));
-    return become(object, std::move(op)) ? Py_NewRef(Py_None) : nullptr;
+    Op op(definition, options, run_in_eager == Py_None ? nullptr : eager_fallback(definition, run_in_eager));
+    return set_op(object, std::move(op)) ? Py_NewRef(Py_None) : nullptr;
   });
 }
 
@@ -270,7 +270,7 @@ PyObject* op_define_value_and_grad(PyObject* object, PyObject* args) {
   return guarded([&]() -> PyObject* {
     std::vector<std::string> names;
     if (!read_texts(list, names)) return nullptr;
-    return become(object, op_of(op).value_and_grad(names, has_aux != 0)) ? Py_NewRef(Py_None) : nullptr;
+    return set_op(object, op_of(op).value_and_grad(names, has_aux != 0)) ? Py_NewRef(Py_None) : nullptr;
   });
 }
 
@@ -319,7 +319,7 @@ PyObject* op_name(PyObject* object, void*) {
   return guarded([&] { return text_object(op_of(object).name()); });
 }
 
-PyObject* op_text(PyObject* object, void*) {
+PyObject* op_source_text(PyObject* object, void*) {
   return guarded([&] { return text_object(op_of(object).text()); });
 }
 
@@ -363,9 +363,9 @@ PyCFunction as_method() {
 }
 
 PyMethodDef op_methods[] = {
-    {"prepare", as_method<op_do<&Op::prepare>>(), METH_FASTCALL | METH_KEYWORDS,
+    {"prepare", as_method<run_op_method<&Op::prepare>>(), METH_FASTCALL | METH_KEYWORDS,
      "prepare(*args, **kwargs)\n--\n\nCompile and load the kernels for a call with these arguments; launch nothing."},
-    {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_check_gradient", as_method<run_op_method<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", as_method<op_explain>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_shard", as_method<op_shard>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
@@ -378,7 +378,7 @@ PyMethodDef op_methods[] = {
 
 PyGetSetDef op_properties[] = {
     {"name", op_name, nullptr, "The op's name.", nullptr},
-    {"text", op_text, nullptr, "The source from which the op is compiled.", nullptr},
+    {"text", op_source_text, nullptr, "The source from which the op is compiled.", nullptr},
     {"_parameters", op_parameters, nullptr, nullptr, nullptr},
     {"_defined", op_defined, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

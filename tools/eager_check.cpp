@@ -62,7 +62,7 @@ EagerCheck::EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device d
 
 json EagerCheck::judge(const std::vector<at::Tensor>& results) const {
   save_tensors(folder_.path() / "results.pt", results);
-  prefer_package_beside();
+  prefer_bundled_package();
   std::string python = find_python();
   runtime::Outcome outcome;
   try {

@@ -28,7 +28,7 @@ std::string find_python() {
                     "set INGOT_PYTHON to a Python with torch and ingot, or skip the check with --no-check");
 }
 
-void prefer_package_beside() {
+void prefer_bundled_package() {
   std::error_code failed;
   fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
   if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;

@@ -11,6 +11,6 @@ namespace ingot::tools {
 std::string find_python();
 
 /// Makes child programs prefer the package that was built together with this program to an installed one.
-void prefer_package_beside();
+void prefer_bundled_package();
 
 }  // namespace ingot::tools

@@ -23,11 +23,11 @@ constexpr PythonTool kPythonTools[] = {
 };
 
 /// Replaces this process by `python -P -m ingot NAME ARGS...`. With -P no module is imported from the current folder.
-void run_in_python(const char* name, const std::vector<std::string>& words) {
-  prefer_package_beside();
+void run_in_python(const char* name, const std::vector<std::string>& args) {
+  prefer_bundled_package();
   std::string python = find_python();
   std::vector<std::string> command = {python, "-P", "-m", "ingot", name};
-  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), args.begin(), args.end());
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -39,11 +39,11 @@ void run_in_python(const char* name, const std::vector<std::string>& words) {
 }  // namespace
 
 void add_python_tools(CLI::App& program, int&) {
-  for (const PythonTool& instrument : kPythonTools) {
-    CLI::App* command = program.add_subcommand(instrument.name, instrument.summary);
+  for (const PythonTool& tool : kPythonTools) {
+    CLI::App* command = program.add_subcommand(tool.name, tool.summary);
     command->set_help_flag();  // Python prints the help of this command
     command->prefix_command();
-    command->callback([command, &instrument] { run_in_python(instrument.name, command->remaining()); });
+    command->callback([command, &tool] { run_in_python(tool.name, command->remaining()); });
   }
 }
 
