@@ -125,7 +125,7 @@ Text Expressions::formula(ValueId id) const {
     }
     case Value::Kind::Primitive:
       if (kernel_.computes_alike)
-        if (const auto own = spell_alike(value.op, value.work, operands)) return *own;
+        if (const auto own = spell_reproducible(value.op, value.work, operands)) return *own;
       return spell(target, value.op, value.work, operands);
     case Value::Kind::Cast:
       if (kernel_.has_short_nans && value.work == ir::DType::F32 && value.type.dtype == ir::DType::BF16)

@@ -21,7 +21,8 @@ bool is_function(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id) {
-  return is_function(graph, id) && !is_spelled_alike(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
+  return is_function(graph, id) &&
+         !is_spelled_reproducibly(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
 }
 
 bool has_order(const ir::Graph& graph, ir::NodeId reduction) {

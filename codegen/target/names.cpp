@@ -154,7 +154,7 @@ Words taken_at_file_scope(std::string_view text) {
 
 std::string entry_name(std::string_view name) {
   const std::string text = identifier(name);
-  if (!is_reserved_function(text) && !taken_by_preludes().contains(text)) return text;
+  if (!is_reserved_function(text) && !reserved_by_preludes().contains(text)) return text;
   return text + (text.back() == '_' ? "1" : "_");
 }
 

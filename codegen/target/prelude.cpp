@@ -26,26 +26,26 @@ extern const std::string_view target_prelude_reduce_cuh;
 
 namespace {
 
-struct Piece {
-  std::vector<std::string> words;  ///< required names: the section is included if the source mentions all of them. The
-                                   ///< first is the name that it defines.
-  std::string_view text;           ///< from the line after its marker to the next marker
+struct Section {
+  std::vector<std::string> required_names;  ///< the section is included if the source mentions all of
+                                            ///< them. The first is the name that it defines.
+  std::string_view text;                    ///< from the line after its marker to the next marker
   std::set<std::string, std::less<>> mentions;
 };
 
-std::vector<Piece> pieces_of(std::string_view file) {
+std::vector<Section> sections_of(std::string_view file) {
   constexpr std::string_view kMarker = "// ingot: ";
-  std::vector<Piece> pieces;
+  std::vector<Section> sections;
   for (size_t at = file.find(kMarker); at != std::string_view::npos;) {
     const size_t name = at + kMarker.size(), line_end = file.find('\n', at);
     at = file.find(kMarker, line_end);
     const std::string_view text = file.substr(line_end + 1, std::min(at, file.size()) - line_end - 1);
-    Piece piece{{}, text, identifiers(text)};
+    Section section{{}, text, identifiers(text)};
     std::istringstream words{std::string(file.substr(name, line_end - name))};
-    for (std::string word; words >> word;) piece.words.push_back(word);
-    pieces.push_back(std::move(piece));
+    for (std::string word; words >> word;) section.required_names.push_back(word);
+    sections.push_back(std::move(section));
   }
-  return pieces;
+  return sections;
 }
 
 /// Marks the functions of a file for both targets as CUDA device functions, by editing every "inline ", also in
@@ -59,64 +59,64 @@ std::string for_cuda(std::string_view file) {
 }
 
 /// The sections of the files, in the order of the arguments: a file may only use earlier files.
-std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
-  std::vector<Piece> all;
-  for (const std::string_view file : files) std::ranges::move(pieces_of(file), std::back_inserter(all));
+std::vector<Section> all_sections(std::initializer_list<std::string_view> files) {
+  std::vector<Section> all;
+  for (const std::string_view file : files) std::ranges::move(sections_of(file), std::back_inserter(all));
   return all;
 }
 
-const std::vector<Piece>& pieces(Target::Kind target) {
+const std::vector<Section>& sections(Target::Kind target) {
   static const std::string float8 = for_cuda(target_prelude_float8_h), series = for_cuda(target_prelude_series_h),
                            igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h),
                            philox = for_cuda(target_prelude_philox_h), reduce = for_cuda(target_prelude_reduce_h);
-  static const std::vector<Piece> cuda =
-      all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
-  static const std::vector<Piece> cpu =
-      all_pieces({target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
-                  target_prelude_staging_h, target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h,
-                  target_prelude_erfcx_h, target_prelude_philox_h});
+  static const std::vector<Section> cuda =
+      all_sections({target_prelude_cuda_cuh, float8, series, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
+  static const std::vector<Section> cpu =
+      all_sections({target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
+                    target_prelude_staging_h, target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h,
+                    target_prelude_erfcx_h, target_prelude_philox_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 
 }  // namespace
 
 std::string prelude_for(Target::Kind target, std::string_view source) {
-  const std::vector<Piece>& all = pieces(target);
-  std::vector<bool> taken(all.size());
+  const std::vector<Section>& all = sections(target);
+  std::vector<bool> is_selected(all.size());
   std::set<std::string, std::less<>> mentioned = identifiers(source);
-  for (bool grown = true; grown;) {
-    grown = false;
+  for (bool changed = true; changed;) {
+    changed = false;
     for (size_t p = 0; p < all.size(); ++p) {
       const auto is_mentioned = [&](const std::string& word) { return mentioned.contains(word); };
-      if (taken[p] || !std::ranges::all_of(all[p].words, is_mentioned)) continue;
-      taken[p] = grown = true;
+      if (is_selected[p] || !std::ranges::all_of(all[p].required_names, is_mentioned)) continue;
+      is_selected[p] = changed = true;
       mentioned.insert(all[p].mentions.begin(), all[p].mentions.end());
     }
   }
   std::string text;
   for (size_t p = 0; p < all.size(); ++p) {
-    if (!taken[p]) continue;
+    if (!is_selected[p]) continue;
     text += all[p].text;
     if (!text.ends_with("\n\n")) text += "\n";
   }
   return text;
 }
 
-const std::set<std::string, std::less<>>& taken_by_preludes() {
-  static const std::set<std::string, std::less<>> taken = [] {
+const std::set<std::string, std::less<>>& reserved_by_preludes() {
+  static const std::set<std::string, std::less<>> reserved = [] {
     std::string text;
     for (const Target::Kind target : {Target::Kind::Cpu, Target::Kind::Cuda}) {
-      text += all_spellings(target);
-      for (const Piece& piece : pieces(target)) text += piece.text;
+      text += spelling_text(target);
+      for (const Section& section : sections(target)) text += section.text;
     }
     return taken_at_file_scope(text);
   }();
-  return taken;
+  return reserved;
 }
 
 std::string reserved_text(Target::Kind target) {
-  std::string text = all_spellings(target);
-  for (const Piece& piece : pieces(target)) text += piece.words[0] + "\n";
+  std::string text = spelling_text(target);
+  for (const Section& section : sections(target)) text += section.required_names[0] + "\n";
   return text;
 }
 

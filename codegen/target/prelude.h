@@ -6,7 +6,7 @@
 #include "codegen/target/target.h"
 
 // The preludes are real files: prelude/cuda.cuh and prelude/reduce.cuh for CUDA; prelude/libm.h, prelude/cpu*.h and
-// prelude/staging.h for the CPU; the others for both. The files are divided into sections (`Piece`), and generated
+// prelude/staging.h for the CPU; the others for both. The files are divided into sections (`Section`), and generated
 // source contains only the sections that it uses.
 
 namespace ingot::codegen {

@@ -12,6 +12,6 @@ namespace ingot::codegen {
 std::set<std::string, std::less<>> taken_at_file_scope(std::string_view text);
 
 /// The names that the preludes and the spellings of all targets declare at file scope or call.
-const std::set<std::string, std::less<>>& taken_by_preludes();
+const std::set<std::string, std::less<>>& reserved_by_preludes();
 
 }  // namespace ingot::codegen

@@ -19,17 +19,17 @@ struct Row {
   std::string_view floating, wide, narrow, boolean;
 };
 
-constexpr int kFirst = static_cast<int>(ir::kLastStructural) + 1;
-constexpr int kPrimitives = 0
+constexpr int kFirstPrimitive = static_cast<int>(ir::kLastStructural) + 1;
+constexpr int kPrimitiveCount = 0
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) +1
 #include "ir/ops.def"
 #undef INGOT_OP
     ;
-using Table = std::array<Row, kPrimitives>;
+using Table = std::array<Row, kPrimitiveCount>;
 
 constexpr Table table_of(std::initializer_list<Row> rows) {
   Table table;
-  for (const Row& row : rows) table[static_cast<size_t>(static_cast<int>(row.op) - kFirst)] = row;
+  for (const Row& row : rows) table[static_cast<size_t>(static_cast<int>(row.op) - kFirstPrimitive)] = row;
   return table;
 }
 
@@ -43,7 +43,7 @@ constexpr Table kCpu = table_of({
 #undef INGOT_SPELL
 
 /// Whether the table has every column that the rule and the accepted types of each op need.
-constexpr bool complete(const Table& table) {
+constexpr bool has_all_columns(const Table& table) {
   using namespace ir::accepted;
   struct Need {
     Op op;
@@ -56,7 +56,7 @@ constexpr bool complete(const Table& table) {
 #undef INGOT_OP
   };
   for (const Need& need : needs) {
-    const Row& row = table[static_cast<size_t>(static_cast<int>(need.op) - kFirst)];
+    const Row& row = table[static_cast<size_t>(static_cast<int>(need.op) - kFirstPrimitive)];
     const bool cast_to_float = need.rule == ir::Rule::Float, cast_to_bool = need.rule == ir::Rule::Logical;
     if (row.op != need.op) return false;
     if (need.accepts.floating && !cast_to_bool && row.floating.empty()) return false;
@@ -66,8 +66,8 @@ constexpr bool complete(const Table& table) {
   }
   return true;
 }
-static_assert(complete(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
-static_assert(complete(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
+static_assert(has_all_columns(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
+static_assert(has_all_columns(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
 
 /// The columns of the tables: groups of types that share a spelling. Narrow types are computed in int, or in uint32 for
 /// products of uint16.
@@ -155,7 +155,7 @@ std::string_view type_name(DType dtype) {
 Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operands) {
   static const std::array<Parsed, 2> tables = {parse(kCuda), parse(kCpu)};
   const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
-  const auto index = static_cast<size_t>(static_cast<int>(op) - kFirst);
+  const auto index = static_cast<size_t>(static_cast<int>(op) - kFirstPrimitive);
   const Column column = column_of(work);
   // Unsigned products wrap as C++ defines. But 16-bit operands would be promoted to int, whose products can overflow.
   static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
@@ -171,19 +171,19 @@ namespace {
 
 /// The prelude's reproducible functions for float32: they give the same bits in scalar and vector code. Generated
 /// source calls them instead of the C library's functions (docs/performance.md: cpu-own-functions).
-const std::map<Op, Spelling>& own_functions() {
+const std::map<Op, Spelling>& reproducible_functions() {
   static const std::map<Op, Spelling> all = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
   return all;
 }
 
 }  // namespace
 
-std::optional<Text> spell_alike(Op op, DType work, std::span<const Text> operands) {
-  if (!is_spelled_alike(op, work)) return std::nullopt;
-  return fill(own_functions().at(op), work, operands);
+std::optional<Text> spell_reproducible(Op op, DType work, std::span<const Text> operands) {
+  if (!is_spelled_reproducibly(op, work)) return std::nullopt;
+  return fill(reproducible_functions().at(op), work, operands);
 }
 
-bool is_spelled_alike(Op op, DType work) { return work == DType::F32 && own_functions().contains(op); }
+bool is_spelled_reproducibly(Op op, DType work) { return work == DType::F32 && reproducible_functions().contains(op); }
 
 bool needs_operands(Target::Kind target, Op op, DType work) {
   const std::array<Text, 3> marks = {Text{"$"}, Text{"$"}, Text{"$"}};
@@ -223,7 +223,7 @@ Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
   return (to == DType::U8 ? wrapped : plain).fill(operand, type_name(to));  // negative floats wrap, as in c10
 }
 
-std::string all_spellings(Target::Kind target) {
+std::string spelling_text(Target::Kind target) {
   std::string text;
   const auto append = [&](const Row& row) {
     for (const std::string_view pattern : {row.floating, row.wide, row.narrow, row.boolean}) {
@@ -236,7 +236,8 @@ std::string all_spellings(Target::Kind target) {
   };
   std::ranges::for_each(target == Target::Kind::Cuda ? kCuda : kCpu, append);
   if (target == Target::Kind::Cpu)
-    for (const auto& [op, spelling] : own_functions()) text += spelling.fill(std::array<Text, 1>{}).text + "\n";
+    for (const auto& [op, spelling] : reproducible_functions())
+      text += spelling.fill(std::array<Text, 1>{}).text + "\n";
   return text;
 }
 

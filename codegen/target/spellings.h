@@ -22,8 +22,8 @@ Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text>
 /// CPU: the expression by a function of the prelude; nothing if the prelude has none for the op. Unlike the C library's
 /// functions, it gives the same bits for a single number and in vectors of any width (docs/performance.md:
 /// cpu-own-functions).
-std::optional<Text> spell_alike(ir::Op op, ir::DType work, std::span<const Text> operands);
-bool is_spelled_alike(ir::Op op, ir::DType work);
+std::optional<Text> spell_reproducible(ir::Op op, ir::DType work, std::span<const Text> operands);
+bool is_spelled_reproducibly(ir::Op op, ir::DType work);
 
 /// Whether the expression uses any operand: isnan of integers is the constant false.
 bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
@@ -32,6 +32,6 @@ bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
 Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);
 
 /// All patterns of a target as text, from which the names that they use are collected.
-std::string all_spellings(Target::Kind target);
+std::string spelling_text(Target::Kind target);
 
 }  // namespace ingot::codegen
