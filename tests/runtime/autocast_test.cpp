@@ -41,22 +41,22 @@ bool is_listed(const std::string& name, frontend::Device device) {
   return policy != AutocastPolicy::None && policy != AutocastPolicy::Kernel;
 }
 
-TEST(Autocast, ListsEveryFunctionThatPyTorchTreats) {
+TEST(Autocast, ListsEveryFunctionWithAnAutocastKernel) {
   const auto check = [](c10::DispatchKey key, frontend::Device device) {
-    std::set<std::string> treated = names_with_kernel(key);
-    EXPECT_TRUE(treated.contains("mse_loss"));
+    std::set<std::string> with_kernel = names_with_kernel(key);
+    EXPECT_TRUE(with_kernel.contains("mse_loss"));
     // These functions have no autocast kernel of their own: they are composed of functions that have one.
-    if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma", "trace"});
+    if (device == frontend::Device::Cuda) with_kernel.insert({"cross_entropy_loss", "mvlgamma", "trace"});
     for (const frontend::NameInfo& info : frontend::language_names()) {
       const std::string name(info.name);
-      EXPECT_EQ(is_listed(name, device), treated.contains(aten_name(name))) << name << " " << c10::toString(key);
+      EXPECT_EQ(is_listed(name, device), with_kernel.contains(aten_name(name))) << name << " " << c10::toString(key);
     }
   };
   check(c10::DispatchKey::AutocastCUDA, frontend::Device::Cuda);
   check(c10::DispatchKey::AutocastCPU, frontend::Device::Cpu);
 }
 
-TEST(Autocast, IsPartOfACallsKey) {
+TEST(Autocast, IsPartOfCallKeyAndSignature) {
   const auto definition = frontend::define("exp(x)");
   const at::Tensor x = at::ones({4});
   const std::vector<Argument> arguments{x};

@@ -23,15 +23,15 @@ namespace {
 using namespace testing_support;
 using runtime::Scratch;
 
-constexpr const char* kTexts[] = {kReluAdd,
-                                  "def f(x, n: int):\n    for i in range(n):\n        x = x * x + i\n    return x\n",
-                                  "def f(x):\n    return x[:, 0] * x[:, 1]\n"};
+constexpr const char* kSources[] = {kReluAdd,
+                                    "def f(x, n: int):\n    for i in range(n):\n        x = x * x + i\n    return x\n",
+                                    "def f(x):\n    return x[:, 0] * x[:, 1]\n"};
 
-/// Calls `text` in a new runtime on the folder, and returns the runtime's counts.
-nlohmann::json call_in(const std::filesystem::path& folder, const std::string& text,
+/// Calls the op `source` in a new runtime on the folder, and returns the runtime's counts.
+nlohmann::json call_in(const std::filesystem::path& folder, const std::string& source,
                        std::initializer_list<Argument> arguments, at::Tensor& result) {
   runtime::Runtime runtime{runtime::Store(folder)};
-  const OpState op(frontend::define(std::make_shared<const Source>("op.py", text)), {}, runtime);
+  const OpState op(frontend::define(std::make_shared<const Source>("op.py", source)), {}, runtime);
   const std::vector<Argument> list(arguments);
   Results results;
   op.call(list, results);
@@ -47,43 +47,43 @@ TEST(Disk, AHitLowersAndCompilesNothing) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({40, 4});
   at::Tensor first, second;
-  const auto both = [&](const char* text, std::initializer_list<Argument> arguments) {
-    const nlohmann::json cold = call_in(scratch.path(), text, arguments, first);
-    EXPECT_EQ(cold["lowerings"], 1) << text;
-    EXPECT_EQ(cold["compiles"], 1) << text;
-    const nlohmann::json warm = call_in(scratch.path(), text, arguments, second);
-    EXPECT_EQ(warm["lowerings"], 0) << text;
-    EXPECT_EQ(warm["plans"], 0) << text;
-    EXPECT_EQ(warm["compiles"], 0) << text;
-    EXPECT_GE(warm["disk_hits"].get<int>(), 2) << text;
-    expect_same(second, first, text);
+  const auto check_cold_and_warm = [&](const char* source, std::initializer_list<Argument> arguments) {
+    const nlohmann::json cold = call_in(scratch.path(), source, arguments, first);
+    EXPECT_EQ(cold["lowerings"], 1) << source;
+    EXPECT_EQ(cold["compiles"], 1) << source;
+    const nlohmann::json warm = call_in(scratch.path(), source, arguments, second);
+    EXPECT_EQ(warm["lowerings"], 0) << source;
+    EXPECT_EQ(warm["plans"], 0) << source;
+    EXPECT_EQ(warm["compiles"], 0) << source;
+    EXPECT_GE(warm["disk_hits"].get<int>(), 2) << source;
+    expect_same(second, first, source);
   };
-  both(kTexts[0], {x, y, 0.5});
-  both(kTexts[1], {x, 3});
-  both(kTexts[2], {x});
+  check_cold_and_warm(kSources[0], {x, y, 0.5});
+  check_cold_and_warm(kSources[1], {x, 3});
+  check_cold_and_warm(kSources[2], {x});
   const at::Tensor table = at::rand({5, 3, 4}).permute({2, 0, 1}), i = at::tensor({3, 0, 0, 2}).view({2, 2}).t();
-  both("def f(table, i):\n    return table[i]\n", {table, i});
-  both("def f(table, i):\n    return table[:, i] + 1\n", {table, i});
+  check_cold_and_warm("def f(table, i):\n    return table[i]\n", {table, i});
+  check_cold_and_warm("def f(table, i):\n    return table[:, i] + 1\n", {table, i});
 }
 
 TEST(Disk, AnotherStaticValueIsAnotherProgram) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
-  call_in(scratch.path(), kTexts[1], {x, 2}, result);
-  const nlohmann::json other = call_in(scratch.path(), kTexts[1], {x, 1}, result);
+  call_in(scratch.path(), kSources[1], {x, 2}, result);
+  const nlohmann::json other = call_in(scratch.path(), kSources[1], {x, 1}, result);
   EXPECT_EQ(other["lowerings"], 1);
   expect_same(result, x * x + 0);
 }
 
-TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
+TEST(Disk, ANewLayoutOfAKnownProgramCompilesOnce) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({4, 40}).t();
   at::Tensor result;
   call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
-  const nlohmann::json grown = call_in(scratch.path(), kReluAdd, {x, y, 1.0}, result);
-  EXPECT_EQ(grown["compiles"], 1);
-  EXPECT_EQ(grown["disk_hits"], 1);
+  const nlohmann::json counts = call_in(scratch.path(), kReluAdd, {x, y, 1.0}, result);
+  EXPECT_EQ(counts["compiles"], 1);
+  EXPECT_EQ(counts["disk_hits"], 1);
   expect_same(result, at::relu(x) + y + 1.0);
 }
 
@@ -103,7 +103,7 @@ TEST(Disk, GradientsOfCppOpsAreNotConfused) {
   expect_same(gradient_of([](Value v) { return v * 3.0; }), grad * 3.0);
 }
 
-TEST(Disk, ErrorsOfKnownProgramsKeepTheirPlace) {
+TEST(Disk, ErrorsOfKnownProgramsKeepTheirLocation) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({41, 4});
   at::Tensor result;
@@ -120,14 +120,15 @@ TEST(Disk, DamagedRecordsAreMisses) {
   call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
   for (const auto& file : std::filesystem::directory_iterator(scratch.path()))
     if (file.is_regular_file()) std::filesystem::resize_file(file, file.file_size() / 2);
-  const nlohmann::json grown = call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
-  EXPECT_EQ(grown["compiles"], 1);
+  const nlohmann::json counts = call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
+  EXPECT_EQ(counts["compiles"], 1);
   expect_same(result, at::relu(x) + x + 1.0);
 }
 
-/// Replaces the payload of each record of a kind by `of(payload)`, with a valid checksum. The offsets are in record.h.
+/// Replaces the payload of each record of a kind by `transform(payload)`, with a valid checksum. The offsets are in
+/// record.h.
 void replace_payloads(const std::filesystem::path& folder, std::string_view kind,
-                      const std::function<std::string(std::string)>& of) {
+                      const std::function<std::string(std::string)>& transform) {
   size_t replaced = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     if (!file.path().filename().string().starts_with(kind)) continue;
@@ -135,7 +136,7 @@ void replace_payloads(const std::filesystem::path& folder, std::string_view kind
     uint64_t key_length = 0;
     std::memcpy(&key_length, &bytes[16], sizeof(key_length));
     const std::string key = bytes.substr(64, key_length), payload = bytes.substr(64 + key_length);
-    std::ofstream(file.path(), std::ios::binary) << runtime::encode_record(key, of(payload));
+    std::ofstream(file.path(), std::ios::binary) << runtime::encode_record(key, transform(payload));
     ++replaced;
   }
   EXPECT_GT(replaced, 0u) << kind;
@@ -146,11 +147,11 @@ TEST(Disk, RecordsThatDoNotLoadAreReplaced) {
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
   const auto call = [&] { return call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result); };
-  const auto expect_one_recovery = [&](std::string_view kind, std::string_view made, const auto& damage) {
+  const auto expect_one_recovery = [&](std::string_view kind, std::string_view counter, const auto& damage) {
     replace_payloads(scratch.path(), kind, damage);
-    EXPECT_EQ(call()[made], 1) << kind;
+    EXPECT_EQ(call()[counter], 1) << kind;
     expect_same(result, at::relu(x) + x + 1.0);
-    EXPECT_EQ(call()[made], 0) << kind;
+    EXPECT_EQ(call()[counter], 0) << kind;
   };
   call();
   const auto other_bytes = [](const std::string&) { return std::string("no CBOR"); };
@@ -177,13 +178,13 @@ class Child : public testing::Environment {
     if (report == nullptr) return;
     const at::Tensor x = at::arange(1000).to(at::kFloat);
     const bool right = at::equal(Op(kReluAdd)(x, x, 0.5), at::relu(x) + x + 0.5);
-    const Counters grown = counters();
+    const Counters counts = counters();
     std::ifstream maps("/proc/self/maps");
     const std::string mapped(std::istreambuf_iterator<char>(maps), {});
     std::ofstream(report) << nlohmann::json{{"right", right},
-                                            {"lowerings", grown.lowerings},
-                                            {"compiles", grown.compiles},
-                                            {"disk_hits", grown.disk_hits},
+                                            {"lowerings", counts.lowerings},
+                                            {"compiles", counts.compiles},
+                                            {"disk_hits", counts.disk_hits},
                                             {"nvrtc", mapped.find("libnvrtc") != std::string::npos}};
     std::_Exit(0);
   }

@@ -19,8 +19,11 @@ using runtime::Scratch;
 /// The op of a source text whose first results are written into `params`.
 class Mutating final : public frontend::Definition {
  public:
-  Mutating(const std::string& text, std::vector<uint32_t> params, size_t parts)
-      : inner_(frontend::define(text)), text_("# in place\n" + text), params_(std::move(params)), parts_(parts) {}
+  Mutating(const std::string& text, std::vector<uint32_t> params, size_t kept_blocks)
+      : inner_(frontend::define(text)),
+        text_("# in place\n" + text),
+        params_(std::move(params)),
+        kept_blocks_(kept_blocks) {}
 
   const std::string& name() const override { return inner_->name(); }
   std::span<const frontend::Parameter> parameters() const override { return inner_->parameters(); }
@@ -35,7 +38,7 @@ class Mutating final : public frontend::Definition {
       ir::Result& result = evaluation.graph.results.back();
       result.mutates = params_[i];
       result.name = evaluation.graph.params[params_[i]].name;
-      result.blocks.resize(std::min(parts_, result.blocks.size()));
+      result.blocks.resize(std::min(kept_blocks_, result.blocks.size()));
     }
     return frontend::Value::tuple({items.begin() + static_cast<std::ptrdiff_t>(params_.size()), items.end()});
   }
@@ -44,12 +47,13 @@ class Mutating final : public frontend::Definition {
   std::shared_ptr<const frontend::Definition> inner_;
   std::string text_;
   std::vector<uint32_t> params_;
-  size_t parts_;
+  size_t kept_blocks_;
 };
 
-/// `parts`: the number of output blocks of a mutated result that are kept; the elements of the others stay unwritten.
-Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t parts = 100) {
-  return Op(std::make_shared<const Mutating>(text, std::move(params), parts));
+/// `kept_blocks`: the number of output blocks of a mutated result that are kept; the elements of the others stay
+/// unwritten.
+Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t kept_blocks = 100) {
+  return Op(std::make_shared<const Mutating>(text, std::move(params), kept_blocks));
 }
 
 std::vector<at::Tensor> call(const Op& op, std::initializer_list<at::Tensor> arguments) {
@@ -57,13 +61,13 @@ std::vector<at::Tensor> call(const Op& op, std::initializer_list<at::Tensor> arg
   return op.call(list);
 }
 
-std::string refusal(const Op& op, std::initializer_list<at::Tensor> arguments) {
+std::string error_of_call(const Op& op, std::initializer_list<at::Tensor> arguments) {
   return error_of([&] { call(op, arguments); });
 }
 
 constexpr const char* kScaleAndAdd = "def f(x, y):\n    return x * 2 + y, x - y\n";
 
-TEST(Mutation, WritesTheParameterAndReturnsTheRest) {
+TEST(InPlaceResults, WritesTheParameterAndReturnsTheRest) {
   const Op op = mutating(kScaleAndAdd);
   for (at::Tensor x :
        {at::randn({5, 6}), at::randn({6, 5}).t(), at::randn({5, 12}).slice(1, 0, 12, 2), at::ones({5, 0})}) {
@@ -81,7 +85,7 @@ TEST(Mutation, WritesTheParameterAndReturnsTheRest) {
   }
 }
 
-TEST(Mutation, ReadsTheValuesBeforeTheWrite) {
+TEST(InPlaceResults, ReadsTheValuesBeforeTheWrite) {
   const at::Tensor start = at::randn({40, 6});
   const auto expect = [&](const char* text, const std::function<at::Tensor(const at::Tensor&)>& eager) {
     const at::Tensor x = start.clone();
@@ -99,7 +103,7 @@ TEST(Mutation, ReadsTheValuesBeforeTheWrite) {
          [](const at::Tensor& x) { return at::cat({x.slice(0, 0, 7) * 2, x.slice(0, 7)}); });
 }
 
-TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
+TEST(InPlaceResults, CopiesOnlyIfAKernelReadsOtherElements) {
   const auto allocated = [](const char* text) {
     const at::Tensor x = at::randn({40, 6});
     return growth([&] { call(mutating(text), {x}); }).allocations;
@@ -110,65 +114,69 @@ TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
   EXPECT_EQ(allocated("def f(x):\n    return x.flip(0), x + 1\n"), 2u);
 }
 
-TEST(Mutation, LeavesElementsOutsideOutputBlocks) {
+TEST(InPlaceResults, LeavesElementsOutsideOutputBlocks) {
   // In the first op the kernel writes x itself. In the second op the kernel reads other elements than it writes, so it
   // needs a copy.
   for (const char* text : {"def f(x):\n    return cat([x[:7] * 2, x[7:]]), ones_like(x[:3])\n",
                            "def f(x):\n    return cat([x[33:] * 2, x[7:]]), ones_like(x[:3])\n"}) {
     const at::Tensor x = at::randn({40, 6}), before = x.clone();
-    const bool elsewhere = std::string_view(text).find("33") != std::string_view::npos;
+    const bool reads_other_elements = std::string_view(text).find("33") != std::string_view::npos;
     call(mutating(text, {0}, 1), {x});
-    EXPECT_TRUE(at::equal(x.slice(0, 0, 7), (elsewhere ? before.slice(0, 33) : before.slice(0, 0, 7)) * 2)) << text;
+    EXPECT_TRUE(at::equal(x.slice(0, 0, 7), (reads_other_elements ? before.slice(0, 33) : before.slice(0, 0, 7)) * 2))
+        << text;
     EXPECT_TRUE(at::equal(x.slice(0, 7), before.slice(0, 7))) << text;
   }
 }
 
-TEST(Mutation, OfSeveralParameters) {
+TEST(InPlaceResults, WritesSeveralParameters) {
   const Op op = mutating("def f(x, y):\n    return x + y, x - y, x * y\n", {0, 1});
   const at::Tensor x = at::randn({9}), y = at::randn({9}), sum = x + y, difference = x - y, product = x * y;
   const std::vector<at::Tensor> returned = call(op, {x, y});
   EXPECT_TRUE(at::equal(x, sum) && at::equal(y, difference) && at::equal(returned.at(0), product));
-  EXPECT_NE(refusal(op, {x, x}).find("`x` is written in place, and `y` is in the same memory"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, x}).find("`x` is written in place, and `y` is in the same memory"),
+            std::string::npos);
 }
 
-TEST(Mutation, OfMemorySharedWithAnotherArgumentIsRefused) {
+TEST(InPlaceResults, RejectsMemorySharedWithAnotherArgument) {
   const Op op = mutating(kScaleAndAdd);
-  const at::Tensor both = at::randn({8, 2}), x = both.select(1, 0), y = both.select(1, 1);
-  const at::Tensor expected = x * 2 + y, line = at::randn({17});
+  const at::Tensor interleaved = at::randn({8, 2}), x = interleaved.select(1, 0), y = interleaved.select(1, 1);
+  const at::Tensor expected = x * 2 + y, buffer = at::randn({17});
   // Keys that differ only in the overlap of tensors: the bound call of one must not serve another.
-  EXPECT_EQ(refusal(op, {x, y}), "no error");
+  EXPECT_EQ(error_of_call(op, {x, y}), "no error");
   EXPECT_TRUE(at::equal(x, expected));
-  EXPECT_NE(refusal(op, {x, x}).find("in the same memory"), std::string::npos);
-  EXPECT_NE(refusal(op, {line.slice(0, 0, 15, 2), line.slice(0, 2, 17, 2)}).find("pass y.clone()"), std::string::npos);
-  EXPECT_EQ(refusal(op, {x, y}), "no error");
+  EXPECT_NE(error_of_call(op, {x, x}).find("in the same memory"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {buffer.slice(0, 0, 15, 2), buffer.slice(0, 2, 17, 2)}).find("pass y.clone()"),
+            std::string::npos);
+  EXPECT_EQ(error_of_call(op, {x, y}), "no error");
   // Nothing reads `y` here.
-  EXPECT_EQ(refusal(mutating("def f(x, y):\n    return x * 2, x + 1\n"), {x, x}), "no error");
+  EXPECT_EQ(error_of_call(mutating("def f(x, y):\n    return x * 2, x + 1\n"), {x, x}), "no error");
 }
 
-TEST(Mutation, IsRefusedAsEagerRefusesIt) {
+TEST(InPlaceResults, RejectsWhatEagerRejects) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor y = at::randn({4}), leaf = at::randn({4}).requires_grad_(), plain = at::randn({4});
-  EXPECT_NE(refusal(op, {at::randn({1}).expand({4}), y}).find("refers to a single memory location"), std::string::npos);
-  EXPECT_NE(refusal(op, {leaf, y}).find("`x` requires grad"), std::string::npos);
-  EXPECT_NE(refusal(op, {leaf.view({4}), y}).find("`x` requires grad"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {at::randn({1}).expand({4}), y}).find("refers to a single memory location"),
+            std::string::npos);
+  EXPECT_NE(error_of_call(op, {leaf, y}).find("`x` requires grad"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {leaf.view({4}), y}).find("`x` requires grad"), std::string::npos);
   {
     const c10::AutoGradMode guard(false);  // as optimizers do
     const at::Tensor expected = leaf * 2 + y;
-    EXPECT_EQ(refusal(op, {leaf, y}), "no error");
+    EXPECT_EQ(error_of_call(op, {leaf, y}), "no error");
     EXPECT_TRUE(at::equal(leaf, expected));
   }
   at::Tensor inference;
   {
     const c10::InferenceMode guard;
     inference = at::ones({4});
-    EXPECT_EQ(refusal(op, {inference, y}), "no error");
-    EXPECT_EQ(refusal(op, {plain, y}), "no error");
+    EXPECT_EQ(error_of_call(op, {inference, y}), "no error");
+    EXPECT_EQ(error_of_call(op, {plain, y}), "no error");
     EXPECT_TRUE(at::equal(inference, at::ones({4}) * 2 + y));
   }
-  EXPECT_NE(refusal(op, {inference, y}).find("inference mode"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {inference, y}).find("inference mode"), std::string::npos);
 }
 
-TEST(Mutation, IsSeenByAutograd) {
+TEST(InPlaceResults, IsSeenByAutograd) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor leaf = at::ones({4}).requires_grad_(), x = at::ones({4});
   const at::Tensor loss = (leaf * x).sum();
@@ -176,11 +184,11 @@ TEST(Mutation, IsSeenByAutograd) {
   EXPECT_NE(error_of([&] { loss.backward(); }).find("modified by an inplace operation"), std::string::npos);
 }
 
-TEST(Mutation, AnIndexErrorComesBeforeIt) {
+TEST(InPlaceResults, IndexErrorLeavesParameterUnchanged) {
   const Op op = mutating("def f(x, i):\n    return x + x[i], x + 1\n");
   const at::Tensor x = at::arange(4).to(at::kFloat), before = x.clone();
   const auto version = x._version();
-  EXPECT_NE(refusal(op, {x, at::tensor({0, 1, 2, 99})}).find("index out of range"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, at::tensor({0, 1, 2, 99})}).find("index out of range"), std::string::npos);
   EXPECT_TRUE(at::equal(x, before));
   EXPECT_EQ(x._version(), version);
   call(op, {x, at::tensor({3, 2, 1, 0})});
@@ -188,14 +196,14 @@ TEST(Mutation, AnIndexErrorComesBeforeIt) {
   EXPECT_EQ(x._version(), version + 1);
 }
 
-TEST(Mutation, ADivisionByZeroComesBeforeIt) {
+TEST(InPlaceResults, DivisionByZeroLeavesParameterUnchanged) {
   const Op op = mutating("def f(x, y):\n    return x // y, x + 1\n");
   const at::Tensor x = at::arange(4), before = x.clone();
-  EXPECT_NE(refusal(op, {x, at::tensor({1, 1, 1, 0}, at::kLong)}).find("ZeroDivisionError"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, at::tensor({1, 1, 1, 0}, at::kLong)}).find("ZeroDivisionError"), std::string::npos);
   EXPECT_TRUE(at::equal(x, before));
 }
 
-TEST(Mutation, TogetherWithAnOut) {
+TEST(InPlaceResults, WritesAParameterAndAnOut) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor x = at::randn({4}), y = at::randn({4}), out = at::empty({4}), sum = x * 2 + y, difference = x - y;
   const std::vector<Argument> arguments{x, y};
@@ -206,7 +214,7 @@ TEST(Mutation, TogetherWithAnOut) {
   EXPECT_NE(into({out, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
 }
 
-TEST(Mutation, WorksInASecondProcess) {
+TEST(InPlaceResults, WorksInASecondProcess) {
   const Scratch scratch;
   for (int i = 0; i < 2; ++i) {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
@@ -221,7 +229,7 @@ TEST(Mutation, WorksInASecondProcess) {
   }
 }
 
-TEST(Mutation, OfAParameterPastThe64thIsRefused) {
+TEST(InPlaceResults, RejectsAParameterPastThe64th) {
   std::string names = "x0", sum = "x0";
   std::vector<at::Tensor> tensors{at::randn({2})};
   for (int i = 1; i <= 64; ++i) {
@@ -233,7 +241,7 @@ TEST(Mutation, OfAParameterPastThe64thIsRefused) {
   EXPECT_NE(error_of([&] { op.call(arguments); }).find("only the first 64 parameters"), std::string::npos);
 }
 
-TEST(Mutation, IsShownByEmit) {
+TEST(InPlaceResults, IsShownByEmit) {
   const at::Tensor x = at::randn({4}, at::device(at::kMeta));
   const std::vector<Argument> arguments{x, x};
   const Op op = mutating(kScaleAndAdd);
