@@ -179,14 +179,14 @@ Numerics numerics_named(std::string_view name) {
   if (name == "default") return Numerics::Default;
   if (name == "eager") return Numerics::Eager;
   if (name == "fast") return Numerics::Fast;
-  throw_author({}, "numerics is `" + std::string(name) + "`", "it is one of default, eager and fast");
+  throw_author({}, "unknown value of numerics: `" + std::string(name) + "`", "use one of default, eager and fast");
 }
 
 Lazy lazy_named(std::string_view name) {
   if (name == "auto") return Lazy::Auto;
   if (name == "always") return Lazy::Always;
   if (name == "never") return Lazy::Never;
-  throw_author({}, "lazy is `" + std::string(name) + "`", "it is one of auto, always and never");
+  throw_author({}, "unknown value of lazy: `" + std::string(name) + "`", "use one of auto, always and never");
 }
 
 /// Reads a list of (line of the source, file, line in that file, indent).

@@ -61,7 +61,7 @@ int64_t operations_of(const ir::Graph& graph, const runtime::CallKey& key) {
   std::vector<ir::HostValue> sizes(graph.host.count());
   std::string failure;
   runtime::run_host(graph.host, key, sizes, failure);
-  if (!failure.empty()) throw_internal("the sizes of an op that is explained: " + failure);
+  if (!failure.empty()) throw_internal("cannot evaluate the sizes for explain: " + failure);
   return ir::count_operations(graph, sizes);
 }
 

@@ -44,7 +44,8 @@ void check_fit(const Program& program, const CallKey& key, const Destination& de
   const at::Tensor& tensor = *destination.tensor(key);
   const std::string name = name_of(destination, key);
   if (destination.kind == Destination::Kind::Parameter && !std::ranges::equal(tensor.sizes(), extents.sizes))
-    throw_internal(fmt::format("{}: {} takes a result of another shape", program.name, name));
+    throw_internal(
+        fmt::format("{}: the shape of the mutated parameter {} differs from the result's", program.name, name));
   if (tensor.scalar_type() != scalar_type(result.dtype))
     throw_call_error(program,
                      fmt::format("the result is {}, but {} is {}", ir::name_of(result.dtype), name,
@@ -196,7 +197,8 @@ bool choose_in_place(const Program& program, const codegen::Outline& outline, co
       if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)
         throw_call_error(
-            program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
+            program,
+            fmt::format("out is also argument {}, and an element of the result depends on other elements of it", p + 1),
             "pass a separate tensor as out");
       destination.by_copy = true;
     }

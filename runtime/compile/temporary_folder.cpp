@@ -99,7 +99,7 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
     }
     tried += parent + ": " + problem + "\n";
   }
-  throw_environment("no folder for a compilation's temporary files: free some space, or set TMPDIR", tried);
+  throw_environment("cannot create a temporary folder for compilation: free some space, or set TMPDIR", tried);
 }
 
 TemporaryFolder::~TemporaryFolder() {
