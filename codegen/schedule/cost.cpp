@@ -134,8 +134,8 @@ std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOut
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
     if (phase > 0 && phase == early) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
-    std::set<ir::NodeId> costly,
-        inner;  // nodes that depend on a function (is_function); operands of others in `before`
+    // `costly`: nodes that depend on a function (is_function); `inner`: operands of other nodes in `before`.
+    std::set<ir::NodeId> costly, inner;
     for (const ir::NodeId id : nodes) {
       const std::span<const ir::NodeId> args = graph[id].args;
       if (!varying.contains(id)) continue;

@@ -84,7 +84,7 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
 }
 
 /// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
-/// `where` is a separate variable for each element. Such a gather therefore cannot load a vector, even if its whole row
+/// `where` is a separate variable for each element. The gather therefore cannot load a vector, even if its whole row
 /// has one index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {

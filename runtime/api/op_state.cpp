@@ -53,8 +53,8 @@ runtime::Variant variant_of(const runtime::Program& program, const CallKey& key)
   return {keeps ? key.gradients : 0, runtime::has_sums(program)};
 }
 
-/// Rejects tensors without storage that the program accesses. Such a tensor replaces an argument that a call does not
-/// read; a tensor whose storage was freed looks the same. A kernel that read it would read address 0.
+/// Rejects tensors without storage that the program accesses. A tensor without storage replaces an argument that a call
+/// does not read; a tensor whose storage was freed looks the same. A kernel that read it would read address 0.
 void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
     throw_environment(

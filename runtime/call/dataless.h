@@ -2,9 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
-// A tensor without storage ("dataless") has a dtype, sizes, strides and a device, but no memory. Such a tensor replaces
-// an argument that an op does not read, so that the argument's own memory can be freed. It is not a meta tensor,
-// because it keeps the argument's device. An empty tensor needs no memory, and is not dataless.
+// A tensor without storage ("dataless") has a dtype, sizes, strides and a device, but no memory. It replaces an
+// argument that an op does not read, so that the argument's own memory can be freed. It is not a meta tensor, because
+// it keeps the argument's device. An empty tensor needs no memory, and is not dataless.
 
 namespace ingot::runtime {
 

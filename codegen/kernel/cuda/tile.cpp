@@ -12,7 +12,7 @@
 // A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
 // accesses are contiguous. A thread computes some adjacent elements in some of the tile's rows. Accesses that are
 // contiguous along the other axis are loaded with rows and columns exchanged, so that their loads are coalesced too.
-// Such elements are transposed in shared memory.
+// These elements are transposed in shared memory.
 
 namespace ingot::codegen {
 namespace {
