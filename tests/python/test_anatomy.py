@@ -142,7 +142,7 @@ def test_a_candidate_that_is_not_timed_misses_every_speed(tmp_path, capsys):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]
     assert command.main(words) == 3
-    assert "nobody was timed beside Ingot" in capsys.readouterr().err
+    assert "no candidate was timed beside Ingot" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)

@@ -34,7 +34,7 @@ def test_out_of_bounds_writes_hangs_and_crashes_are_reported(tmp_path):
     assert said["hangs"]["message"] == "did not come back within 25 s (--time-limit)"
     assert "SIGSEGV" in said["crashes"]["message"]
     timed = {c["name"] for c in document["candidates"] if "us" in c}
-    assert timed == {"ingot", "eager", "right.cpp:right", "by_seven.cpp:by_seven"}
+    assert timed == {"ingot", "eager", "correct.cpp:correct", "by_seven.cpp:by_seven"}
     assert all(0.001 < c["speedup"] < 1000 for c in document["candidates"] if "us" in c)
 
 

@@ -85,9 +85,9 @@ def test_exit_statuses(capsys, tmp_path):
     (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it holds no comparison"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it holds no comparison"),
-    (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "there is no such folder"),
+    (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "its directory does not exist"),
     (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a directory"),
-    (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has the size `n`"),
+    (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has a size named `n`"),
     (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
 ])
 def test_bad_input_is_reported_and_exits_with_two(capsys, monkeypatch, words, message):

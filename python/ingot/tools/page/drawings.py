@@ -29,7 +29,7 @@ def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2
         return ""
     settings = {"svg.fonttype": "none", "svg.hashsalt": "ingot", "font.size": 9, "text.parse_math": False,
                 **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
-                "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.correct": False,
+                "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.right": False,
                 "legend.frameon": False}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         figure = Figure(figsize=size, layout="constrained")
