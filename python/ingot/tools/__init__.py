@@ -1,4 +1,4 @@
-"""The instruments: what sets a kernel beside others. Imported when they are first used."""
+"""The tools (compare, explain, verify), imported when they are first used."""
 
 from .comparison import Comparison, compare
 from .explanation import Explanation, explain

@@ -1,4 +1,4 @@
-"""Why a kernel is as fast as it is: what its machine code and its PTX show, without running it."""
+"""The static properties of a kernel that explain its speed, read from its machine code and its PTX without running it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import re
 from .disassembly import Instruction, disassemble, resources
 
 WARP, REGISTERS_AN_SM = 32, 65536
-# Threads, blocks and bytes of shared memory of a multiprocessor, by compute capability (CUDA Programming Guide, "Technical
-# Specifications per Compute Capability").
+# The most threads, blocks and bytes of shared memory of a multiprocessor, by compute capability (CUDA Programming Guide,
+# "Technical Specifications per Compute Capability").
 ROOM = {75: (1024, 16, 64 << 10), 80: (2048, 32, 164 << 10), 86: (1536, 16, 100 << 10), 87: (1536, 16, 164 << 10),
         89: (1536, 24, 100 << 10), 90: (2048, 32, 228 << 10), 100: (2048, 32, 228 << 10), 120: (1536, 24, 100 << 10)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """What a thread reads or writes of one parameter at a time, in bytes: the widest and the narrowest."""
+    """The widths of a kernel's loads or stores of one parameter, in bytes per thread: the widest, the narrowest, the count."""
 
     widest: int
     narrowest: int
@@ -29,14 +29,14 @@ class Access:
 
 @dataclasses.dataclass
 class Anatomy:
-    """One kernel. What nobody could tell is None."""
+    """The static properties of one kernel. A value is None if it is unknown."""
 
     kernel: str
     architecture: int = 90
-    threads: int | None = None  # a block
-    blocks: int | None = None  # of the grid
+    threads: int | None = None  # per block
+    blocks: int | None = None  # in the grid
     registers: int | None = None
-    local_bytes: int | None = None  # of a thread: spilled registers, arrays
+    local_bytes: int | None = None  # per thread: spilled registers, arrays
     shared_bytes: int | None = None
     blocks_an_sm: int | None = None
     instructions: int | None = None
@@ -44,13 +44,13 @@ class Anatomy:
     branches: int | None = None
     loads: dict[str, Access] = dataclasses.field(default_factory=dict)  # by parameter
     stores: dict[str, Access] = dataclasses.field(default_factory=dict)
-    load_widths: dict[int, int] = dataclasses.field(default_factory=dict)  # how many loads are of so many bytes
+    load_widths: dict[int, int] = dataclasses.field(default_factory=dict)  # the number of loads of each width in bytes
     store_widths: dict[int, int] = dataclasses.field(default_factory=dict)
     compile_ms: float | None = None
 
     @property
     def occupancy(self) -> float | None:
-        """Threads on a multiprocessor at a time, of those that it has room for."""
+        """The resident threads of a multiprocessor, as a fraction of its maximum."""
         if not self.blocks_an_sm or not self.threads or self.architecture not in ROOM:
             return None
         return self.blocks_an_sm * self.threads / ROOM[self.architecture][0]
@@ -62,8 +62,8 @@ class Anatomy:
 
 def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
             shared_bytes: int = 0, pointers: set[int] | None = None, architecture: int = 90) -> Anatomy:
-    """Of the kernel of that name; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what a
-    launch gives a block; `architecture`: what it is compiled for, 90 for sm_90."""
+    """The anatomy of the kernel named `kernel`. `names` are the names of its parameters, and `pointers` the indices of those that
+    are pointers. `threads` and `shared_bytes` are those that a launch gives each block; `architecture` is 90 for sm_90."""
     found = Anatomy(kernel, architecture, threads)
     loads, stores = accesses(ptx, kernel, pointers)
     label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731
@@ -93,14 +93,14 @@ def _summed(widths: list[int]) -> Access:
 
 
 def of_system(architecture: int, in_cubins: bool = False) -> int:
-    """Bytes of a block's shared memory that are the system's, from 8.0 on; from 9.0 on cubins count them, too, where a kernel
-    has any."""
+    """Bytes of a block's shared memory that the system reserves, from 8.0 on. From 9.0 on a cubin counts these bytes too, if its
+    kernel uses shared memory."""
     return 1024 if architecture >= (90 if in_cubins else 80) else 0
 
 
 def blocks_that_fit(registers: int, threads: int, shared_bytes: int, architecture: int = 90) -> int:
-    """On a multiprocessor: registers are dealt out to warps in units of 256, shared memory in units of 128 bytes (CUDA
-    Programming Guide, "Compute Capabilities")."""
+    """The number of blocks that fit on a multiprocessor. Registers are allocated to warps in units of 256, shared memory in units
+    of 128 bytes (CUDA Programming Guide, "Compute Capabilities")."""
     most_threads, most_blocks, shared_an_sm = ROOM[architecture]
     warps = -(-threads // WARP)
     registers_a_warp = -(-registers * WARP // 256) * 256
@@ -119,12 +119,12 @@ _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 
 
 def accesses(ptx: str, kernel: str, pointers: set[int] | None = None) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """By parameter, how many bytes each load and each store of the kernel moves. Which parameter an address comes from is
-    followed through the registers that it is computed in; `pointers`: those that are one, where that is known."""
+    """The bytes of each load and of each store of the kernel, by parameter. Each address is traced back to its parameter through
+    the registers that compute it. `pointers` are the indices of the pointer parameters, if they are known."""
     lines = _body(ptx, kernel)
     origin: dict[str, set[int]] = {}
-    known, converted = pointers, set()  # a stride has a part in addresses, too
-    for _ in range(2):  # what goes around a loop
+    known, converted = pointers, set()  # an address also depends on strides, which are not pointers
+    for _ in range(2):  # twice, for values that a loop carries
         for line in lines:
             if found := _PARAMETER.search(line):
                 origin.setdefault(found[1], set()).add(int(found[2]))

@@ -1,9 +1,9 @@
-"""Who is faster: all in one run, in turns, over sets of inputs that no cache holds.
+"""Times all candidates in one run, in rounds, over more sets of inputs than a cache holds.
 
-On a GPU a sample is a batch of calls between two events, with the host so far ahead that it is never waited for; what
-the host spends on a call is measured beside it. Or both are in it, as in a program's own loop. On the CPU a sample is a
-batch of calls by the clock. A round takes a sample of each, in an order that changes from round to round. A copy of a
-large tensor is one of the runners, so that every round has its own measure of what the memory gives.
+On a GPU a sample is a batch of calls between two events, with the CPU far enough ahead that the GPU never waits for it. The
+CPU overhead of a call is measured separately. With `ahead=False` a sample contains both, as a program's own loop does. On
+the CPU a sample is a batch of calls, timed by the clock. A round takes one sample of each candidate, in an order that
+changes from round to round. A copy of a large tensor is one of the runners, so every round measures copy bandwidth too.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from .settings import Settings
 
 ROUNDS, MOST_CALLS = 21, 1000
 SECONDS_A_SAMPLE, SECONDS_WITH_HOST = 2e-3, 2e-2
-PRIMING_SECONDS = 0.2  # until clocks are what they will be
-CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, about
-LONGEST_LEAD = 0.02  # seconds that the device sleeps while the host gets ahead
-COPY = "copy"  # what everybody is measured beside
+PRIMING_SECONDS = 0.2  # of calls before the first round, until clock frequencies are stable
+CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, approximately
+LONGEST_LEAD = 0.02  # seconds that the device sleeps while the CPU queues calls
+COPY = "copy"  # the name of the runner that measures copy bandwidth
 COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
 MOST_SETS = 64
-LONG_FOR_A_HOST = 1e-4  # seconds of a call, of which a short one is measured again in every round
-LONGEST_SAMPLE = 0.1  # seconds for which all sets are gone through
+LONG_FOR_A_HOST = 1e-4  # seconds of CPU overhead; if a call has less, it is measured again in every round
+LONGEST_SAMPLE = 0.1  # seconds; a sample that would take longer does not use all sets
 CALLS_OF_A_GRAPH = 64
-CALLS_AHEAD = 10  # of which the host's part is taken together
+CALLS_AHEAD = 10  # the calls between two synchronisations when CPU overhead is measured
 
-Calls = list[Callable[[], object]]  # the same call, once a set of inputs
+Calls = list[Callable[[], object]]  # the same call, once for each set of inputs
 
 
 class Dropped(Exception):
-    """One of those who take turns has failed in his; the cause says how."""
+    """A candidate has failed while it was timed; the cause tells how."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -45,15 +45,15 @@ class Dropped(Exception):
 
 @dataclasses.dataclass
 class Rotation:
-    """Which set of inputs is next, whoever's turn it is: so nobody finds in a cache what another one has just read."""
+    """The index of the next set of inputs, shared by all candidates: so no candidate finds in a cache what another has just read."""
 
     at: int = 0
 
     def make(self, calls: Calls, count: int) -> None:
-        """So many calls, from one set of inputs to the next. Results live until their set comes again, so that the memory
-        of one is not the next one's."""
+        """Makes `count` calls, each on the next set of inputs. Each result lives until its set is used again, so that the next call
+        does not reuse its memory."""
         kept, begin = [None] * len(calls), self.at
-        if len(calls) > 1:  # a copy, for one, leaves them where they are
+        if len(calls) > 1:  # a runner with one set, as the copy, does not move the index
             self.at += count
         for number in range(begin, begin + count):
             kept[number % len(calls)] = calls[number % len(calls)]()
@@ -61,7 +61,7 @@ class Rotation:
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Seconds of a call, one a round; of the host's part of it, where that is another."""
+    """Seconds per call: one value per round, and the CPU overhead, which is None on the CPU."""
 
     device: list[float]
     host: float | None
@@ -72,7 +72,7 @@ class Times:
 
 
 def sets_for(nbytes: int, device: torch.device) -> int:
-    """How many sets of inputs of so many bytes no cache holds: twice as much as the last one."""
+    """The number of sets of inputs of `nbytes` bytes that together exceed the last-level cache twice, at most MOST_SETS."""
     return max(1, min(MOST_SETS, -(-2 * cache_bytes(device) // max(nbytes, 1))))
 
 
@@ -91,9 +91,12 @@ def cache_bytes(device: torch.device) -> int:
 
 def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
          ahead: bool = True, watch: Callable[[str], None] = lambda name: None) -> dict[str, Times]:
-    """Seconds of a call of each runner, and of COPY, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
-    are captured in a CUDA graph, and that is what is launched. `ahead=False`: a GPU's seconds are what a call takes in a
-    loop, the host's part or the device's, whichever is longer. `watch` is told whose turn it is. Raises `Dropped`."""
+    """Times the runners and a copy of COPIED_BYTES; returns the seconds per call, by name.
+
+    graph: capture the calls of each runner in a CUDA graph, and time launches of the graph.
+    ahead: if False, the seconds on a GPU are those of a call in a loop: its CPU overhead or its GPU time, the longer one.
+    watch: is called with the name of each runner before its calls.
+    Raises `Dropped` if a candidate fails."""
     settings, rotation = Settings(), Rotation()
 
     @contextlib.contextmanager
@@ -101,7 +104,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
         watch(name)
         try:
             yield
-            wait(device)  # what is under way is his, and so is what comes of it
+            wait(device)  # errors of asynchronous work belong to this candidate
         except Exception as error:
             if name == COPY:
                 raise
@@ -119,7 +122,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
     hosts, batches, leads = {}, {}, {}
     for name, calls in runners.items():
         with turn(name):
-            rotation.make(calls, max(3, len(calls)))  # first calls compile
+            rotation.make(calls, max(3, len(calls)))  # the first calls compile
             wait(device)
             hosts[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
             once = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
@@ -140,18 +143,18 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
 
 
 def _batch(once: float, sets: int, seconds: float) -> int:
-    """Calls of a sample. They go through the sets evenly, if that does not take long."""
+    """The number of calls in a sample: a multiple of the number of sets, unless that takes too long."""
     if once * sets > LONGEST_SAMPLE:
         return max(1, int(LONGEST_SAMPLE / once))
     return max(1, min(MOST_CALLS, int(seconds / once)) // sets) * sets
 
 
 def captured(name: str, calls: Calls) -> Calls:
-    """One call that launches CALLS_OF_A_GRAPH of them, from one set of inputs to the next."""
+    """One call that launches a CUDA graph of CALLS_OF_A_GRAPH calls, which use the sets of inputs in turn."""
     if not torch.cuda.is_available():
         raise fail("a CUDA graph needs a GPU, and there is none")
     rotation = Rotation()
-    rotation.make(calls, max(3, len(calls)))  # first calls compile
+    rotation.make(calls, max(3, len(calls)))  # the first calls compile
     graph = torch.cuda.CUDAGraph()
     try:
         with torch.cuda.graph(graph):
@@ -164,15 +167,15 @@ def captured(name: str, calls: Calls) -> Calls:
 def _copy(device: torch.device) -> Callable[[], object]:
     source = torch.ones(COPIED_BYTES[device.type] // 4, device=device)
     if device.type == "cuda":
-        # What has the same bits everywhere costs a GPU less power.
+        # Random values: a GPU needs less power for equal bits, so it would run faster on them.
         source.normal_(generator=torch.Generator(device).manual_seed(0))
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
 
 
 def _device_sample(rotation: Rotation, calls: Calls, count: int, lead: float, device: torch.device) -> float:
-    """With no lead, the host's part is in it. Where a host was late after all, anew with twice the lead or, once that is as
-    long as it may be, with half the calls."""
+    """Seconds per call between two GPU events. With no lead, the time includes CPU overhead. If the CPU was late, the sample is
+    repeated with twice the lead or, at the longest lead, with half the calls."""
     while True:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
@@ -196,8 +199,8 @@ def _clock_sample(rotation: Rotation, calls: Calls, count: int, lead: float, dev
 
 
 def _host_seconds(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
-    """What a caller spends on a call before he has it back, at best. The device is waited for ahead of every few calls: it
-    queues about a thousand kernels, and who launches more waits for it."""
+    """The least CPU overhead of a call, in seconds: the time until the call returns. The device is synchronised before every few
+    calls. It queues about a thousand kernels, and launching more of them blocks."""
     found = []
     for _ in range(samples):
         wait(device)

@@ -1,4 +1,4 @@
-"""Memory whose edges tell who wrote past them, and whose inside tells what was never written."""
+"""Tensors with guard bytes around them, which show writes out of bounds, and with a fill value that shows unwritten elements."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import torch
 
 from .workload import memory_of
 
-EDGE = 1 << 16  # bytes on each side, so that what lies between is as well aligned as an allocation
-# In every byte of an edge, another one in each tensor's. None is another's complement: what is read past one tensor and
-# written past another is not what was there.
+EDGE = 1 << 16  # guard bytes on each side; a power of two, so that the tensor between them is as aligned as an allocation
+# The fill of the guard bytes, different for each tensor. No pattern is another's complement. So a value that was read past
+# one tensor and written past another differs from the guard bytes there.
 PATTERNS = [0x81 + 2 * k for k in range(63)]
-UNWRITTEN = 0xFF  # in every byte: NaN in every float, so that what is added to it shows
+UNWRITTEN = 0xFF  # the fill of a result's bytes: a NaN in every float dtype, so that adding to an unwritten element shows
 
 
 class Guarded:
-    """A tensor with the sizes, the strides and the alignment of another one, and edges of a pattern. Its elements are the
-    other's, or what no kernel writes by accident."""
+    """A tensor with the sizes, strides and alignment of `like`, between guard bytes filled with `pattern`. Its elements are those
+    of `like` if `keep`, else UNWRITTEN bytes, which no kernel writes by accident."""
 
     def __init__(self, like: torch.Tensor, pattern: int, keep: bool = False):
         self._pattern = pattern
@@ -24,17 +24,17 @@ class Guarded:
         begin, size = EDGE + past, reach * like.itemsize
         self._memory = torch.full((EDGE + past + size + EDGE,), pattern, dtype=torch.uint8, device=like.device)
         self._before, self._behind = self._memory[:begin], self._memory[begin + size :]
-        # Through bytes: past need not be a multiple of what a view asks for.
+        # Views of a byte tensor: the offset need not be a multiple of what a view of another dtype requires.
         inside = torch.empty(0, dtype=like.dtype, device=like.device)
         self.tensor = inside.set_(self._memory.untyped_storage(), begin // like.itemsize, like.shape, like.stride())
         memory_of(self.tensor).copy_(memory_of(like)) if keep else self.refill()
 
     def refill(self) -> None:
-        """Makes every element one that was never written."""
+        """Marks every element as unwritten."""
         self._memory[len(self._before) : len(self._memory) - len(self._behind)] = UNWRITTEN
 
     def trespass(self) -> str:
-        """What was written that is not the tensor's; empty where nothing was."""
+        """Describes the writes outside of the tensor; empty if there are none."""
         reached = {}
         for side, edge in (("before", self._before.flip(0)), ("behind", self._behind)):
             if len(written := (edge != self._pattern).nonzero()):
@@ -45,10 +45,10 @@ class Guarded:
         return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {' and '.join(reached)}"
 
     def untouched(self, eager: torch.Tensor) -> int:
-        """How many elements were never written, but for those in which eager's bytes are the same."""
+        """The number of elements that were never written. An element whose bytes in `eager` are UNWRITTEN does not count."""
         return int((_bytes(self.tensor) == UNWRITTEN).all(1).logical_and_((_bytes(eager) != UNWRITTEN).any(1)).sum())
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    """A row of bytes an element."""
+    """The bytes of each element, one row per element."""
     return tensor.contiguous().view(-1).view(torch.uint8).view(-1, tensor.itemsize)

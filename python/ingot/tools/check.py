@@ -1,13 +1,17 @@
-"""Whether a candidate's results are right: by eager PyTorch and by float64.
+"""Decides whether a candidate's results are correct, by eager PyTorch and by float64.
 
-Somebody else's formula may round elsewhere than eager's, contract a product and a sum, or add in another order, and be no
-worse for it. So it is held to float64: an element may be as far off as eager is anywhere among results of its size, four
-times over, and by eight units in the last place (two, of 16-bit floats), and as many times what the arguments, each half an
-ulp of float32 off, would make of it, unless they are where the result jumps. Where N elements become one, the latter by
-sqrt(N) / 8 as much: one who adds them in order is that far off, as errors go. Where elements are not added up it may also
-be as far off as four ulp of each transcendental step make it, in float32 where they are shorter (oracle.py): what such a
-step gave may meet what nearly cancels it, as in gelu, or a jump. What is no float must be equal, a NaN is any NaN, and
-infinities are where eager's are or float64's round to.
+A correct candidate may round elsewhere than eager: it may contract a product and a sum, or add in another order. So its
+results are compared with float64. An element may be off by the sum of these bounds:
+
+- four times eager's largest error among results of the same magnitude;
+- eight units in the last place, or two for 16-bit floats;
+- eight times the change that half an ulp of float32 in each argument makes, unless the function jumps there. If N elements
+  become one, this bound is multiplied by sqrt(N) / 8, which covers the error of adding them in order;
+- if nothing is added up, four ulp of each transcendental step, in float32 for shorter dtypes (oracle.py). The result of
+  such a step may nearly cancel against another term, as in gelu, or decide on which side of a jump an element is.
+
+Values that are not floats must be equal. Any NaN equals any NaN. Infinities must be where eager has them, or where float64
+rounds to them.
 """
 
 from __future__ import annotations
@@ -23,20 +27,19 @@ from ..oracle import allowed_of_steps, bits, difference, ulp
 from .workload import EagerRun, Workload, each, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
-JUMP = 64  # a step that is so many times as small, and does more than half as much, is one over a jump
+JUMP = 64  # a step smaller by this factor that changes the result by more than half as much crosses a jump
 FEW_ULPS = 16
 
 
 @dataclasses.dataclass
 class Expected:
-    """What a candidate is held to on some arguments: eager's results, and in float64 the truth and how far from it a
-    right result may be."""
+    """The results that a candidate is compared with: eager's, the float64 results, and the allowed distance from these."""
 
     workload: Workload
     run: EagerRun
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
-    measured: int = 0  # how many of the ways there are to measure what is allowed
+    measured: int = 0  # the number of bounds that are part of `allowed` so far
 
     @classmethod
     def of(cls, workload: Workload) -> Expected:
@@ -44,7 +47,7 @@ class Expected:
 
     @property
     def changed(self) -> list[str]:
-        """Parameters that are written in place, whose results come first."""
+        """The parameters that are written in place. Their values come first among the results."""
         return self.run.changed
 
     @functools.cached_property
@@ -52,9 +55,9 @@ class Expected:
         return self.run.results
 
     def measure(self) -> bool:
-        """Finds the truth and what is allowed: at first for the rounding of results, then, which takes runs in float64, for that
-        of the arguments, and then, which takes runs of eager, for that of each step. False where all of it is known. Raises
-        `ingot.Error` where memory is short."""
+        """Adds the next bound to what is allowed; returns False if all are added. The bounds come in order of cost: the rounding of
+        the results, then of the arguments (runs in float64), then of each step (runs of eager). Raises `ingot.Error` if memory is
+        short."""
         try:
             return self._measure()
         except torch.OutOfMemoryError as error:
@@ -82,20 +85,21 @@ class Expected:
 
 @dataclasses.dataclass
 class Verdict:
-    """On one case. `ulp` counts from float64, in units of eager's dtype; `eager_ulp` is eager's own."""
+    """The result of one check. `ulp` is the distance from float64 in units of eager's dtype; `eager_ulp` is eager's distance."""
 
     correct: bool
     message: str
     bit_for_bit: bool = False
     ulp: float | None = None
     eager_ulp: float | None = None
-    worst: dict | None = None  # where: index, values, inputs
+    worst: dict | None = None  # the worst element: index, values, inputs
 
     def as_json(self) -> dict:
         return {k: _finite(v) for k, v in dataclasses.asdict(self).items()}
 
 
 def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
+    """Checks a candidate's results. Bounds are measured only as far as a result needs them."""
     if message := _other_form(results, expected.eager):
         return Verdict(False, message)
     if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, expected.eager)):
@@ -112,7 +116,7 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
         return Verdict(False, f"incorrect at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
                        largest.as_json(expected))
-    # Next to zero an ulp is worth nothing: there it is eager's error that says what is much.
+    # Next to zero an ulp says little, so the distance is given relative to eager's error there.
     if all(torch.equal(ours, theirs) for ours, theirs in zip(results, expected.eager)):
         close = "equal in value; the bits of a zero differ"
     elif ulps <= FEW_ULPS:
@@ -124,7 +128,7 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
 
 @dataclasses.dataclass
 class _Worst:
-    """The element that is farthest from right, in units of what is allowed, and how many are wrong."""
+    """The element with the largest error relative to the allowed one (`excess`), and the number of incorrect elements."""
 
     excess: float
     count: int
@@ -162,7 +166,7 @@ def _worst(expected: Expected, k: int, ours: torch.Tensor) -> _Worst:
         unit = ulp(rounded)
         finite = exact.isfinite() & ours.isfinite() & eager.isfinite()
         off, eagers = (torch.where(finite, x / unit, 0.0) for x in (off, difference(eager, exact)))
-    excess = excess.nan_to_num(nan=0.0)  # 0 · inf: equal
+    excess = excess.nan_to_num(nan=0.0)  # 0 · inf, from equal elements
     at = int(excess.argmax()) if excess.max() > 0 else int(off.argmax())
     index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), ours.shape))
     return _Worst(float(excess.max()), int((excess > 1).sum()), float(off.max()), float(eagers.max()), k, index,
@@ -170,8 +174,8 @@ def _worst(expected: Expected, k: int, ours: torch.Tensor) -> _Worst:
 
 
 def inputs_at(expected: Expected, k: int, index: tuple[int, ...]) -> dict:
-    """What each tensor has at the place of an element of result k, broadcast as it is; a few numbers where that is a row.
-    A tensor of another shape has none."""
+    """The inputs of element `index` of result k: each tensor's element at that place, with broadcasting, or the first few elements
+    of its row. A tensor whose shape does not fit has no entry."""
     shape, found = expected.eager[k].shape, {}
     for name, value in expected.workload.values.items():
         if not isinstance(value, torch.Tensor):
@@ -188,24 +192,25 @@ def _broadcast_index(own: torch.Size, shape: torch.Size, index: tuple[int, ...])
     aligned = list(zip(reversed(own), reversed(shape), reversed(index)))
     if len(own) <= len(shape) and all(size in (1, of) for size, of, _ in aligned):
         return tuple(i if size > 1 else 0 for size, _, i in reversed(aligned))
-    if own[: len(shape)] == shape:  # a box for each result: its own rows
+    if own[: len(shape)] == shape:  # the result has one element per row of this tensor
         return index
     return None
 
 
 def of_arguments(sensitivity: torch.Tensor, summed: float, ulps: float = ULPS) -> torch.Tensor:
-    """How far from float64 a right element may be, of which each is made of so many, for the rounding of its arguments."""
+    """The allowed distance from float64 that accounts for the rounding of arguments. `summed` is the number of input elements per
+    result element."""
     return ulps * max(1.0, math.sqrt(summed) / OF_SUMS) * sensitivity
 
 
 def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGERS_ERROR, ulps: float = ULPS) -> torch.Tensor:
-    """How far from float64 a right element may be, for the rounding of results."""
+    """The allowed distance from float64 that accounts for the rounding of results."""
     if not eager.dtype.is_floating_point or eager.numel() == 0:
         return torch.zeros_like(eager, dtype=torch.float64)
     rounded = exact.to(eager.dtype)
     error = difference(eager, exact)
     usable = error.isfinite() & rounded.isfinite()
-    # Of all results of one size, what eager is off at worst.
+    # Eager's largest error among all results with the same exponent.
     sizes = torch.frexp(rounded.double().abs().nan_to_num(nan=0.0, posinf=0.0)).exponent.clamp(-1200, 1200).long() + 1200
     worst = torch.zeros(2401, dtype=torch.float64, device=eager.device)
     worst.scatter_reduce_(0, sizes[usable].flatten(), error[usable].flatten(), "amax")
@@ -214,10 +219,11 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGE
 
 
 def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What a relative step of half an ulp of each argument alone does to each result: of all its elements, of their sizes,
-    and of each up or down, which shows what is left of a row's equal elements when their mean is taken off. It is what
-    rounding is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute. An element
-    whose arguments are where the function jumps, as at a half that is rounded, has one answer."""
+    """The change of each result when the arguments change by half an ulp: the sum over all arguments and three ways to change one.
+    The ways are: all elements in proportion, all by a share of their magnitude, and each up or down by a fixed random sign. The
+    last one shows the effect of a subtracted mean on a row of equal elements. The sum is the effect of rounding where terms
+    cancel, and in sums. 16-bit floats change by half an ulp of float32, since all kernels compute them in float32. An element
+    whose arguments are at a jump of the function, as a half that is rounded, has one correct answer: it gets no allowance."""
     moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in workload.tensors().items():
         if not value.dtype.is_floating_point:
@@ -234,17 +240,18 @@ def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torc
 
 
 def _as_computed(tensor: torch.Tensor) -> torch.Tensor:
-    """16-bit floats as float32, in which all compute."""
+    """16-bit floats as float32, in which all kernels compute."""
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
 def _signs(x: torch.Tensor) -> torch.Tensor:
-    """1 or -1 for each element, the same at every call."""
+    """1 or -1 for each element, the same on every call."""
     generator = torch.Generator(x.device).manual_seed(0)
     return 2 * torch.randint(2, x.shape, generator=generator, device=x.device, dtype=x.dtype) - 1
 
 
 def _other_form(results: list, eager: list[torch.Tensor]) -> str:
+    """Describes a difference in the number, type, dtype, shape or device of the results; empty if there is none."""
     if len(results) != len(eager):
         return f"gives {len(results)} results, eager {len(eager)}"
     for k, (ours, theirs) in enumerate(zip(results, eager)):
@@ -259,7 +266,7 @@ def _other_form(results: list, eager: list[torch.Tensor]) -> str:
 
 
 def _finite(value):
-    """JSON has no nan and no inf."""
+    """None for nan and inf, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

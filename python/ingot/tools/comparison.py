@@ -1,4 +1,4 @@
-"""An op's kernel beside others: which are right, which is faster, and why."""
+"""Compares an op's kernel with other candidates: correctness, speed, and an explanation."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .supervisor import TIME_LIMIT, supervise
 from .work import OWN
 
 READABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16,
-            torch.int32, torch.int64)  # what the reader of saved tensors knows
+            torch.int32, torch.int64)  # the dtypes that the reader of saved tensors supports
 EXIT_OK, EXIT_INCORRECT, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
 
 
 @dataclasses.dataclass
 class Comparison:
-    """What was found. `found`: all of it as plain data, which `ingot compare --json` prints but for the kernels' stages."""
+    """The result of a comparison. `found` is the whole report as plain data; `ingot compare --json` prints it without the stages."""
 
     found: dict
 
@@ -39,7 +39,7 @@ class Comparison:
         return report.text(self.found)
 
     def __getitem__(self, name: str) -> dict:
-        """What was found of a candidate, by the name that the table has, or the word that it was asked for by."""
+        """The report of one candidate, by its name in the table or by its word in `--against`."""
         for key in ("name", "word"):
             for candidate in self.found["candidates"]:
                 if candidate[key] == name:
@@ -48,15 +48,15 @@ class Comparison:
 
     @property
     def is_correct(self) -> bool:
-        """Whether nobody was wrong, and nobody failed."""
+        """Whether no candidate is incorrect and none has failed."""
         return all(c["state"] in (report.CORRECT, report.UNCHECKED) for c in self.found["candidates"])
 
     def speedup_of(self, name: str) -> float | None:
-        """A candidate's speed as a multiple of Ingot's."""
+        """A candidate's speed relative to Ingot's."""
         return self[name].get("speedup")
 
     def slower_than(self, share: float) -> list[str]:
-        """The candidates of whose speed Ingot does not reach so much, at any size that was swept."""
+        """The candidates of whose speed Ingot reaches less than this share, at the given size or at a size of the sweep."""
         slow = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
         names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
@@ -64,7 +64,7 @@ class Comparison:
                        for word, times in point["candidates"].items() if word in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
-        """Who was not timed beside Ingot, and where: as given, or at a size of a sweep."""
+        """The candidates that were not timed, as given or at a size of the sweep."""
         names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
         missing = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") is None]
@@ -72,12 +72,12 @@ class Comparison:
                           for word, name in names.items() if name not in missing and word not in point["candidates"]]
 
     def plot(self):
-        """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
+        """Plots the speeds, or the bandwidth over sizes after a sweep. Needs matplotlib; returns the axes."""
         from matplotlib import pyplot
 
         from .page import drawings
 
-        with pyplot.rc_context({"text.parse_math": False}):  # a name may have a dollar
+        with pyplot.rc_context({"text.parse_math": False}):  # a name may contain a dollar sign
             axes = pyplot.subplots()[1]
             draw = drawings.sweep if self.found.get("sweep") else drawings.speeds
             draw(axes, self.found, colour=lambda number: f"C{number}", ink=pyplot.rcParams["text.color"])
@@ -85,13 +85,13 @@ class Comparison:
         return axes
 
     def html(self) -> str:
-        """The page: a document that needs nothing beside it."""
+        """The HTML page: one file that needs no other."""
         from . import page
 
         return page.of_comparison(self.found).html()
 
     def save(self, path: str | pathlib.Path) -> None:
-        """Writes the page to a file."""
+        """Writes the HTML page to a file."""
         pathlib.Path(path).write_text(self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -100,29 +100,27 @@ class Comparison:
         return page.of_comparison(self.found, prefix=uuid.uuid4().hex[:8]).fragment()
 
 
-@torch.inference_mode(False)  # which counts what is written to a tensor
+@torch.inference_mode(False)  # in inference mode tensors have no version counter, which detects writes
 def compare(op, against, *args, backward: bool = False, specials: bool = True, given_only: bool = False, time_incorrect: bool = False,
             warm: bool = False, graph: bool = False, rounds: int = 21, why: bool = True, isolated: bool = True,
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
-    """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
+    """Compares an op with other candidates on these arguments, as `ingot compare` does: correctness, speed and an explanation.
 
-    against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
-        "eager", "torch.compile", "module:function"), an `Against` with its launch (of a word, or of a Triton kernel), or a
-        Python callable that takes what the op takes. Words are tried in a process of their own; callables run in this one,
-        on copies of the arguments.
-    backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
-        does.
-    specials: ask what NaN, infinities and zeros become.
-    given_only: try them on these arguments alone, and not on special values and other layouts.
-    time_incorrect: time those that are wrong, too.
-    warm: one set of inputs, which caches may hold.
+    against: one candidate, a list of them, or a dict by name. A candidate is a word as in `--against` ("kernel.cu:entry",
+        "eager", "torch.compile", "module:function"), an `Against` with its launch (for a word or a Triton kernel), or a Python
+        callable that takes the op's arguments. Words are run in a process of their own; callables run in this process, on
+        copies of the arguments.
+    backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats if none does.
+    specials: check the results for NaN, infinities, zeros and other special values.
+    given_only: check candidates on these arguments alone, without special values and other layouts.
+    time_incorrect: time incorrect candidates, too.
+    warm: use one set of inputs, which the caches may hold.
     graph: time calls in a CUDA graph.
-    rounds: how often each is sampled.
-    why: look at kernels' machine code, too.
-    isolated: False for candidates that are trusted: all runs in this process, and no argument is copied to another.
-    time_limit: seconds that a step in another process may take.
-    Raises `ingot.Error` for arguments that the op does not take; what is wrong with a candidate stands in the result.
-    """
+    rounds: the number of samples of each candidate.
+    why: inspect the kernels' machine code, too.
+    isolated: False for trusted candidates: all run in this process, and no argument is copied to another one.
+    time_limit: the time limit of a step in another process, in seconds.
+    Raises `ingot.Error` for arguments that the op does not take. Errors of a candidate are in the result."""
     if rounds < 1:
         raise fail(f"there are no {rounds} rounds", "1 is the least")
     for old, new in (("as_asked", "given_only"), ("anyway", "time_incorrect")):
@@ -160,7 +158,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
-            # Who has died in a race does not run in this one.
+            # A candidate that has failed while it was timed is not run in this process.
             done = {step: result for step, result in done.items() if step[0] in ("make", "try") or work.dropped_in(step)}
             work.do(work.Work(job, done, functions), lambda *_: None, _leave)
     job.values = shown
@@ -178,7 +176,7 @@ def _is_function(each) -> bool:
 
 
 def _named(against) -> list[tuple[str, object]]:
-    """The candidates, with the names that they were given; empty where tables are to call them by their words."""
+    """The candidates with the names that they were given; a name is empty if tables are to show the word."""
     if against is None:
         return []
     if isinstance(against, (str, Against)) or callable(against):
@@ -195,7 +193,7 @@ def _named(against) -> list[tuple[str, object]]:
 
 
 def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, candidates.Candidate]:
-    """Python callables, and what Triton made of one, by names of their own."""
+    """Python callables and Triton kernels, each by a unique name."""
     found: dict[str, candidates.Candidate] = {}
     for given, each in named:
         if not _is_function(each):
@@ -211,7 +209,7 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
 
 
 def _is_default(op, name: str, value) -> bool:
-    """Whether it is what the op has for it anyway, which need not travel."""
+    """Whether the value equals the op's default, so that it need not be sent to the other process."""
     return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
 
 
@@ -246,14 +244,14 @@ def processor() -> str:
     return "CPU"
 
 
-# What a baseline must have in common with what is compared with it, and what it is of where it has not.
+# The fields that a baseline must share with the comparison, each with the message's words for a difference.
 SAME = {"op": "another op", "text": "another text", "arguments": "other arguments", "sizes": "other sizes",
         "backward": "another direction", "numerics": "other numerics", "lazy": "another laziness",
         "graph": "another choice of --graph", "warm": "another choice of --warm", "device": "another device"}
 
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
-    """What became slower since: by more than the spread of both, as shares of a copy, which both measured."""
+    """The candidates that are slower than in the baseline by more than the spread of both, in terms of copy bandwidth."""
     names = {c["word"]: c["name"] for c in found["candidates"]}
     before, slower = _timed(baseline), []
     for (word, where), now in _timed(found).items():
@@ -268,7 +266,7 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
 
 
 def _timed(found: dict) -> dict[tuple[str, str], dict]:
-    """The times of each candidate by its word, and of each at a size of a sweep."""
+    """The times of each candidate, by its word and the size of the sweep ("" for the given arguments)."""
     sweep = found.get("sweep") or {"name": "", "points": ()}
     timed = {(c["word"], ""): c for c in found["candidates"]}
     timed |= {(word, f" at {sweep['name']}={point['size']}"): times
@@ -277,7 +275,7 @@ def _timed(found: dict) -> dict[tuple[str, str], dict]:
 
 
 def load_baseline(path: pathlib.Path) -> dict:
-    """What `--save` has kept. Raises ValueError for something else."""
+    """Reads a report that `--save` has written. Raises ValueError for other files."""
     try:
         found = json.loads(path.read_text())
         is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["word"] == OWN
@@ -295,7 +293,7 @@ def _is_timed(times: dict) -> bool:
 
 
 def refuse_other(job: Job, baseline: dict) -> None:
-    """Raises `ingot.Error` where the baseline is of something else than what is asked for."""
+    """Raises `ingot.Error` if the baseline is of another op, other arguments, or another machine."""
     asked = report.asked(job, device_name(job.device, job.threads))
     for what, other in SAME.items():
         if baseline[what] != asked[what]:

@@ -1,8 +1,8 @@
-"""What the GPU itself counts while a call runs, by Nsight Compute (ncu), where that is asked for and there.
+"""Reads the GPU's hardware counters during a call with Nsight Compute (ncu), if `--ncu` asks for them.
 
     python -m ingot.tools.counters FOLDER WORD
 
-is the process that it looks at: it makes the candidate and calls it, once between the profiler's start and stop.
+is the profiled process: it makes the candidate and calls it, once between the profiler's start and stop.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ METRICS = {
 
 
 def counters(job: Job, word: str) -> list[dict]:
-    """Of each kernel of a call: METRICS in bytes, microseconds and shares. Raises `ingot.Error` where they are not to be
-    had."""
+    """METRICS of each kernel of a call, in bytes, microseconds and fractions. Raises `ingot.Error` if they cannot be read."""
     if not (ncu := tool("ncu")):
         raise fail("there is no ncu on PATH or in a toolkit", "Nsight Compute is part of the CUDA toolkit")
     with tempfile.TemporaryDirectory(prefix="ingot-ncu-") as folder:
@@ -54,7 +53,7 @@ def counters(job: Job, word: str) -> list[dict]:
 
 
 def table(text: str) -> list[dict]:
-    """ncu's CSV: lines of its own, a header, a line of units, a line a kernel."""
+    """Parses ncu's CSV output: ncu's own lines, a header, a line of units, a line per kernel."""
     lines = text.splitlines()
     begin = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
     rows = list(csv.DictReader(io.StringIO("\n".join(lines[begin:]))))

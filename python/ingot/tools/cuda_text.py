@@ -1,5 +1,5 @@
-"""What the text of a `.cu` or `.cpp` file says of itself: its kernels and their parameters' names, and in its comments how
-they are launched and compiled:
+"""Reads the source of a `.cu` or `.cpp` file: its kernels, their parameters' names, and comments that tell how a kernel is
+launched and compiled:
 
     // launch: grid=ceil(n / 256), block=256, args=x, y, out, n
     // options: -Iinclude --use_fast_math
@@ -17,14 +17,14 @@ from ..capture import fail
 from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# What ends in a comma goes on in the next line.
+# A launch that ends in a comma continues in the next line.
 _SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A function that can be launched or called: its name, and its parameters' names ("" where there is none)."""
+    """A function that can be launched or called: its name, and the names of its parameters ("" for one without a name)."""
 
     name: str
     parameters: tuple[str, ...]
@@ -32,7 +32,7 @@ class Entry:
 
 
 def read(path: pathlib.Path) -> str:
-    """The text of a file, without the mark that some editors put in front. Raises `ingot.Error` for what is none."""
+    """The source in a file, without a byte order mark. Raises `ingot.Error` if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -40,19 +40,19 @@ def read(path: pathlib.Path) -> str:
 
 
 def launches(text: str) -> list[str]:
-    """The launches that its comments tell, in order."""
+    """The launches in its comments, in order."""
     said_in = _SAID.findall(_without_if_0(text))
     return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", said) for word, said in said_in if word == "launch"]
 
 
 def options(text: str) -> list[str]:
-    """The compiler's options that its comments tell."""
+    """The compiler's options in its comments."""
     return [option for word, said in _SAID.findall(_without_if_0(text)) if word == "options" for option in shlex.split(said)]
 
 
 def _without_if_0(text: str) -> str:
-    """Lines that `#if 0` leaves out are empty."""
-    lines, depth = [], 0  # of conditions within one that is left out
+    """The source with empty lines in place of those that `#if 0` leaves out."""
+    lines, depth = [], 0  # the nesting depth of conditions inside a left-out one
     for line in text.split("\n"):
         directive = line.strip().replace(" ", "")
         if depth:
@@ -66,12 +66,12 @@ def _without_if_0(text: str) -> str:
 
 
 def kernels(text: str) -> list[Entry]:
-    """Every `__global__` function, as far as the text alone shows."""
+    """The `__global__` functions in the source, before preprocessing."""
     return _once(_entries(text, re.compile(r"\b__global__\b")))
 
 
 def functions(text: str) -> list[Entry]:
-    """Every function with C's linkage, alone or in a block of them."""
+    """The functions with C linkage, alone or in an `extern "C"` block."""
     return _once([*_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')), *_entries_of_blocks(text)])
 
 
@@ -90,12 +90,12 @@ def _entries_of_blocks(text: str) -> Iterator[Entry]:
 
 
 def _once(entries: Iterator[Entry]) -> list[Entry]:
-    """A function that is declared before it is defined is one."""
+    """Each function once, even if it is declared before it is defined."""
     return list({entry.name: entry for entry in entries}.values())
 
 
 def _plain(text: str) -> str:
-    """Without comments and what is left out, every place where it was."""
+    """The source with blanks in place of comments and left-out lines, so that all positions stay."""
     blank = lambda comment: re.sub(r"[^\n]", " ", comment[0])  # noqa: E731
     return _COMMENT.sub(blank, _without_if_0(text))
 
@@ -110,7 +110,7 @@ def _entries(text: str, mark: re.Pattern):
 
 
 def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
-    """The first name that is followed by a list of parameters, attributes aside."""
+    """The first function name and its parameters after position `at`; attributes with arguments are skipped."""
     for word in re.compile(r"([A-Za-z_]\w*)\s*\(").finditer(text, at):
         if re.search(r"[;{}]", text[at : word.start()]):
             return None
@@ -126,7 +126,7 @@ def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _closing(text: str, at: int) -> int:
-    """Behind the bracket that closes the one before `at`."""
+    """The position after the bracket that closes the one before `at`."""
     depth = 1
     while depth and at < len(text):
         depth += (text[at] == "(") - (text[at] == ")")
@@ -153,8 +153,7 @@ _RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", 
 
 
 def as_nvrtc(options: list[str]) -> list[str]:
-    """nvcc's options as NVRTC takes them: what only a host's compiler, a linker or the choice of a GPU asks for is left
-    out."""
+    """nvcc's options as NVRTC options. Options for a host compiler, a linker or the choice of a GPU are dropped."""
     made, words = [], iter(options)
     for word in words:
         name, equals, value = word.partition("=")

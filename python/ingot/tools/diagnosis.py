@@ -1,14 +1,15 @@
-"""In words: what differs most between a candidate's kernels and Ingot's, and how everything was measured."""
+"""Sentences that explain a comparison: the main differences between a candidate's kernels and Ingot's, and how times were
+measured."""
 
 from __future__ import annotations
 
 from .benchmark import CALLS_OF_A_GRAPH
 
-MOST = 2  # lines of a candidate
+MOST = 2  # sentences per candidate
 
 
 def differences(found: dict) -> list[str]:
-    """Two lines a candidate at most, what weighs more first."""
+    """At most MOST sentences per candidate, the most important first."""
     own = found["candidates"][0]
     lines = []
     for other in found["candidates"][1:]:
@@ -34,7 +35,7 @@ def _spills(other: dict, own: dict) -> str:
 
 
 def _widths(other: dict, own: dict) -> str:
-    """How much of a tensor is read at a time, where that differs."""
+    """The width of a thread's loads of a tensor, or else of its stores, if it differs from Ingot's."""
     theirs, mine = (_accesses(c, "loads") for c in (other, own))
     differing = [(name, theirs[name], mine[name]) for name in theirs if name in mine and theirs[name] != mine[name]]
     if not differing:
@@ -58,7 +59,7 @@ def _occupancy(other: dict, own: dict) -> str:
 
 
 def _instructions(other: dict, own: dict) -> str:
-    """Instructions for the bytes that a thread moves: a thread that takes more elements has more of them."""
+    """Instructions per byte that a thread loads or stores. This ratio does not depend on the number of elements per thread."""
     theirs, mine = (_instructions_a_byte(c) for c in (other, own))
     if not theirs or not mine or 0.67 < theirs / mine < 1.5:
         return ""
@@ -76,7 +77,7 @@ _RULES = [_launches, _spills, _widths, _occupancy, _instructions, _host]
 
 
 def _accesses(candidate: dict, what: str) -> dict[str, int]:
-    """By tensor, the widest access of any kernel."""
+    """The widest access to each tensor by any of the kernels."""
     found: dict[str, int] = {}
     for kernel in candidate.get("kernels") or ():
         for name, access in kernel[what].items():
@@ -85,7 +86,7 @@ def _accesses(candidate: dict, what: str) -> dict[str, int]:
 
 
 def _of_main(candidate: dict, what: str):
-    """Of the kernel that reads and writes most tensors: others only prepare, or put pieces together."""
+    """A property of the main kernel, which accesses the most tensors. Other kernels only prepare, or combine partial results."""
     kernels = candidate.get("kernels") or ()
     size = lambda k: (len(k["loads"]) + len(k["stores"]), k["instructions"] or 0)  # noqa: E731
     return max(kernels, key=size)[what] if kernels else None
@@ -108,7 +109,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def how(found: dict) -> list[str]:
-    """How the table was measured."""
+    """The lines that tell how the table was measured."""
     if found["bytes"] is None:
         return ["nothing was timed: what is shown is who is right, and the kernels' machine code"]
     on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
@@ -127,7 +128,7 @@ def how(found: dict) -> list[str]:
 
 
 def _roofline(found: dict) -> list[str]:
-    """Where Ingot's kernels stand between memory and arithmetic."""
+    """The position of Ingot's kernels in the roofline model."""
     own, peak = found["candidates"][0], found.get("peak_flops")
     if not own.get("operations") or not peak or "us" not in own:
         return []

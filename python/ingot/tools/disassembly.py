@@ -1,4 +1,4 @@
-"""Machine code, by the toolkit's own tools: nvdisasm, where there is one. Triton, which comes with PyTorch, brings it."""
+"""Disassembles machine code with nvdisasm and cuobjdump, which Triton's package contains and PyTorch installs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*(?P<at>[0-9a-f]{4,})\*/\s+(?P<guard>@!?U?P\w+
 _USAGE = re.compile(r"Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 _FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
 
-# What an instruction does, by the beginning of its name; the first that fits.
+# The kind of an instruction, by the first entry that its name begins with.
 _KINDS = [
     ("global load", "LDG LDGSTS"), ("global store", "STG"), ("shared memory", "LDS STS LDSM ATOMS"), ("local memory", "LDL STL"),
     ("atomic", "ATOM RED"), ("other memory", "LD ST LDC ULDC CCTL MEMBAR UBLKCP"),
@@ -34,8 +34,8 @@ _KINDS = [
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """One of a kernel. `places`: the file and line of the source that it is of, and the lines from which that is called,
-    where it was inlined."""
+    """One machine instruction. `places` are the file and line that it was compiled from, and the lines of the calls through which
+    that code was inlined."""
 
     address: int
     text: str
@@ -55,7 +55,7 @@ class Instruction:
 
     @property
     def width(self) -> int:
-        """Bytes of a load or a store."""
+        """The bytes of a load or a store per thread."""
         parts = self.op.split(".")
         for part, size in (("256", 32), ("128", 16), ("64", 8), ("U16", 2), ("S16", 2), ("U8", 1), ("S8", 1)):
             if part in parts[1:]:
@@ -65,7 +65,7 @@ class Instruction:
 
 @functools.cache
 def tool(name: str) -> str | None:
-    """The path of nvdisasm or cuobjdump: on PATH, in a toolkit, or beside Triton's compiler."""
+    """The path of nvdisasm, cuobjdump or ncu: on PATH, in a CUDA toolkit, or in Triton's package. None if there is none."""
     places = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
     found = [shutil.which(name), *(f"{place}/bin/{name}" for place in places if place)]
     if spec := importlib.util.find_spec("triton"):
@@ -73,17 +73,17 @@ def tool(name: str) -> str | None:
     return next((path for path in found if path and os.access(path, os.X_OK)), None)
 
 
-@functools.lru_cache(maxsize=8)  # a kernel's anatomy and its listing ask for the same
+@functools.lru_cache(maxsize=8)  # a kernel's anatomy and its listing use the same result
 def disassemble(cubin: bytes) -> dict[str, list[Instruction]] | None:
-    """Every kernel's instructions; None where no tool can tell them."""
+    """The instructions of each kernel; None without nvdisasm."""
     text = _output("nvdisasm", ["-gi", "-c"], cubin)
     return None if text is None else _functions(text)
 
 
 @functools.lru_cache(maxsize=8)
 def resources(cubin: bytes) -> dict[str, tuple[int, int, int]]:
-    """Of every kernel: registers and bytes of local memory a thread, bytes of shared memory a block. Nothing where no
-    tool can tell."""
+    """For each kernel: registers per thread, bytes of local memory per thread, bytes of shared memory per block. Empty without
+    cuobjdump."""
     text = _output("cuobjdump", ["-res-usage"], cubin) or ""
     return {name: (int(registers), int(stack), int(shared)) for name, registers, stack, shared in _USAGE.findall(text)}
 
@@ -116,7 +116,7 @@ def _functions(text: str) -> dict[str, list[Instruction]]:
 
 
 def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
-    """Without what fills the last line of memory: a jump to itself, and nothing."""
+    """Removes the padding at the end: a branch to itself and NOPs."""
     end = len(instructions)
     while end and instructions[end - 1].op == "NOP":
         end -= 1

@@ -1,4 +1,4 @@
-"""How a command line, a launch and a table name dtypes."""
+"""Short names of dtypes, as in command lines, launches and tables."""
 
 import torch
 

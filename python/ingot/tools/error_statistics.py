@@ -1,5 +1,5 @@
-"""What an op gives on very many inputs, beside eager PyTorch and float64: how many have eager's bits, how far off the rest
-are, and where most."""
+"""Statistics of an op's error over many inputs: how many results equal eager's bits, and the distance of the others from
+float64."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from ..oracle import ULP_A_STEP, beyond, bits, difference, integer_of, ulp
 from . import check
 
-LOOKED_INTO = 1 << 14  # elements, of those far off, whose steps are looked into at a time
+LOOKED_INTO = 1 << 14  # elements whose steps are evaluated at a time
 EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
 
 
 @dataclasses.dataclass
 class ErrorStatistics:
-    """Of one op, dtype and device. An ulp is one of the result's dtype; a result that is no number, or infinite, has none."""
+    """The statistics of one op, dtype and device. Errors are in ulps of the result's dtype. NaN and infinite results have none."""
 
     op: object  # ingot.Op
     dtype: torch.dtype
@@ -27,16 +27,16 @@ class ErrorStatistics:
     worst: float = -1.0
     worst_of_eager: float = 0.0
     worst_at: dict | None = None
-    first_other: dict | None = None  # the first that has not eager's bits
+    first_other: dict | None = None  # the first result whose bits differ from eager's
     first_incorrect: dict | None = None
 
     def add(self, tensors: dict[str, torch.Tensor], ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:
-        """The results of some inputs, all of one shape."""
+        """Adds the results of some inputs, all tensors of one shape."""
         same = bits(ours) == bits(eager)
         self.inputs += same.numel()
         self.as_eager += int(same.sum())
         if not eager.dtype.is_floating_point:
-            far = ~same & (ours != exact)  # where eager rounds before it compares, float64 may be with us
+            far = ~same & (ours != exact)  # eager may round before it compares; then our result may equal float64's
             self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             return
         rounded = exact.to(eager.dtype)
@@ -59,8 +59,8 @@ class ErrorStatistics:
                 self.first_other = self._place(int((~same).flatten().int().argmax()), tensors, ours, eager, exact)
 
     def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], ours: torch.Tensor) -> torch.Tensor:
-        """Of those that are far off, who is farther than 4 ulp a step explain: where a formula's terms cancel, a step is
-        worth more than the result's own ulps. Once there is one, the rest counts as wrong without a look."""
+        """Those elements of `far` whose error 4 ulp per step do not explain: where terms cancel, an error of a step exceeds the ulps
+        of the result. After the first chunk with an unexplained element, all later elements count without being evaluated."""
         for chosen in far.flatten().nonzero().flatten().split(LOOKED_INTO):
             given = [t.flatten()[chosen] for t in tensors.values()]
             wrong = beyond(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
@@ -82,7 +82,7 @@ class ErrorStatistics:
                 "call": self._call(values)}
 
     def _call(self, values: dict[str, torch.Tensor]) -> str:
-        """What shows it, to be pasted into Python after `import ingot, torch`."""
+        """Python code that reproduces the result, after `import ingot, torch`."""
         return f"ingot.op({self.op.text!r})({', '.join(map(_literal, values.values()))})"
 
     def as_json(self) -> dict:
@@ -91,7 +91,7 @@ class ErrorStatistics:
 
 
 def _literal(value: torch.Tensor) -> str:
-    """A tensor of this one element, bit for bit."""
+    """Python code for a tensor of this one element, bit for bit."""
     device = f", device={str(value.device)!r}" if value.is_cuda else ""
     if not value.dtype.is_floating_point:
         return f"torch.tensor([{value.item()!r}], dtype={value.dtype}{device})"

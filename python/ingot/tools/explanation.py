@@ -1,4 +1,4 @@
-"""What an op becomes, stage by stage, and what each line of a stage came from."""
+"""Explains an op: the stages of its compilation, and the origin of each line of a stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .workload import Workload
 
 @dataclasses.dataclass
 class Explanation:
-    """`found`: all of it as plain data, which `ingot explain --json` prints."""
+    """The result of `explain`. `found` is all of it as plain data, which `ingot explain --json` prints."""
 
     found: dict
 
@@ -28,13 +28,13 @@ class Explanation:
         return explanation_text.text(self.found)
 
     def html(self) -> str:
-        """The page: a document that needs nothing beside it."""
+        """The HTML page: one file that needs no other."""
         from . import page
 
         return page.of_explanation(self.found).html()
 
     def save(self, path: str | pathlib.Path) -> None:
-        """Writes the page to a file."""
+        """Writes the HTML page to a file."""
         pathlib.Path(path).write_text(self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -44,17 +44,17 @@ class Explanation:
 
 
 def explain(op, *args, backward: bool = False, device: str = "cuda", architecture: int = 0, **kwargs) -> Explanation:
-    """What the op becomes for these arguments, whose values are never read; nothing is run, and no GPU is needed.
+    """Compiles the op for these arguments and returns its stages. Nothing runs, no element is read, and no GPU is needed.
 
-    backward: the kernels of its gradient instead.  device: cuda or cpu.  architecture: 90 for sm_90; 0 for the
-    arguments', or 90.
-    Raises `ingot.Error` for arguments that the op does not take, and where CUDA's compiler is not there.
-    """
+    backward: explain the kernels of the gradient instead.
+    device: "cuda" or "cpu".
+    architecture: 90 for sm_90; 0 for that of the arguments' device, or 90.
+    Raises `ingot.Error` for arguments that the op does not take, and if CUDA's compiler is missing."""
     return explain_workload(Workload(op, bound(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
 
 
 def bound(op, args: tuple, kwargs: dict) -> dict:
-    """All arguments by name. Raises `ingot.Error` where they do not fit, and for what is no op."""
+    """All arguments by name. Raises `ingot.Error` if they do not fit, or if `op` is not an op."""
     if not isinstance(op, ingot.Op):
         raise fail(f"a {type(op).__name__} is not an Ingot op", "make one from its source: ingot.op(source)")
     try:
@@ -86,7 +86,7 @@ def explain_workload(workload: Workload, backward: bool, device: str, architectu
 
 
 def described(value) -> str:
-    """As a command line would have it."""
+    """A value as it is written on a command line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {described(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):

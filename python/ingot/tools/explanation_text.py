@@ -1,4 +1,4 @@
-"""What was found of an op's stages, as text."""
+"""Prints an explanation as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def heading(found: dict) -> str:
 
 
 def accesses(found: dict) -> report.Cells:
-    """A row a tensor that a kernel reads or writes."""
+    """One row per tensor that a kernel reads or writes."""
     header = ["", "kernel", "dtype", "", "sizes", "strides", "how"]
     rows = [[one_line(a["tensor"]), a["kernel"], a["dtype"], "written" if a["is_written"] else "read", times(a["extents"]),
              "gathered" if a["is_gathered"] else times(a["strides"]), a["how"]] for a in found["listing"]["accesses"]]

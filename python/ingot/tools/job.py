@@ -1,4 +1,4 @@
-"""What a comparison is asked for, as data that travels to a process of its own."""
+"""The request for a comparison, as data that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .workload import Workload
 
 @dataclasses.dataclass
 class Against:
-    """A candidate, as it was asked for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
-    of a function), how its kernel is launched and compiled where its file does not say, and what tables call it."""
+    """A candidate as requested. `spec` is a candidate as in `ingot compare --against`; in Python it may also be a Triton kernel.
+    `launches` and `options` tell how the kernel is launched and compiled, if its file does not. `name` is the name in tables."""
 
     word: str
     launches: list[str] = dataclasses.field(default_factory=list)
     options: list[str] = dataclasses.field(default_factory=list)
     name: str = ""
-    key: str = ""  # the word; of the second one with the same word `word#2`
+    key: str = ""  # the spec; `spec#2` for the second candidate with the same spec
 
 
 @dataclasses.dataclass
 class Job:
-    """`values`: by parameter, as a command line writes them. The options are those of `ingot compare`."""
+    """A request. `values` are by parameter, as on a command line. The other fields are the options of `ingot compare`."""
 
     text: str
     op: str
@@ -41,23 +41,23 @@ class Job:
     numerics: str = "default"
     lazy: str = "auto"
     seed: int = 0
-    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # what names in values stand for
-    swept: str = ""  # the one of them that goes through `points`, where each is timed
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # the values of the size names in `values`
+    swept: str = ""  # the size name that takes each value of `points` in a sweep
     points: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
-    leaves: list[str] = dataclasses.field(default_factory=list)  # with respect to which; to all floats where nobody says
-    promised: list[str] | None = None  # tensors whose elements stay in their range; else those with one, and those of files
+    leaves: list[str] = dataclasses.field(default_factory=list)  # the inputs of the gradient; all floats if empty
+    promised: list[str] | None = None  # tensors whose elements must stay in their range; None: those with a range, and those from files
     specials: bool = True
-    given_only: bool = False  # tried on the arguments alone, and not on special values and other layouts
+    given_only: bool = False  # check on the arguments alone, without special values and other layouts
     time_incorrect: bool = False
     warm: bool = False
-    graph: bool = False  # timed in a CUDA graph
-    why: bool = True  # looked at
+    graph: bool = False  # time calls in a CUDA graph
+    why: bool = True  # inspect the kernels
     ncu: bool = False
     rounds: int = 21
     threads: int | None = None
-    architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
-    folders: list[str] = dataclasses.field(default_factory=list)  # where modules are found, beside where they always are
+    architecture: int = 0  # for kernels that are inspected without a GPU; 0: the device's, or 90
+    folders: list[str] = dataclasses.field(default_factory=list)  # more folders for module imports
 
     def __post_init__(self):
         counts = {"ingot": 1}  # the op itself
@@ -77,8 +77,8 @@ class Job:
         return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
 
     def workload(self, op, swept: int | None = None) -> Workload:
-        """The op with its arguments on the device, for one size of a sweep where that is given. Raises `ingot.Error` for
-        what is no value of it."""
+        """The op with its arguments on the device; `swept` is the size at one point of a sweep. Raises `ingot.Error` for an invalid
+        value."""
         values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
@@ -88,12 +88,12 @@ class Job:
 
 
 def promised_in(texts: dict[str, str]) -> list[str]:
-    """The tensors whose elements were asked for: within a range, or those of a file."""
+    """The tensors whose elements were given: by a range, or in a file."""
     return [name for name, text in texts.items() if "@" in text or ".pt" in text]
 
 
 def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_alone: bool = False) -> dict:
-    """A value for every parameter: the one that was given, or its default. `shapes_alone`: tensors without elements."""
+    """A value for each parameter: the given one or its default. `shapes_alone`: tensors have no elements."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:
         raise fail(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")

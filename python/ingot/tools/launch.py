@@ -1,11 +1,12 @@
-"""How a kernel that someone else wrote is launched, said in the names of the op that it is compared with:
+"""The launch of a hand-written kernel, in terms of the op that it is compared with:
 
     grid=ceil(n / 256), block=256, args=x, y, bias, out, n
 
-A name is a parameter of the op's, a result (`out`, of several `out0` or `out[0]`), or `n`, the number of elements of the
-first result (of what only writes in place, of its first tensor). Sizes are written as PyTorch has them (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in
-Python; `/` is exact, and `ceil`, `min` and `max` are there. `empty(f32, 1024)` and `zeros(i32, 1)` are memory of the
-kernel's own, which is made, and cleared, once. A cast says what a number is passed as where nobody else does: `i32(n)`.
+Names are the op's parameters, its results (`out`; with several results `out0` or `out[0]`), and `n`. `n` is the number of
+elements of the first result; for an op that only writes in place, of its first tensor. Sizes are written as in PyTorch
+(`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in Python. `/` is exact; there are `ceil`, `min` and
+`max`. `empty(f32, 1024)` and `zeros(i32, 1)` are scratch memory for the kernel, allocated and initialised once. A cast gives
+a number's type if the kernel's parameter does not: `i32(n)`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from ..capture import fail
 from .dtypes import DTYPES
 
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
-# Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
+# The limits of all GPUs (CUDA Programming Guide, "Technical Specifications per Compute Capability").
 MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
 MOST_THREADS, MOST_SHARED = 1024, 227 << 10
 
-# What C calls them, as compilers spell types: (bytes as `struct` packs them, the dtype behind a pointer to it).
+# C types as compilers spell them: (their `struct` format, the dtype of a tensor behind a pointer to them).
 _SCALARS = {
     "float": ("f", torch.float32), "double": ("d", torch.float64), "bool": ("?", torch.bool),
     "char": ("b", torch.int8), "signed char": ("b", torch.int8), "unsigned char": ("B", torch.uint8),
@@ -49,7 +50,7 @@ _ATTRIBUTES = ("shape", "ndim")
 
 @dataclasses.dataclass(frozen=True)
 class Typed:
-    """A number that a cast says how to pass."""
+    """A number with the C type that a cast gives it."""
 
     value: object
     type: str
@@ -57,7 +58,7 @@ class Typed:
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """Of a kernel: its type as the compiler spells it, and its name, where the text shows it."""
+    """A kernel's parameter: its type as the compiler spells it, and its name if the source shows it."""
 
     type: str
     name: str = ""
@@ -68,19 +69,19 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """A launch, read but for its values."""
+    """A parsed launch, whose expressions have no values yet."""
 
     text: str
     fields: dict[str, tuple[ast.expr, ...]]
-    entry: str = ""  # the kernel, where the launch names one
+    entry: str = ""  # the kernel's name, if the launch gives one
 
     @property
     def constants(self) -> dict[str, tuple[ast.expr, ...]]:
-        """What is no word of a launch: a Triton kernel's constants."""
+        """The fields that are not part of every launch: the constants of a Triton kernel."""
         return {name: value for name, value in self.fields.items() if name not in _WORDS}
 
     def extent(self, word: str, scope: dict) -> tuple[int, int, int]:
-        """The grid or the block: one to three whole numbers, the rest of them 1."""
+        """The grid or the block, as three numbers; those not given are 1."""
         if word not in self.fields:
             raise fail(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
         expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, (ast.Tuple, ast.List)) else [said])]
@@ -100,7 +101,7 @@ class Launch:
         return extent
 
     def shared(self, scope: dict) -> int:
-        """Bytes of shared memory that a block gets beside what its text asks for."""
+        """The bytes of dynamic shared memory per block."""
         if not self.fields.get("shared"):
             return 0
         value = evaluate(self.fields["shared"][0], scope, self.text)
@@ -110,15 +111,14 @@ class Launch:
         return value
 
     def names(self, parameters: list[Parameter]) -> list[str]:
-        """What the op calls each parameter of the kernel, where it is given a tensor; else what the kernel does."""
+        """Names for the kernel's parameters: the op's name for a tensor argument, else the kernel's own."""
         given = self.fields.get("args", ())
         if len(given) != len(parameters):
             return [p.name for p in parameters]
         return [e.id if isinstance(e, ast.Name) and "*" in p.type else p.name for e, p in zip(given, parameters)]
 
     def arguments(self, scope: dict, parameters: list[Parameter]) -> list:
-        """A value for each parameter of the kernel. Where the launch has no args, the parameters' names are those of
-        the op."""
+        """A value for each of the kernel's parameters. Without `args`, each parameter takes the op's value of the same name."""
         if "args" in self.fields:
             values = [evaluate(e, scope, self.text) for e in self.fields["args"]]
         else:
@@ -138,7 +138,7 @@ _WORDS = ("entry", "grid", "block", "shared", "args")
 
 
 def parse(text: str) -> Launch:
-    """Reads `grid=…, block=…, args=…`: what has no name of its own belongs to the one before it."""
+    """Parses `grid=…, block=…, args=…`. A part without a name belongs to the field before it."""
     fields: dict[str, list[str]] = {}
     word = None
     for part in parts(text):
@@ -151,12 +151,12 @@ def parse(text: str) -> Launch:
         if word is None:
             raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
         fields[word] += [part.strip()] * bool(part.strip())
-    entry = ", ".join(fields.pop("entry", ()))  # which may be of a namespace, and an instance: `mine::scale<float, 4>`
+    entry = ", ".join(fields.pop("entry", ()))  # it may have namespaces and template arguments: `mine::scale<float, 4>`
     return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()}, entry)
 
 
 def parts(text: str, brackets: str = "()[]{}") -> list[str]:
-    """What stands between the commas that no bracket holds."""
+    """The parts between commas that are not inside brackets."""
     found, depth = [""], 0
     for c in text:
         depth += (c in brackets[::2]) - (c in brackets[1::2])
@@ -175,13 +175,13 @@ def _expression(part: str, text: str) -> ast.expr:
 
 
 def refuse_constants(said: Launch) -> None:
-    """A word that only a Triton kernel's launch may have is a slip in others."""
+    """Refuses a field that only the launch of a Triton kernel may have."""
     if said.constants:
         raise fail(f"`{next(iter(said.constants))}` is no word of a launch", f"the words are {', '.join(_WORDS)}")
 
 
 def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
-    """The names that a launch may use."""
+    """The values of the names that a launch may use."""
     scope = {f"out{k}": result for k, result in enumerate(results)}
     sized = next((v for v in (*results, *values.values()) if isinstance(v, torch.Tensor)), None)
     if sized is not None:
@@ -192,7 +192,7 @@ def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
 
 
 def evaluate(node: ast.expr, scope: dict, text: str):
-    """The value of an expression of a launch; whole numbers stay whole, and quotients exact."""
+    """The value of an expression in a launch; integers stay integers, and quotients are exact."""
 
     def value_of(node: ast.expr):
         match node:
@@ -260,7 +260,7 @@ def evaluate(node: ast.expr, scope: dict, text: str):
 
 
 def _whole(value):
-    """A quotient that comes out even is a whole number."""
+    """A fraction with denominator 1 becomes an integer."""
     return int(value) if isinstance(value, fractions.Fraction) and value.denominator == 1 else value
 
 
@@ -280,7 +280,7 @@ def _shown(value) -> str:
 
 
 def types_in(signature: str) -> list[str]:
-    """Of a pointer to a function, as a demangler or a compiler spells it: `void (*)(float const*, int)`."""
+    """The parameter types in the type of a function pointer, as a demangler or a compiler spells it: `void (*)(float const*, int)`."""
     inside = signature[signature.index("(*)(") + 4 :]
     depth, end = 1, 0
     while depth:
@@ -290,7 +290,7 @@ def types_in(signature: str) -> list[str]:
 
 
 def packed(value, parameter: Parameter) -> bytes:
-    """An argument as the bytes that a parameter of this type reads. Refuses what it would misread."""
+    """The bytes that a parameter of this type reads for the value. Refuses a value that it would misread."""
     if "&" in parameter.type:
         raise fail(f"the parameter `{parameter}` is a reference", "numbers are passed by value, tensors as pointers")
     pointee = _pointee(parameter.type)
@@ -329,7 +329,7 @@ def packed(value, parameter: Parameter) -> bytes:
 
 
 def bare(type: str) -> str:
-    """A type without qualifiers, spelled as `_SCALARS` has it: compilers say `long unsigned int` too."""
+    """A type without qualifiers, spelled as in `_SCALARS`; compilers also write `long unsigned int`."""
     words = [word for word in type.split() if word not in ("const", "volatile")]
     if not {"long", "short"} & {*words} or not {*words} <= {"long", "short", "unsigned", "signed", "int"}:
         return " ".join(words)
@@ -337,14 +337,14 @@ def bare(type: str) -> str:
 
 
 def _pointee(type: str) -> str | None:
-    """What a pointer points at; None of what is no pointer."""
+    """The type that a pointer points to; None if the type is not a pointer."""
     plain = type.replace("__restrict__", "").replace("__restrict", "").strip()
     plain = plain.removesuffix("const").strip()
     return bare(plain[:-1]) if plain.endswith("*") else None
 
 
 def _dtype_of(pointee: str) -> torch.dtype | None:
-    """The dtype of a tensor that such a pointer reads; None where it may be any. Vectors are of what they hold."""
+    """The dtype of a tensor for a pointer to this type; None if it may be any. A vector type has the dtype of its elements."""
     if pointee in _SCALARS:
         return _SCALARS[pointee][1]
     for vector, scalar in (("float", "float"), ("double", "double"), ("__half", "__half"), ("half", "__half"),
@@ -355,10 +355,10 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
 
 
 def _reads_alike(expected: torch.dtype, given: torch.dtype) -> bool:
-    """Whether integers of one width with and without a sign, which lie alike, or the same."""
+    """Whether a pointer to `expected` may read `given`: the same dtype, integers of the same width, or 16-bit floats as integers."""
     both_integers = not (expected.is_floating_point or given.is_floating_point)
     if given in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
-        return True  # whose author unpacks the bits
+        return True  # the kernel unpacks the bits itself
     return expected == given or (both_integers and expected.itemsize == given.itemsize)
 
 

@@ -1,8 +1,11 @@
-"""A kernel's stages as plain data, each line with the lines of the source, or the nodes of the graph, that it came from.
+"""A kernel's stages as plain data. Each line has the lines of source, or the nodes of the graph, that it came from.
 
-A listing is a dict: `name`, whose it is; `file` and `source`; `ptx`, pairs of a line and the numbers of the source's lines;
-`code`, by kernel its instructions as (address, text, kind, lines), None where nobody could tell them. Ingot's own also have
-`text`, `graph`, `schedule`, `nodes`, `lines` and `accesses` (runtime/api/explanation.h).
+A listing is a dict:
+
+- `name` of the candidate, `file`, `source`;
+- `ptx`: pairs of a line and the numbers of its source lines;
+- `code`: for each kernel its instructions as (address, text, kind, lines), or None without a disassembler;
+- for Ingot's kernels also `text`, `graph`, `schedule`, `nodes`, `lines` and `accesses` (runtime/api/explanation.h).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(.*?)"', re.MULTILINE)
 
 
 def of_program(name: str, file: str, source: str, ptx: str, cubin: bytes, kernels: list[str] | None = None) -> dict:
-    """`kernels`: those of whose instructions it tells, in order; all of them where nobody says."""
+    """The listing of a compiled file. `kernels` selects and orders the kernels whose instructions are listed; None lists all."""
     functions = disassemble(cubin)
     chosen = functions and {k: functions[k] for k in kernels or functions if k in functions}
     code = chosen and {kernel: [(i.address, i.text, i.kind, i.lines_of(file)) for i in instructions]
@@ -27,17 +30,17 @@ def of_program(name: str, file: str, source: str, ptx: str, cubin: bytes, kernel
 
 
 def of_source(name: str, file: str, source: str) -> dict:
-    """Of what becomes no machine code here."""
+    """The listing of source code without machine code."""
     return {"name": name, "file": file, "source": source, "ptx": None, "code": None}
 
 
 def ptx_lines(ptx: str, file: str) -> list[tuple[str, list[int]]]:
-    """PTX without its line table, and of each line which lines of the file it is of."""
+    """The lines of PTX without its line table, each with the lines of the file that it came from."""
     files = {int(number): os.path.basename(path) for number, path in _FILE.findall(ptx)}
     ours = {number for number, name in files.items() if name == os.path.basename(file)}
     lines: list[tuple[str, list[int]]] = []
     places: list[int] = []
-    inlined_at: dict[str, str | None] = {}  # a place that calls what is inlined stands before what it calls
+    inlined_at: dict[str, str | None] = {}  # the location of a call precedes the locations inlined from it
     for row in ptx.split("\n"):
         if found := _LOCATION.match(row):
             inlined_at[found["at"]] = found["by"]
@@ -48,7 +51,7 @@ def ptx_lines(ptx: str, file: str) -> list[tuple[str, list[int]]]:
             places = [line for number, line in pairs if number in ours and line]
             continue
         if _FILE.match(row) or ".section" in row and ".debug" in row:
-            break  # behind the kernels
+            break  # the kernels end here
         is_instruction = row.startswith("\t") and not row.startswith(("\t.", "\t//"))
         lines.append((row.expandtabs(4).rstrip(), places if is_instruction else []))
         if row.startswith("}"):

@@ -1,5 +1,4 @@
-"""What each candidate's kernels look like: their anatomy where there is a text or a cubin, and on a GPU what they do when
-they run."""
+"""Inspects each candidate's kernels: their anatomy if there is source or a cubin, and on a GPU the kernels that a call launches."""
 
 from __future__ import annotations
 
@@ -20,17 +19,21 @@ from .job import Job
 from .workload import Workload, copied
 from .run_case import bind
 
-OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
+OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # Ingot's own options, and line information
 
 
 def architecture(job: Job, device: torch.device) -> int:
-    """Of the kernels that are looked at."""
+    """The architecture for which kernels are inspected."""
     return job.architecture or (architecture_of(device.index or 0) if device.type == "cuda" else 90)
 
 
 def at(candidate: Candidate, workload: Workload, job: Job, runs: bool) -> dict:
-    """`kernels`, in the order of their launches, `listing`, their stages, of Ingot `operations`, those of the formula, and of
-    one that runs on a GPU `launched`: what CUPTI tells of a call."""
+    """The profile of a candidate:
+
+    - `kernels`: their anatomies in the order of launches;
+    - `listing`: their stages;
+    - `operations` (Ingot only): the floating-point operations of the formula;
+    - `launched` (on a GPU): the kernels that CUPTI reports for a call."""
     device, found = torch.device(job.device), {}
     if isinstance(candidate, CudaKernel):
         found["kernels"], found["listing"] = _of_file(candidate, workload, architecture(job, device))
@@ -43,8 +46,8 @@ def at(candidate: Candidate, workload: Workload, job: Job, runs: bool) -> dict:
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """Float32 operations a second of a GPU that does nothing else: so many fused multiply-adds a multiprocessor and cycle
-    (CUDA Programming Guide, "Arithmetic Instructions")."""
+    """The peak float32 operations per second, by fused multiply-adds per multiprocessor and cycle (CUDA Programming Guide,
+    "Arithmetic Instructions"). None if the clock rate is unknown."""
     facts = torch.cuda.get_device_properties(device)
     a_cycle = 64 if (facts.major, facts.minor) in ((7, 5), (8, 0)) else 128
     clock = getattr(facts, "clock_rate", None)  # kHz
@@ -67,7 +70,7 @@ def _of_file(candidate: CudaKernel, workload: Workload, architecture: int) -> tu
 
 
 def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
-    """The kernels that Ingot makes of an op for a GPU, which need not be there, and their stages."""
+    """The anatomies and the stages of an op's kernels for an architecture, without a GPU."""
     explained = explain(op, workload, "cuda", architecture)
     source, file = explained["source"], f"{op.name}.cu"
     shown = cuda_text.kernels(source)
@@ -86,7 +89,8 @@ def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tup
 
 
 def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, workload: Workload) -> None:
-    """What the device that runs it says, where there is one: other GPUs hold other numbers of blocks."""
+    """Takes registers, memory and resident blocks from the driver, if a device of this architecture is present: GPUs differ in the
+    number of blocks that fit."""
     device = next((t.device for t in workload.tensors().values() if t.is_cuda), None)
     if device is None or not kernel.threads or architecture != architecture_of(device.index):
         return
@@ -96,7 +100,7 @@ def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, w
 
 
 def explain(op, workload: Workload, device: str, architecture: int) -> dict:
-    """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
+    """The stages from the op's source to the kernels' source, with the origin of each part (runtime/api/explanation.h)."""
     values = list(workload.arguments.values())
     if workload.is_gradient:
         values = [v.detach().requires_grad_() if workload.is_leaf(n) else v for n, v in workload.arguments.items()]
@@ -104,17 +108,17 @@ def explain(op, workload: Workload, device: str, architecture: int) -> dict:
 
 
 def results_like(workload: Workload) -> list[torch.Tensor]:
-    """The results' dtypes and shapes, without their elements where PyTorch can do without."""
+    """Tensors of the results' dtypes and shapes, without elements if PyTorch can compute them on meta tensors."""
     shapes = workload.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in workload.values.items()})
     try:
         return shapes.run_eager().returned
-    except Exception:  # a function that has to see elements
+    except Exception:  # a function that needs elements
         return workload.run_eager().returned
 
 
 @torch.no_grad()
 def launched(candidate: Candidate, workload: Workload) -> list[dict] | None:
-    """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
+    """The kernels, copies and fills of a call: name, microseconds, grid, block, registers. None if CUPTI is not available."""
     results = [torch.empty_like(r) for r in workload.run_eager().returned] if candidate.is_raw else []
     call = bind(candidate, workload, copied(workload.values), results)
     call()

@@ -1,4 +1,4 @@
-"""One candidate on one case: what it gives, again and again, what else it writes, and whether it comes back."""
+"""Runs one candidate on one case: checks its results over several calls, and finds writes to other memory."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from .check import Verdict, Expected, check
 from .settings import Settings
 from .workload import Case, Workload, copied
 
-CALLS = 3  # what is counted in memory of a kernel's own shows from the second on
+CALLS = 3  # a candidate that keeps state in memory of its own shows it from the second call on
 
 
 def bind(candidate: Candidate, workload: Workload, values: dict, results: list[torch.Tensor]):
-    """A call of no arguments. Of a gradient, a kernel is launched with `grad` among its names; all else is recorded."""
+    """Binds the arguments to a call without parameters. The kernel of a raw candidate is launched directly, and gets a gradient's
+    `grad` by name. For other candidates the gradient is recorded by autograd."""
     if candidate.is_raw:
         return candidate.bind(values, results)
     return workload.bind(lambda arguments: candidate.bind(arguments, results), values)
 
 
 def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
-    """The verdict on the first call that is wrong, else on the last. Raises what the candidate raises."""
+    """The verdict on the first incorrect call, else on the last call. Raises what the candidate raises."""
     given, changed = case.workload.values, expected.changed
     patterns = itertools.cycle(PATTERNS)
     inputs, fresh = (case.workload.tensors(), expected.run.returned) if candidate.is_raw else ({}, [])
@@ -34,7 +35,7 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
     for number in range(CALLS):
         with torch.no_grad():
             returned = call()
-        settings.restore()  # what it set, or its library as it was loaded, ahead of what checks it
+        settings.restore()  # before the check: what the candidate has set, or its library when it was loaded
         if any(t.is_cuda for t in case.workload.tensors().values()):
             torch.cuda.synchronize()
         verdict = check(expected, [*(values[name] for name in changed), *returned])
@@ -51,7 +52,7 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
 
 
 def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
-    """What was written that was not to be, and what was not written that was."""
+    """Makes the verdict incorrect if memory was written that should not be, or not written that should be."""
     said = [f"{found} a result" for guard in results if (found := guard.trespass())]
     said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.trespass())]
     said += [f"writes its input {name}" for name in written]
@@ -64,7 +65,7 @@ def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], 
 
 
 def written_of(given: dict, values: dict, changed: list[str] = ()) -> list[str]:
-    """The tensors that are not what they were, and that the op does not change."""
+    """The names of the tensors whose bytes have changed, without those that the op itself changes."""
     return [name for name, before in given.items() if isinstance(before, torch.Tensor) and name not in changed
             and not torch.equal(_as_bytes(before), _as_bytes(values[name].detach()))]
 

@@ -1,4 +1,4 @@
-"""What a process has set in PyTorch, which all who compute in it share."""
+"""PyTorch's process-wide settings, which all candidates in a process share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import torch
 
 
 class Settings:
-    """As they were found: the threads of the CPU, the default dtype and device, the GPU in use, whether gradients are
-    recorded, whether algorithms must be deterministic, how exact products of matrices are, whether cuDNN tries several
-    algorithms, and whether the processor flushes subnormal numbers, as what GCC links with -ffast-math has it do once it is
-    loaded."""
+    """A snapshot of these settings: CPU threads, default dtype and device, current GPU, grad mode, deterministic algorithms, float32
+    matmul precision, cuDNN benchmarking, and flushing of subnormal numbers. The last one is changed by loading a library that GCC
+    has linked with -ffast-math."""
 
     def __init__(self):
         self._found = self._now()
@@ -24,9 +23,9 @@ class Settings:
                 torch.cuda.current_device() if torch.cuda.is_initialized() else None)
 
     def restore(self) -> None:
-        """Undoes what somebody has changed since."""
+        """Undoes all changes since the snapshot."""
         now = self._now()
-        if now == self._found or (self._found[-1] is None and now[:-1] == self._found[:-1]):  # there was no GPU in use
+        if now == self._found or (self._found[-1] is None and now[:-1] == self._found[:-1]):  # no GPU was in use then
             return
         threads, dtype, device, records, is_deterministic, warns, precision, flushes, tries, gpu = self._found
         torch.set_num_threads(threads)

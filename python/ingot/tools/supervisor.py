@@ -1,5 +1,5 @@
-"""Steps in processes of their own: what hangs is stopped, what crashes takes nobody along, and what breaks a GPU's context
-breaks another's.
+"""Runs the steps of a comparison in processes of their own. So a candidate that hangs can be stopped, and one that crashes or
+breaks the GPU's context does not end the comparison.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..capture import fail
 from .job import Job
 from .work import BROKEN_CONTEXT, TAKES_TURNS, Step
 
-TIME_LIMIT = 120.0  # seconds of a step
-STARTING = 120.0  # seconds until a process tells of its first step, at least: it reads torch from a disk
+TIME_LIMIT = 120.0  # seconds per step
+STARTING = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
 MOST_STARTS = 40
-A_WHILE = 0.2  # seconds, after which it is looked whether a process is still there
-TAIL = 2000  # characters of what a process wrote last
+A_WHILE = 0.2  # seconds between two checks that a process is still running
+TAIL = 2000  # characters of the end of a process's output
 
 
 def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], None] = lambda step: None) -> dict[Step, dict]:
-    """Every step's result; of one that failed, {"error": …}. Raises `ingot.Error` where the op itself is refused."""
+    """The result of each step; {"error": …} if it failed. Raises `ingot.Error` if the op itself is refused."""
     done: dict[Step, dict] = {}
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         path = pathlib.Path(folder)
@@ -40,14 +40,14 @@ def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], 
 
 
 def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
-    """One process, as far as it comes. Whether everything is done."""
+    """Runs one process until it ends or is stopped. Returns whether all steps are done."""
     reading, writing = os.pipe()
     log = folder / "log"
     with open(log, "wb") as output:
         process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.tools.worker", str(folder), str(writing)],
                                    stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
     os.close(writing)
-    under_way: Step | None = None  # in a race with the name of him whose turn it is
+    under_way: Step | None = None  # while candidates are timed, followed by the name of the current one
     try:
         for line in _lines(reading, time_limit, process):
             what, step, result = json.loads(line)
@@ -56,7 +56,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
                     refused = fail(result["error"])
                     refused.fault = result["fault"]
                     raise refused
-                case "finished":  # whatever becomes of the process now, and of what it has started
+                case "finished":  # the process and those that it has started are not waited for
                     return True
                 case "turn":
                     under_way = under_way[: TAKES_TURNS[under_way[0]]] + tuple(step)
@@ -85,13 +85,13 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
 
 
 def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes]:
-    """The lines that come through a pipe, until it is closed or the process has ended: others may hold the pipe open. Raises
-    TimeoutError where one keeps us waiting."""
+    """Yields the lines from a pipe until it is closed or the process has ended; a child process may keep the pipe open. Raises
+    TimeoutError if a line takes too long."""
     selector, waiting = selectors.DefaultSelector(), b""
     selector.register(pipe, selectors.EVENT_READ)
     until = time.monotonic() + max(limit, STARTING)
     while True:
-        has_ended = process.poll() is not None  # all that it said is in the pipe
+        has_ended = process.poll() is not None  # then all of its output is in the pipe
         if not selector.select(0.0 if has_ended else min(A_WHILE, max(0.0, until - time.monotonic()))):
             if has_ended:
                 return
@@ -107,7 +107,7 @@ def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """With whatever it started: torch.compile has workers."""
+    """Kills the process and those that it has started, as torch.compile's workers."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,5 +1,5 @@
-"""Whether an op gives what eager PyTorch does: on every input of a function of one number, on very many of a function of
-two, and of any op on random arguments of every dtype and layout, its gradient included."""
+"""Verifies an op against eager PyTorch. A function of one argument is run on every input, a function of two on many. Any op is
+run on random arguments of every dtype and layout; its gradient is verified too."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .run_case import bind
 FLOATS = ("f16", "bf16", "f32")
 CHUNK = 1 << 22
 PAIRS = 1 << 28
-SHAPE = (96, 33)  # of random arguments
+SHAPE = (96, 33)  # the shape of random arguments
 
-Watch = Callable[[str, float], None]  # what is under way, and how much of it is done
+Watch = Callable[[str, float], None]  # the current check, and the fraction that is done
 
 
 @dataclasses.dataclass
 class Check:
-    """Of one case of an op: arguments of a dtype in a layout, or its gradient."""
+    """The result of one check: arguments of one dtype in one layout, or the gradient."""
 
     what: str
     correct: bool
@@ -41,13 +41,13 @@ class Check:
 
 @dataclasses.dataclass
 class Verification:
-    """Everything that was found of an op."""
+    """All results for one op."""
 
-    name: str  # the op's, or its text where that is an expression
+    name: str  # the op's name, or the expression
     device: str
     statistics: list[ErrorStatistics] = dataclasses.field(default_factory=list)
     checks: list[Check] = dataclasses.field(default_factory=list)
-    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was not checked in any layout
+    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # the reason why a dtype was not checked in any layout
 
     @property
     def is_correct(self) -> bool:
@@ -60,11 +60,11 @@ class Verification:
 
 
 def text_of_name(name: str) -> str:
-    """A call of a function of the language, of one tensor if it takes one, else of two or three. Raises `ingot.Error` where
-    the language has no such name, or it takes something else."""
+    """A call of a supported function, with one tensor if the function takes one, else with two or three. Raises `ingot.Error` if
+    there is no function of that name, or if it takes other arguments."""
     names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
     if name not in names:
-        ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # says what is near
+        ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # raises an error that suggests similar names
         raise fail(f"`{name}` is not a supported function", "`ingot ops` lists them")
     for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
         text = f"{name}({', '.join('xyz'[:arity])})"
@@ -77,18 +77,22 @@ def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
     try:
         op = ingot.op(text)
         op.emit("ir", *tensors)
-        with warnings.catch_warnings(action="ignore"):  # of a guess that is no good
+        with warnings.catch_warnings(action="ignore"):  # warnings about a guess that fails
             op.reference(*tensors)
-    except Exception:  # whatever it is refused with
+    except Exception:  # refused with any error
         return False
     return True
 
 
 def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None, device: str = "cpu", pairs: int = PAIRS,
            seed: int = 0, watch: Watch = lambda what, share: None, promised: Iterable[str] = ()) -> Verification:
-    """Verifies an op. `values`: arguments by name, of whose sizes it is tried; without them all parameters are tensors of
-    one shape. `promised`: those of them whose elements stay what they are. `pairs`: how many of them a function of two is
-    tried on."""
+    """Verifies an op.
+
+    values: arguments by name, which give the shapes; without them all parameters are tensors of one shape.
+    promised: the names of arguments whose elements must not change.
+    pairs: the number of pairs on which a function of two arguments is run.
+    watch: is called with the current check and the fraction that is done.
+    Raises `ingot.Error` if the op cannot be run on any of the arguments."""
     if op.uses_random:
         raise fail(f"`{op.name}` draws random numbers, which no other run draws",
                    "f.reference draws what the kernel does; tests compare them")
@@ -111,14 +115,15 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
 
 
 def _takes_of(op, dtype: torch.dtype) -> bool:
-    """Whether it takes tensors of this dtype alone."""
+    """Whether the op takes tensors of this dtype for all parameters."""
     names = list(op.signature.parameters)
     return _takes(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
 
 
 def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
             watch: Watch = lambda what, share: None) -> list[ErrorStatistics]:
-    """Of a function of the elements of one or two tensors, for each dtype that it takes: all inputs, or so many pairs."""
+    """The error statistics of an elementwise function of one or two tensors, for each dtype that it takes: over all inputs, or over
+    this many pairs."""
     names = list(op.signature.parameters)
     made = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
     return [elements.statistics(pairs, seed, watch) for elements in made if elements is not None]
@@ -129,7 +134,7 @@ def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, see
 
 @dataclasses.dataclass
 class _Elements:
-    """A function that gives for each element of one or two tensors one of its own."""
+    """A function of one or two tensors whose result has one element per element."""
 
     op: object
     names: list[str]
@@ -138,7 +143,7 @@ class _Elements:
 
     @classmethod
     def of(cls, op, names: list[str], dtype: torch.dtype, device: str) -> _Elements | None:
-        """None where the op is no such function, or does not take the dtype."""
+        """None if the op is not such a function, or does not take the dtype."""
         probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
         try:
             result, mine = op.reference(*probe), op(*probe)
@@ -152,7 +157,7 @@ class _Elements:
         made = ErrorStatistics(self.op, self.dtype)
         if len(self.names) == 2:
             chunks, total = _pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
-        elif self.dtype.itemsize > 4:  # of which there are more than can be tried
+        elif self.dtype.itemsize > 4:  # too many values to try all of them
             chunks, total = ([chunk[0]] for chunk in _pairs(self.dtype, self.device, pairs, seed)), pairs
         else:
             chunks, total = _every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
@@ -166,7 +171,7 @@ class _Elements:
         return made
 
     def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
-        """Eager PyTorch refuses to divide integers by zero: inputs, or pairs, with one are left out."""
+        """Replaces integer zeros in the last argument by ones if eager PyTorch refuses to divide by zero."""
         try:
             self.op.reference(*tensors)
         except (RuntimeError, ZeroDivisionError):
@@ -176,7 +181,7 @@ class _Elements:
 
 
 def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
-    """Whether an element does not hang on its neighbours, as it does in a softmax."""
+    """Whether each element of the result depends on one element of each tensor; not so for a softmax."""
     torch.manual_seed(0)
     tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
     whole = op.reference(*tensors)
@@ -199,7 +204,7 @@ def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
 
 
 def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
-    """All pairs of special values, then random ones: half of any bits, half near each other and near 1."""
+    """All pairs of special values, then random pairs: half are random bit patterns, half are normally distributed numbers."""
     special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
     yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
     draw = torch.Generator(device).manual_seed(seed)
@@ -224,7 +229,7 @@ def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) 
 
 def _checks(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
             refused: dict[str, Exception]) -> Iterator[Check]:
-    """`refused` gets the dtypes that eager PyTorch, or the op, does not take, and why."""
+    """Checks the op in each dtype and layout. Adds to `refused` the dtypes that eager PyTorch or the op refuses, with the reason."""
     for number, name in enumerate(dtypes):
         try:
             workload = _workload(op, values, promised, DTYPES[name], device, seed)
@@ -240,7 +245,7 @@ def _checks(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str
 
 
 def _workload(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
-    """Arguments whose floats have the dtype. Raises what eager PyTorch, or the op, does where none such are taken."""
+    """Arguments whose floats have the dtype. Raises the error of eager PyTorch or of the op if they are refused."""
     draw = torch.Generator().manual_seed(seed)
     if values is None:
         given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
@@ -255,7 +260,7 @@ def _workload(op, values: dict | None, promised: frozenset[str], dtype: torch.dt
     ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
     op.emit("ir", *ordered.values())
     workload = Workload(op, ordered, promised)
-    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(workload)):  # a divisor is zero
+    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(workload)):  # a divisor may be zero
         workload = workloads.each(workload, lambda tensor: tensor.clamp(min=1))
     workload.run_eager()
     return workload
@@ -267,7 +272,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _layouts(workload: Workload) -> Iterator[Case]:
-    """Arguments in every class of layout that kernels tell apart."""
+    """The arguments in each class of layouts that kernels distinguish."""
     yield from (case for case in workloads.cases(workload) if case.workload is not None)
     yield Case("every second element", workloads.each(workload, _every_second))
     if len(workload.tensors()) > 1:
@@ -307,8 +312,8 @@ def _forward(case: Case, what: str) -> Check:
 
 
 def _reference(workload: Workload):
-    """Eager's results, on copies of the arguments, as the oracle asks for them again and again; what it changes in place, as
-    dense as the oracle asks for."""
+    """A function that runs eager PyTorch on copies of the arguments, since the oracle calls it several times. Arguments that are
+    written in place are returned contiguous, as the oracle requires."""
 
     def results() -> list[torch.Tensor]:
         run = workload.run_eager()
@@ -321,7 +326,7 @@ def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
     try:
         of_gradient = workload.gradient()
         expected = Expected.of(of_gradient)
-    except Exception:  # it has no gradient, or not one result
+    except Exception:  # the op has no gradient, or several results
         return
     try:
         found = bind(Ingot(workload.op), of_gradient, copied(of_gradient.values), [])()
@@ -335,7 +340,8 @@ def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
 
 
 def _in_its_domain(workload: Workload) -> Workload | None:
-    """Arguments whose results are finite, as they must be for differences: the same, or between 0.1 and 0.9."""
+    """Arguments whose results are finite, as finite differences need: these, or else values between 0.1 and 0.9. None if neither
+    works."""
     def between(name: str, value):
         is_free = workloads.is_float(value) and name not in workload.promised
         return value.sigmoid() * 0.8 + 0.1 if is_free else value

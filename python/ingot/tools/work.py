@@ -1,5 +1,5 @@
-"""The steps of a comparison, one after another, in the process that they are done in: each candidate is made, tried on
-every case, timed with the others and looked at. A step that fails fails alone.
+"""The steps of a comparison, run one after another in this process: each candidate is made, checked on every case, timed with
+the others, and inspected. A step that fails does not affect the others.
 """
 
 from __future__ import annotations
@@ -27,47 +27,49 @@ from .run_case import bind, run_case, written_of
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
-TAKES_TURNS = {TIMING[0]: 1, SWEEP: 2}  # words of a step in which candidates take turns; behind them stands whose turn it is
+# The length of each step that times candidates in rounds. The name of the candidate whose calls run follows the step.
+TAKES_TURNS = {TIMING[0]: 1, SWEEP: 2}
 POINT_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
 
-# ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("profile", candidate); of one that failed in its turn of a race
-# ("race", candidate), and of a point of a sweep ("sweep", size, candidate).
+# A step: ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("sweep", size), ("profile", candidate)
+# or ("count", candidate). If a candidate fails while it is timed, its name follows: ("time", candidate) or
+# ("sweep", size, candidate).
 Step = tuple[str, ...]
 Tell = Callable[[str, Step, "dict | None"], None]
 
 
 class Work:
-    """Does the steps. `done`: the results of those that another process has done. `workload`: what is compared, where it is
-    not to be made anew from the job's texts."""
+    """Does the steps. `done`: the results of steps that another process has done. `functions`: candidates that exist already.
+    `workload`: the workload, if it is not to be made from the job's strings."""
 
     def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Candidate] | None = None,
                  workload: Workload | None = None):
         self.job, self.done = job, done
         self.op = workload.op if workload else job.make_op()
         self.workload = workload or job.workload(self.op)
-        self.op.emit("ir", *self.workload.arguments.values())  # refuses what is no op
+        self.op.emit("ir", *self.workload.arguments.values())  # raises if the op is refused
         if self.op.uses_random and not job.time_incorrect:
             raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
                        "time_incorrect (--time-incorrect) times them all the same")
         self.device = torch.device(job.device)
-        self.functions = functions or {}  # candidates that are there already
+        self.functions = functions or {}  # candidates that exist already
         self.candidates: dict[str, Candidate | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
         self.candidates |= self.functions
-        self.watch: Callable[[str], None] = lambda name: None  # told whose turn it is in a race
+        self.watch: Callable[[str], None] = lambda name: None  # called with the name of the candidate that is timed
         if job.threads:
             torch.set_num_threads(job.threads)
 
     def steps(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
-        """What is still to be done, in order; a later step looks at what the earlier ones found."""
+        """The remaining steps, in order. Each step may use the results of earlier steps."""
         for against in self.job.against:
             yield ("make", against.key), lambda against=against: self._make(against)
         for name, candidate in self.functions.items():
             yield ("make", name), lambda candidate=candidate: self._made(candidate)
         for case in cases(self.workload, self.job.specials):
             if (yield from self._checks(case)) > LARGE:
-                gc.collect()  # else results that nobody holds fill the device
-            if self.job.given_only:  # which is the first
+                gc.collect()  # else unreferenced results fill the device's memory
+            if self.job.given_only:  # the given arguments are the first case
                 break
         yield TIMING, lambda: self._time(self.workload, self.job.rounds)
         for size in self.job.points:
@@ -92,7 +94,7 @@ class Work:
             yield (LEFT_OUT, case.name), _no_memory
             return 0
         except Exception:
-            if case.name == AS_GIVEN:  # eager PyTorch refuses what was asked for
+            if case.name == AS_GIVEN:  # eager PyTorch refuses the given arguments
                 raise
             return 0
         for name, candidate in tried:
@@ -100,13 +102,14 @@ class Work:
         return case.workload.bytes_moved(expected.run)
 
     def _may_be_tried(self, name: str, candidate: Candidate | None, case: Case) -> bool:
-        """Not where it cannot run, or has not come back from the arguments as they were asked for."""
+        """Whether the candidate can run on the case. It cannot if it has failed on the arguments as given."""
         if candidate is None or candidate.why_not_on(self.device) or "error" in self.done.get(("try", name, AS_GIVEN), {}):
             return False
         return candidate.knows_strides or not case.needs_strides
 
     def entrants(self) -> list[str]:
-        """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
+        """The names of the candidates to time: the correct ones, or with `time_incorrect` all that returned results; not those that
+        have failed while they were timed."""
         chosen = []
         dropped = {dropped_in(step) for step in self.done}
         for name, candidate in self.candidates.items():
@@ -131,13 +134,13 @@ class Work:
             architecture = profile.architecture(self.job, self.device)
             program = candidate.program(architecture)
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
-            if found["why_not"]:  # else whoever tries it finds out
+            if found["why_not"]:  # else the launch is checked when it is tried
                 candidate.refuse_launch(self.workload.values, profile.results_like(self.workload), architecture)
         return found
 
     def _time(self, workload: Workload, rounds: int) -> dict:
-        """`seconds` of a call of each, one a round; the host's, where it has a part; `bytes` that a call must move; and who is
-        `wrong` now, or `not_rechecked`."""
+        """Times the candidates. `seconds` and `host_seconds` (CPU overhead) are per call, `seconds` one per round. `bytes` must be
+        moved by each call. `incorrect` and `not_rechecked` tell about the candidates after timing."""
         expected = Expected.of(workload)
         moved = workload.bytes_moved(expected.run)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
@@ -151,13 +154,13 @@ class Work:
         def watch(name: str) -> None:
             self.watch(name)
             for each in inputs if expected.changed and name != COPY else ():
-                restore(each, workload.values)  # what was written in other turns
+                restore(each, workload.values)  # undo what other candidates have written
 
         runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
             times = run_rounds(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
         runners = {name: calls[:1] for name, calls in runners.items()}
-        del inputs[1:]  # whose memory the truth needs
+        del inputs[1:]  # their memory is needed for the float64 results
         wrong, not_rechecked = self._checked_again(runners, expected, inputs[0])
         return {"bytes": moved, "sets": sets, "rounds": rounds, "incorrect": wrong, "not_rechecked": not_rechecked,
                 "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
@@ -166,7 +169,7 @@ class Work:
 
     @contextlib.contextmanager
     def _turn(self, name: str) -> Iterator[None]:
-        """Somebody's, outside of a race's rounds. Raises `Dropped` where he fails."""
+        """The calls of one candidate outside of the rounds. Raises `Dropped` if it fails."""
         settings = Settings()
         self.watch(name)
         try:
@@ -176,11 +179,11 @@ class Work:
             raise Dropped(name) from error
         finally:
             settings.restore()
-        self.watch(COPY)  # it is nobody's
+        self.watch(COPY)  # no candidate's turn
 
     def _checked_again(self, runners: dict, expected: Expected, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
-        """What is wrong, after so many calls, of those that were right when they were tried, and why nobody knows of others;
-        each is given what was asked for, whatever somebody has written there."""
+        """Checks the candidates that were correct before timing once more, on the given arguments. Returns messages for the incorrect
+        ones, and reasons for those that could not be checked."""
         found, not_rechecked, given = {}, {}, expected.workload.tensors()
         for name, calls in runners.items():
             if all(result.get("correct", False) for step, result in self.done.items() if step[:2] == ("try", name) and
@@ -206,30 +209,30 @@ def _no_memory() -> dict:
 
 
 def dropped_in(step: Step) -> str | None:
-    """Whom a step tells to have failed in his turn of a race."""
+    """The name of the candidate that has failed in this step while it was timed, or None."""
     return step[-1] if len(step) > TAKES_TURNS.get(step[0], len(step)) else None
 
 
 def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
-    """Does all steps, and tells of each before and after. A GPU context that is broken is left, with the process."""
+    """Does all steps, and reports the begin and the end of each. If the GPU context is broken, calls `leave` to end the process."""
     work.watch = lambda name: tell("turn", (name,) if name != COPY else (), None)
     with torch.cuda.device(work.device) if work.device.type == "cuda" else contextlib.nullcontext():
         for step, action in work.steps():
             if step in work.done and (step[0] != "make" or "error" in work.done[step]):
-                continue  # what another process made is made again: it has not travelled
+                continue  # a candidate that another process has made must be made again here
             while not _is_done(work, step, action, tell, leave):
                 pass
 
 
 def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, leave: Callable[[int], None]) -> bool:
-    """Does a step; False where it is to be done again without somebody who was dropped."""
+    """Does a step. Returns False if it must be repeated without a candidate that has failed while it was timed."""
     settings, of = Settings(), step
     tell("begin", step, None)
     try:
         result = action()
     except Dropped as dropped:
         of, result = (*step, dropped.name), failure(dropped.__cause__)
-    except Exception as error:  # of a candidate's; the others are not to suffer
+    except Exception as error:  # an error of one candidate, which must not affect the others
         result = failure(error)
     settings.restore()
     work.done[of] = result
@@ -242,10 +245,10 @@ def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, lea
 def failure(error: Exception) -> dict:
     try:
         text = str(error).strip() or type(error).__name__
-    except Exception:  # of somebody's own exception
+    except Exception:  # the exception's own __str__ fails
         text = "it says nothing that can be read"
     if type(error).__name__ != "Error":
-        text = text.splitlines()[0]  # what follows is advice to whoever debugs PyTorch
+        text = text.splitlines()[0]  # the other lines help to debug PyTorch only
         text = text if text.startswith("CUDA error: ") else f"{type(error).__name__}: {text}"
     return {"error": text.removeprefix("error: "), "trace": traceback.format_exc()}
 

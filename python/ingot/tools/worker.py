@@ -1,8 +1,8 @@
-"""A process that does a comparison's steps:
+"""The process that does the steps of a comparison:
 
     python -m ingot.tools.worker FOLDER PIPE
 
-reads job.json and done.json in the folder and tells of its steps, a line each, through a pipe that it was left.
+reads job.json and done.json in the folder, and reports its steps through an inherited pipe, one per line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
 def main(folder: str, pipe: str) -> None:
-    # Whoever asked is gone: a kernel that hangs must not stay.
+    # Ends with its parent, so that a kernel that hangs does not stay.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     path = pathlib.Path(folder)
     done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
@@ -36,7 +36,7 @@ def main(folder: str, pipe: str) -> None:
             sys.path += [each for each in job.folders if each not in sys.path]
             do(Work(job, done), tell)
             tell("finished", (), None)
-        except Exception as error:  # of the op or its arguments: nothing can be compared
+        except Exception as error:  # an error of the op or its arguments: nothing can be compared
             tell("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})
 
 

@@ -1,4 +1,4 @@
-"""What is compared: an op, and what it is called with, as given and in ways that hand-written kernels stumble over."""
+"""The workload of a comparison: an op and its arguments, as given and in variants that hand-written kernels often get wrong."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from ..oracle import as_list
 
 Call = Callable[[], list[torch.Tensor]]
 
-MOST_ODD = 1 << 22  # elements of a tensor of odd sizes
-SMALLEST_FREE = 17  # a size below means something: the corners of a box, channels of a pixel
+MOST_ODD = 1 << 22  # elements of the largest tensor of odd sizes
+SMALLEST_FREE = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
 FEW = 5
 
 
 GRAD = "grad"
-# One that fails on these is wrong.
+# A candidate is incorrect if it fails on one of these.
 AS_GIVEN, SPECIAL, ONE_A_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
     "as given", "special values", "a special value a row", "boundary spikes", "positive values")
 
 
 @dataclasses.dataclass(frozen=True)
 class EagerRun:
-    """What eager PyTorch makes of some arguments, each tensor with memory of its own."""
+    """The results of eager PyTorch, each tensor in memory of its own."""
 
-    changed: list[str]  # the parameters that it writes in place,
-    written: list[torch.Tensor]  # and what they become
+    changed: list[str]  # the parameters that are written in place
+    written: list[torch.Tensor]  # their values afterwards
     returned: list[torch.Tensor]
 
     @property
     def results(self) -> list[torch.Tensor]:
-        """All that it makes, as results are checked."""
+        """All results in the order in which they are checked."""
         return [*self.written, *self.returned]
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to
-    `leaves`, or to all floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
+    """An op and all its arguments by name, in the order of its parameters. If `is_gradient`, the op's gradient with respect to
+    `leaves`, or to all float tensors if there are none. Then `grad`, the gradient of its only result, follows the arguments."""
 
     op: object  # ingot.Op
     values: dict
-    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was asked for
+    promised: frozenset[str] = frozenset()  # tensors whose elements must stay in the given range
     is_gradient: bool = False
     leaves: frozenset[str] = frozenset()
 
@@ -56,17 +56,17 @@ class Workload:
 
     @property
     def arguments(self) -> dict:
-        """Those of the op, without what a gradient is given."""
+        """The op's own arguments, without a gradient's `grad`."""
         return {name: value for name, value in self.values.items() if not (self.is_gradient and name == GRAD)}
 
     @property
     def adds_up(self) -> bool:
-        """Whether the op, or its gradient, makes one number of several by adding or multiplying them."""
+        """Whether the op or its gradient reduces several numbers to one by adding or multiplying them."""
         return self.is_gradient or bool(re.search(r"= reduce \w+ (sum|prod)\b", self._ir))
 
     @property
     def multiplies(self) -> bool:
-        """Whether it multiplies them, so that an infinity meets what is too small to be more than zero, or does not."""
+        """Whether the op has a product reduction. Then the order of multiplying decides whether an infinity meets a zero."""
         return bool(re.search(r"= reduce \w+ prod\b", self._ir))
 
     @functools.cached_property
@@ -80,12 +80,12 @@ class Workload:
         return dataclasses.replace(self, values=values)
 
     def refuse_grad(self) -> None:
-        """Raises `ingot.Error` where a parameter of the op has the name of what its gradient is given."""
+        """Raises `ingot.Error` if the op has a parameter named `grad`, the name of a gradient's input."""
         if GRAD in self.values:
             raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
 
     def gradient(self, seed: int = 0) -> Workload:
-        """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
+        """The gradient of the op as a workload. Raises `ingot.Error` unless the op has one float result."""
         self.refuse_grad()
         results = self.run_eager().results
         if len(results) != 1 or not results[0].dtype.is_floating_point:
@@ -107,13 +107,12 @@ class Workload:
         return self.with_values({name: in_float64(value) for name, value in self.values.items()}).run_eager().results
 
     def bytes_moved(self, run: EagerRun) -> int:
-        """That any kernel must read and write: of the arguments and the results, each element once however often it is
-        broadcast."""
+        """The bytes that any kernel must read and write: each element of the arguments and results once, even if it is broadcast."""
         return sum(map(distinct_bytes, [*self.tensors().values(), *run.results]))
 
     def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
-        """A call of no arguments with these values. `bind` makes one of what computes the op; its gradient is
-        autograd's, of a call that was made before."""
+        """Binds the values to a call without parameters. `bind` makes a call of the op. For a gradient, the call runs autograd's
+        backward pass of a forward call that was made before."""
         if not self.is_gradient:
             return bind(values)
         grad = values[GRAD]
@@ -141,12 +140,12 @@ def in_float64(value):
 
 
 def copied(values: dict) -> dict:
-    """The tensors in memory of their own, with the same strides and as well aligned."""
+    """Copies of the tensors with the same strides and alignment."""
     return {name: _copy(value) if isinstance(value, torch.Tensor) else value for name, value in values.items()}
 
 
 def restore(values: dict, given: dict) -> None:
-    """Makes copies what they were, past what autograd counts."""
+    """Restores the values in copies, without a change of autograd's version counters."""
     for name, value in given.items():
         if isinstance(value, torch.Tensor):
             memory_of(values[name].data).copy_(memory_of(value.data))
@@ -160,7 +159,7 @@ def distinct_bytes(tensor: torch.Tensor) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """From its first element to its last, what lies between included, each once."""
+    """The memory of a tensor from its first to its last element, gaps included, as a one-dimensional tensor."""
     reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
     return tensor.as_strided((reach,), (1,), tensor.storage_offset())
 
@@ -175,16 +174,16 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Arguments that a candidate is tried on. Where it fails on others than DECISIVE, that is a limit of its use."""
+    """Arguments on which a candidate is checked. A failure on a case outside of DECISIVE is a limit of the candidate."""
 
     name: str
-    workload: Workload | None  # None where no memory was left for them
-    needs_strides: bool = False  # whether a kernel that takes pointers alone is given what it cannot know
+    workload: Workload | None  # None if there was not enough memory for them
+    needs_strides: bool = False  # whether a kernel needs to know strides to be correct
 
 
 def cases(workload: Workload, specials: bool = True) -> Iterator[Case]:
-    """The arguments as given, with special values injected, small but for the ends of rows, and positive, which decide; then
-    other values, sizes, addresses and strides. `specials`: whether values are injected."""
+    """The arguments as given, then the other cases that decide (DECISIVE), then other values, sizes, addresses and strides.
+    `specials`: whether values are injected."""
     yield Case(AS_GIVEN, workload)
     for name, change, is_injected in _CHANGES:
         if is_injected and not specials:
@@ -199,7 +198,7 @@ def cases(workload: Workload, specials: bool = True) -> Iterator[Case]:
 
 
 def each(workload: Workload, change) -> Workload:
-    """With every tensor changed."""
+    """The workload with `change` applied to each tensor."""
     return workload.with_values(
         {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in workload.values.items()})
 
@@ -214,7 +213,7 @@ def with_transposed_memory(workload: Workload) -> Workload | None:
 
 
 def _one_off(tensor: torch.Tensor) -> torch.Tensor:
-    """The same elements, contiguous, at an address that is no multiple of more than an element's bytes."""
+    """The same elements, contiguous, at an address that is aligned to an element only."""
     memory = torch.empty(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
     return memory[1:].view(tensor.shape).copy_(tensor)
 
@@ -227,9 +226,9 @@ def _transposed(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | int]:
-    """What formulas forget: zeros of both signs, infinities, NaN, the ends of the range, subnormals. Of what adds up
-    elements, in the place of the ends of the range what can be squared and added: where that is not finite any more is
-    not the formula's, but whoever adds wider has the longer range."""
+    """Values that formulas often get wrong: zeros of both signs, infinities, NaN, the ends of the range, subnormals. If the op adds
+    up elements, the ends of the range are replaced by values whose squares can be added. Beyond these, a wider accumulator
+    stays finite longer, and a formula is not to blame for an overflow."""
     if dtype == torch.bool:
         return [False, True]
     if not dtype.is_floating_point:
@@ -237,19 +236,19 @@ def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | in
         return sorted({0, 1, 2, info.min, info.max, max(info.min, -1)})
     info = torch.finfo(dtype)
     nan, inf = math.nan, math.inf
-    wide = torch.finfo(torch.float32) if dtype.itemsize == 2 else info  # what is added in
+    wide = torch.finfo(torch.float32) if dtype.itemsize == 2 else info  # the dtype of the accumulator
     largest = min(info.max, math.sqrt(wide.max) / 2**16) if adds_up else info.max
     return [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, largest, -largest, info.tiny, -info.tiny,
             info.smallest_normal * info.eps, 0.5, -2.5, 88.8, -104.0]
 
 
 def with_specials(workload: Workload) -> Workload | None:
-    """Special values in the first elements of every tensor whose range nobody asked for, so that each meets each of the
-    next one's, where there are so many. None where there is none to inject."""
+    """Injects special values into the first elements of every tensor without a given range. With enough elements, each value of a
+    tensor is paired with each value of the next one. None if no tensor can be changed."""
     values, period = dict(workload.values), 1
     for number, (name, tensor) in enumerate(_to_inject_into(workload)):
         special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
-        if tensor.numel() < len(special) ** 2:  # not each with each, but others beside others
+        if tensor.numel() < len(special) ** 2:  # too few elements for all pairs: a different order in each tensor
             order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * number + 1) + 5 * number
         else:
             order = torch.arange(min(tensor.numel() // 2, len(special) ** 3), device=tensor.device) // period
@@ -261,7 +260,8 @@ def with_specials(workload: Workload) -> Workload | None:
 
 
 def with_a_special_a_row(workload: Workload) -> Workload | None:
-    """One special value a row, another one in the next: a sum of many has one answer at most. A product may have two."""
+    """Injects one special value per row, a different one in each row, so that the sum of a row has one correct result. None for a
+    product, whose result may depend on the order."""
     if workload.multiplies:
         return None
     values = dict(workload.values)
@@ -278,8 +278,8 @@ def with_a_special_a_row(workload: Workload) -> Workload | None:
 
 
 def with_boundary_spikes(workload: Workload) -> Workload | None:
-    """Every tensor a thousandth of what it was, but for its largest value in the last place along each dim: whoever loses a
-    tail is far off."""
+    """Scales every tensor by 2^-10 and sets its last element along each dim to its largest value. A candidate that loses a tail is
+    far off."""
     values = dict(workload.values)
     for name, tensor in _to_inject_into(workload):
         if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:
@@ -293,8 +293,8 @@ def with_boundary_spikes(workload: Workload) -> Workload | None:
 
 
 def with_positive_values(workload: Workload) -> Workload | None:
-    """Floats of one sign and about one size, where elements are added up: of sums that cancel, one that is lost is not much
-    beside what rounding may do."""
+    """Makes floats positive and of similar magnitude if the op adds up elements. In a sum that cancels, a lost element may look
+    like rounding."""
     return _if_other(workload, workload.values | {
         name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _to_inject_into(workload)
         if t.dtype.is_floating_point and workload.adds_up})
@@ -307,8 +307,8 @@ def with_large_values(workload: Workload) -> Workload | None:
 
 
 def with_subnormal_values(workload: Workload) -> Workload | None:
-    """Floats below the smallest normal number, which --use_fast_math and -ffast-math make zero. Not of what adds up elements,
-    whose squares are zero whoever computes them."""
+    """Floats below the smallest normal number, which --use_fast_math and -ffast-math flush to zero. None for an op that adds up
+    elements: the squares of such values are zero anyway."""
     if workload.adds_up or workload.op.numerics == "fast":
         return None
     return _if_other(workload, workload.values | {
@@ -317,7 +317,7 @@ def with_subnormal_values(workload: Workload) -> Workload | None:
 
 
 def _to_inject_into(workload: Workload) -> list[tuple[str, torch.Tensor]]:
-    """The tensors whose range nobody asked for: floats, and integers where there is nothing else, for they may be indices."""
+    """The tensors without a given range: floats, or integers if there are no floats. Next to floats, integers may be indices."""
     tensors = workload.tensors()
     integers_too = all(not t.dtype.is_floating_point for t in tensors.values())
     return [(name, t) for name, t in tensors.items()
@@ -332,7 +332,7 @@ def _if_other(workload: Workload, values: dict) -> Workload | None:
 
 
 def with_odd_sizes(workload: Workload) -> Workload | None:
-    """The first elements along each dim, of sizes that no vector or block divides."""
+    """Slices the tensors to sizes that are not a multiple of any vector or block."""
     tensors = workload.tensors()
     odd = _kept_sizes(workload, lambda size: size - 1 - size % 2)
     while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
@@ -346,12 +346,12 @@ def with_odd_sizes(workload: Workload) -> Workload | None:
 
 
 def with_few_elements(workload: Workload) -> Workload | None:
-    """The first of them along each dim: what is off by a part in N, as a mean by N - 1 is, is far off there."""
+    """Slices each dim to a few elements, where an error of one part in N is large, as in a mean over N - 1."""
     return _narrowed(workload, _kept_sizes(workload, lambda size: FEW))
 
 
 def _kept_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
-    """By size what is kept of it. What is too small to mean nothing keeps its size, and so does what an index counts up to."""
+    """The new size for each size. Sizes below SMALLEST_FREE stay, and so do sizes that an index tensor reaches."""
     sizes = {size for t in workload.tensors().values() for size in t.shape if size >= SMALLEST_FREE}
     return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(workload))}
 
@@ -361,7 +361,7 @@ def _reached(workload: Workload) -> list[int]:
 
 
 def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
-    """What has one size still has. None where eager PyTorch refuses that, or nothing changes."""
+    """Slices the tensors so that equal sizes stay equal. None if eager PyTorch refuses the result, or nothing changes."""
     tensors = workload.tensors()
     if not kept:
         return None
@@ -372,12 +372,12 @@ def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
         if workload.is_gradient:
             changed = dataclasses.replace(changed, values=changed.arguments, is_gradient=False).gradient()
         each(changed, torch.Tensor.cpu).run_eager()
-    except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
+    except Exception:  # eager PyTorch refuses these sizes
         return None
     return changed
 
 
-# What is done to the arguments as given, in order, and whether that injects values.
+# The changes of the given arguments, in order, and whether each one injects values.
 _CHANGES = [
     (SPECIAL, with_specials, True),
     (ONE_A_ROW, with_a_special_a_row, True),

@@ -1,4 +1,4 @@
-"""Whatever computes an op: Ingot, PyTorch's own ways, and what others wrote."""
+"""The candidates: Ingot's op, PyTorch's ways to run the same source, and hand-written functions and kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FORMS = ("kernel.cu[:entry], function.cpp[:entry], library.so:entry, module.py:f
 
 
 def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> Candidate:
-    """What stands behind `--against`. `launches` and `options` are those of a kernel, beside what its file says."""
+    """The candidate that a word of `--against` names. `launches` replace those in a kernel's file, and `options` are added to the
+    file's."""
     if launches and not _may_be_launched(word):
         raise fail(f"`{word}` is not launched", "a launch is for a kernel of a .cu file, a C++ function or a Triton kernel")
     if word == "eager":
@@ -46,7 +47,7 @@ def _may_be_launched(word: str) -> bool:
 
 
 def _path_and_entry(word: str) -> tuple[pathlib.Path, str]:
-    """FILE or FILE:entry, whose entry may be of a namespace, and an instance: `kernel.cu:mine::scale<float, 4>`."""
+    """Splits FILE or FILE:entry. The entry may have namespaces and template arguments: `kernel.cu:mine::scale<float, 4>`."""
     if pathlib.Path(word).exists():
         return pathlib.Path(word), ""
     colons = [colon.start() for colon in re.finditer(r"(?<!:):(?!:)", word.partition("<")[0])]

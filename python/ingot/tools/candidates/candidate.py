@@ -1,4 +1,4 @@
-"""What a comparison knows of each that takes part."""
+"""The interface of all candidates."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from ..workload import Call
 
 
 class Candidate(abc.ABC):
-    """Something that computes an op. `name` is what a table calls it; `word` what a command line does."""
+    """An implementation of the op. `name` is its name in tables; `spec` is its word in `--against`."""
 
     name: str
     word: str = ""
     kind: str = ""
-    is_raw = False  # takes pointers, knows no strides unless its launch says them, and writes into results that are there
+    is_raw = False  # takes pointers, and writes into given results; knows strides only if its launch passes them
     knows_strides = True
 
     def why_not_on(self, device: torch.device) -> str:
-        """Why it cannot run there; empty where it can."""
+        """The reason why it cannot run on the device; empty if it can."""
         return ""
 
     @abc.abstractmethod
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
-        """A call of no arguments with these values, by the names of the op's parameters, all of them and in order. It
-        gives what the op returns: tensors of its own or, of one `is_raw`, `results`, which it writes. What the op
-        changes in place is changed."""
+        """Binds values, by parameter and in the op's order, to a call without parameters. The call returns the op's results: tensors
+        of its own, or `results` for an `is_raw` candidate, which writes them. It also writes what the op writes in place."""

@@ -1,4 +1,4 @@
-"""A Python callable: an extension's function, something that torch.compile made, a Triton kernel."""
+"""Python callables, such as an extension's function or a function compiled by torch.compile, and Triton kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .ops import listed
 
 
 class PythonFunction(Candidate):
-    """Called with the op's arguments, in the order of its parameters."""
+    """A callable that takes the op's arguments, in the order of its parameters."""
 
     kind = "python"
 
@@ -26,7 +26,7 @@ class PythonFunction(Candidate):
 
     @classmethod
     def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Candidate:
-        """`module.py` or `module`, and what is to be called in it."""
+        """The attribute `attribute` of a module or of a file `module.py`."""
         found = _imported(module)
         for part in attribute.split("."):
             try:
@@ -38,7 +38,7 @@ class PythonFunction(Candidate):
 
     @classmethod
     def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Candidate:
-        """What can be called, or launched."""
+        """A candidate for a callable or a Triton kernel."""
         if _is_triton(found):
             return TritonKernel(found, name, word, launches)
         if not callable(found):
@@ -53,7 +53,7 @@ class PythonFunction(Candidate):
 
 
 class TritonKernel(Candidate):
-    """A function of `triton.jit`, launched as a line says: its args, and its constants by name, `BLOCK=1024`."""
+    """A `triton.jit` function and its launch, with its args and its constants by name: `BLOCK=1024`."""
 
     kind = "triton"
     is_raw = True
@@ -97,17 +97,17 @@ def _imported(module: str):
             raise fail(f"cannot import `{module}`: {error}") from None
     if not path.is_file():
         raise fail(f"there is no file `{module}` to import")
-    # By a name of its own: what is called torch.py, or triton.py, must not be found for these.
+    # A unique module name, so that a file torch.py or triton.py does not replace the module of that name.
     spec = importlib.util.spec_from_file_location(f"candidate_{path.stem}", path)
     made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made  # where torch.compile and pickle look a function up
+    sys.modules[spec.name] = made  # torch.compile and pickle look functions up here
     folder = str(path.parent.resolve())
     sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(made)
-    except (Exception, SystemExit) as error:  # whatever its author's text raises
+    except (Exception, SystemExit) as error:  # any error of the imported file
         raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
-        if folder in sys.path:  # whatever the module has put before it
+        if folder in sys.path:  # the module may have changed the path
             sys.path.remove(folder)
     return made

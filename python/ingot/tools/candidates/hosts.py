@@ -24,7 +24,7 @@ extern "C" const char* ingot_signature_of_entry() {{ return ingot_signature<decl
 
 
 class HostFunction(Candidate):
-    """A function with C's linkage, called as a launch line's args say."""
+    """A function with C linkage, called with the args of a launch."""
 
     kind = "host"
     is_raw = True
@@ -48,7 +48,7 @@ class HostFunction(Candidate):
 
     def _named(self, entry: str) -> str:
         names = [function.name for function in cuda_text.functions(self.text)]
-        if names and entry not in names and not re.search(rf"\b{re.escape(entry)}\b", self.text):  # by a macro, it may be one
+        if names and entry not in names and not re.search(rf"\b{re.escape(entry)}\b", self.text):  # a macro may define it
             raise fail(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
         return entry
 
@@ -65,13 +65,13 @@ class HostFunction(Candidate):
 
     @functools.cached_property
     def _function(self):
-        """The function, and its parameters: of a library, whose types nobody knows, None."""
+        """The function and its parameters. The types of a library's parameters are unknown: None."""
         if self.is_library:
             return self._symbol(self.path), None
-        # By its whole path: the compiler runs elsewhere, and shows the lines of the file that it finds.
+        # An absolute path: the compiler runs in another folder, and shows source lines of the file that it finds.
         text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
         made = _ingot._compile_host(text, self.path.name, self.options)
-        with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a library that is open needs no name
+        with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a loaded library needs no file name
             file.write(made)
             file.flush()
             function = self._symbol(pathlib.Path(file.name))
@@ -99,7 +99,7 @@ class HostFunction(Candidate):
         arguments = self.launch.arguments(scope, parameters)
         for argument, parameter in zip(arguments, parameters):
             if not self.is_library or isinstance(argument, launch.Typed):
-                launch.packed(argument, parameter)  # refuses what does not fit
+                launch.packed(argument, parameter)  # refuses a value that does not fit
         passed = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
         function.restype = None
 

@@ -1,8 +1,7 @@
-"""PyTorch's own fused kernel of a formula (torch.cuda.jiterator), made from what the op's text does.
+"""A kernel of torch.cuda.jiterator, PyTorch's own fused elementwise kernels, generated from the op's source.
 
-The text is traced to ATen's functions; those of elements become lines of one C++ function, in float32 for 16-bit floats,
-which is what an author would write for it by hand. Views, sums and whatever else is no function of elements it cannot
-express.
+The op is traced to ATen functions. Elementwise functions become lines of one C++ function. It computes 16-bit floats in
+float32, as a hand-written one would. Views, reductions and other functions cannot be expressed.
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ class Jiterated(Candidate):
 
 
 def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
-    """The C++ of a function of tensors, and how many results it has. Raises `ingot.Error` where it cannot be had."""
+    """The C++ source of a function of tensors, and the number of its results. Raises `ingot.Error` if it cannot be expressed."""
     dtypes = {t.dtype for t in tensors}
     if len(dtypes) != 1:
         raise fail("jiterator gives all tensors one type, and these have several")
     (dtype,) = dtypes
     with torch.no_grad():
-        graph = make_fx(function)(*(t.view_as(t) for t in tensors)).graph  # one that is given twice is two
+        graph = make_fx(function)(*(t.view_as(t) for t in tensors)).graph  # views, so that a tensor that is passed twice counts as two inputs
     names = [f"x{k}" for k in range(len(tensors))]
     known, lines, inputs = {}, [], iter(names)
     for node in graph.nodes:
@@ -107,7 +106,7 @@ def _expression(node, known: dict) -> str:
 
 
 def _has_plain_keywords(keywords: dict) -> bool:
-    """Whether they change nothing: no scale of what is added, no other rounding or formula, no cast to integers."""
+    """Whether the keywords change nothing: no alpha, no rounding mode, no approximation, no cast to integers."""
     dtype = keywords.get("dtype")
     return (keywords.get("alpha", 1) == 1 and not keywords.get("rounding_mode") and keywords.get("approximate", "none") == "none"
             and (dtype is None or dtype.is_floating_point))

@@ -1,4 +1,4 @@
-"""Kernels of a `.cu` file, compiled by the NVRTC that compiles Ingot's own."""
+"""Kernels of a `.cu` file, compiled by NVRTC as Ingot's own kernels are."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What a file became for an architecture: its machine code, and each kernel's name in it and parameters."""
+    """A compiled file: its machine code and PTX, and for each entry its name in them and its parameters."""
 
     cubin: bytes
     ptx: str
     names: dict[str, str]
     parameters: dict[str, list[launch.Parameter]]
     warnings: str
-    seconds: float  # that compiling took
+    seconds: float  # the compile time
 
 
 class CudaKernel(Candidate):
-    """One kernel of a file, or several that are launched one after another."""
+    """One kernel of a file, or several kernels that are launched in order."""
 
     kind = "cuda"
     is_raw = True
@@ -55,7 +55,7 @@ class CudaKernel(Candidate):
         self.entries = [self._entry_of(said, entry) for said in self.launches]
 
     def _entry_of(self, said: launch.Launch, entry: str) -> str:
-        """The kernel of a launch: the one that it names, that the command line does, or the only one of the file."""
+        """The kernel of a launch: named by the launch, or by the command line, or the only one in the file."""
         found = cuda_text.kernels(self.text)
         names = [kernel.name for kernel in found]
         if chosen := said.entry or entry:
@@ -105,7 +105,7 @@ class CudaKernel(Candidate):
 
     @functools.cache
     def _loaded(self, device: int) -> dict[str, object]:
-        """Every entry's kernel. They are loaded together: a file's variables are one for all of them."""
+        """The loaded kernels of all entries. They are loaded as one module, so they share the file's variables."""
         program = self.program(architecture_of(device))
         loaded = _ingot._load_kernels(program.cubin, list(program.names.values()), device)
         return dict(zip(program.names, loaded))
@@ -125,12 +125,12 @@ class CudaKernel(Candidate):
         return call
 
     def refuse_launch(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
-        """Raises `ingot.Error` where the arguments do not fit the kernels' parameters, or no GPU has such a grid or block."""
+        """Raises `ingot.Error` if the arguments do not fit the kernels' parameters, or if a grid or block exceeds the limits of GPUs."""
         for _ in self._launched(values, results, architecture):
             pass
 
     def _launched(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
-        """Of each launch, what `threads` gives, the arguments, and their bytes."""
+        """For each launch: the result of `threads`, the arguments, and their bytes."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
         for said, threads in zip(self.launches, self.threads(values, results)):
             of_kernel = parameters[threads[0]]
@@ -138,25 +138,25 @@ class CudaKernel(Candidate):
             yield *threads, arguments, tuple(launch.packed(a, p) for a, p in zip(arguments, of_kernel))
 
     def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
-        """Of each launch: the kernel, its grid, its block and its shared memory."""
+        """For each launch: the kernel, its grid, its block and its dynamic shared memory."""
         scope = launch.scope_of(values, results)
         return [(entry, said.extent("grid", scope), said.extent("block", scope), said.shared(scope))
                 for said, entry in zip(self.launches, self.entries)]
 
 
 def _plain_name(entry: str) -> str:
-    """Without its namespaces and what it is an instance for."""
+    """The name without namespaces and template arguments."""
     return entry.split("<")[0].split("::")[-1].strip()
 
 
 def architecture_of(device: int) -> int:
-    """90 for sm_90."""
+    """The compute capability: 90 for sm_90."""
     major, minor = torch.cuda.get_device_capability(device)
     return 10 * major + minor
 
 
 def _include_paths(path: pathlib.Path) -> list[str]:
-    """Where a file's own headers lie, and CUDA's."""
+    """The include paths: the file's own folder, and CUDA's headers."""
     folders = [path.resolve().parent]
     if home := os.environ.get("CUDA_HOME"):
         folders.append(pathlib.Path(home) / "include")

@@ -1,4 +1,4 @@
-"""Ingot's op, and the same text by way of PyTorch."""
+"""Ingot's op, and the same source in eager PyTorch and under torch.compile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cuda
 
 
 class Ingot(Candidate):
-    """An op of Ingot's: the one that is compared, that one made with other options, or another one."""
+    """An Ingot op: the compared one, a variant of it with other options, or another op."""
 
     kind = "ingot"
 
@@ -30,7 +30,7 @@ class Ingot(Candidate):
 
     @classmethod
     def variant(cls, op, word: str) -> Ingot:
-        """`numerics=fast`, `lazy=never`: the same text; else FILE.py[:op]."""
+        """The same source with `numerics=fast` or `lazy=never`, or the op in FILE.py[:op]."""
         option, equals, value = word.partition("=")
         if equals:
             if option not in ("numerics", "lazy"):
@@ -50,7 +50,7 @@ class Ingot(Candidate):
 
 
 class Eager(Candidate):
-    """The text in eager PyTorch, as its author would run it."""
+    """The op's source in eager PyTorch."""
 
     name = word = kind = "eager"
 
@@ -63,7 +63,7 @@ class Eager(Candidate):
 
 
 class Compiled(Candidate):
-    """The text under torch.compile, for these shapes, or, as `dynamic`, for shapes in general."""
+    """The op's source under torch.compile, specialised to these shapes, or with dynamic shapes for `dynamic`."""
 
     kind = "torch.compile"
 
@@ -85,7 +85,8 @@ class Compiled(Candidate):
 
 
 def _form(value) -> tuple:
-    """What torch.compile makes a function of its own for: others with another such form would have it guard both."""
+    """The properties of a value for which torch.compile gets a function of its own. One function for several forms would get guards
+    for all of them."""
     if not isinstance(value, torch.Tensor):
         return type(value), repr(value)
     return value.dtype, value.shape, value.stride(), value.device, value.data_ptr() % 16, value.requires_grad
@@ -96,8 +97,8 @@ def listed(returned) -> list[torch.Tensor]:
 
 
 def plain_function(op):
-    """The op's function in a module and, as far as `inspect` can tell, a file of its own: torch.compile asks for both,
-    and takes functions without for one another."""
+    """The op's function, in a module of its own and, as far as `inspect` can tell, a file of its own. torch.compile needs both, and
+    confuses functions without them."""
     traced = op.reference.for_tracing
     module = types.ModuleType(f"compared_{len(sys.modules)}_{op.name}")
     vars(module).update(vars(sys.modules[traced.__module__]), __name__=module.__name__)
@@ -109,7 +110,7 @@ def plain_function(op):
 
 
 def _as_def(op) -> str:
-    """The text; a bare expression as the function that it stands for."""
+    """The op's source; for an expression, a function that returns it."""
     if "def " in op.text:
         return op.text
     return f"def {op.name}({', '.join(op.signature.parameters)}):\n    return {op.text}\n"

@@ -46,5 +46,5 @@ def run(options) -> int:
 
 
 def _architecture_here() -> int:
-    """Of the GPU; 0 where there is none."""
+    """The GPU's architecture; 0 if there is none."""
     return candidates.kernels.architecture_of(0) if torch.cuda.is_available() else 0

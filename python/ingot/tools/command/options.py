@@ -1,4 +1,4 @@
-"""What the commands share: options, the op and its values, files, devices, and the progress line."""
+"""Shared by the commands: options, the op and its values, files, devices, and the progress line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = """\
 Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
 range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
 """
-IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # whose ops are found by running it
+IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # the program must run to define its ops
 IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -64,7 +64,7 @@ def op_of(options, words: list[str]):
 
 
 def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:
-    """The values of the op's parameters, and of names of sizes."""
+    """The values of the op's parameters, and of size names."""
     values, sizes = {}, {}
     for word in words:
         key, equals, value = word.partition("=")

@@ -48,7 +48,7 @@ def run(options) -> int:
 
 
 def _verified(options):
-    """The ops that are asked for, with the arguments of one that was given any, and which of them stay what they are."""
+    """The ops to verify; for an op with given arguments, these and the names of those that must not change."""
     words = list(options.op)
     chosen = {"numerics": options.numerics, "lazy": options.lazy}
     is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")

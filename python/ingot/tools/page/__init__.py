@@ -1,4 +1,4 @@
-"""The page: one file of HTML without a network, in which stages stand side by side and light each other up."""
+"""The HTML page: one file that works offline, with the stages side by side and linked by highlighting."""
 
 from .contents import of_comparison, of_explanation
 from .page import Page

@@ -1,4 +1,4 @@
-"""What stands on the page of a comparison, and of an explanation."""
+"""The contents of the page of an explanation or a comparison."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .panes import of_listing
 
 
 def of_explanation(found: dict, prefix: str = "") -> Page:
-    """`prefix`: of the ids in its drawings, where other pages may stand beside it."""
+    """The page of an explanation. `prefix` makes the ids in its drawings unique if several pages share a document."""
     header, rows = explanation_text.accesses(found)
     tables = [Table("What is read and written, over the axes that a kernel walks", header, rows, (0, 1, 2, 3, 4, 5, 6))]
     header, kernels = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
@@ -28,7 +28,7 @@ def of_explanation(found: dict, prefix: str = "") -> Page:
 
 
 def of_comparison(found: dict, prefix: str = "") -> Page:
-    """`prefix`: as for an explanation."""
+    """The page of a comparison. `prefix`: as for an explanation."""
     header, rows = report.timed(found)
     tables = [Table("Candidates", header, rows, (0, 1))]
     for caption, (header, rows) in {"The kernels": report.kernels(found["candidates"]),

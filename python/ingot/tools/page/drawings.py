@@ -1,5 +1,4 @@
-"""Drawings as SVG, by matplotlib where it is installed. Their colours are the page's, so that they are light and dark with
-it."""
+"""SVG drawings, made with matplotlib if it is installed. They use the page's colours, so they follow its light or dark scheme."""
 
 from __future__ import annotations
 
@@ -9,19 +8,19 @@ import re
 import warnings
 from typing import Callable
 
-# Stand-ins for the page's --ink-00, --ink-01, …
+# Placeholders for the page's colours --ink-00, --ink-01, …
 _STAND_IN = "#0c0c"
 INK, EDGE, WARM, COOL = (f"{_STAND_IN}{number}" for number in ("00", "10", "11", "12"))
 
 
 def colour(number: int) -> str:
-    """Of the number-th candidate; Ingot is the first."""
+    """The colour of the number-th candidate; Ingot is the first."""
     return f"{_STAND_IN}0{number % 8 + 1}"
 
 
 def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2, 3.4)) -> str:
-    """The SVG of what `draw` draws on axes, `key`: a name for it that no other drawing of its page has, `label`: what is to
-    be read to those who do not see it. Empty where matplotlib is not installed."""
+    """Draws on axes with `draw` and returns the SVG; empty without matplotlib. `key` is unique among the drawings of a page. `label`
+    is for screen readers."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -35,7 +34,7 @@ def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         out = io.StringIO()
-        warnings.simplefilter("ignore")  # of glyphs that the measuring font lacks: the browser has its own
+        warnings.simplefilter("ignore")  # warnings about glyphs that the measuring font lacks: the browser has its own fonts
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_a_page(out.getvalue(), key, label)
 
@@ -49,7 +48,7 @@ def _for_a_page(svg: str, key: str, label: str) -> str:
 
 
 def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
-    """Of each candidate that was timed, the share of a copy's speed, with the quartiles. `colour`: of the number-th."""
+    """A bar for each timed candidate: its fraction of copy bandwidth, with the quartiles. `colour` maps a candidate's number."""
     timed = [(k, c) for k, c in enumerate(found["candidates"]) if c.get("share_of_copy") is not None]
     for place, (number, candidate) in enumerate(timed):
         share = candidate["share_of_copy"]
@@ -63,7 +62,7 @@ def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = 
 
 
 def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
-    """Bytes a second over sizes, a line a candidate. `colour`: of the number-th."""
+    """Bandwidth over sizes, one line per candidate. `colour` maps a candidate's number."""
     for number, (candidate, points) in enumerate(swept(found)):
         if points:
             sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
@@ -79,12 +78,12 @@ def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = I
 
 
 def _label(candidate: dict) -> str:
-    """A legend leaves out what begins with an underscore."""
+    """A legend leaves out labels that begin with an underscore, so a zero-width space is put before it."""
     return "\u200b" + candidate["name"] if candidate["name"].startswith("_") else candidate["name"]
 
 
 def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
-    """Of each candidate, sizes with their microseconds and GB/s."""
+    """For each candidate: sizes with microseconds and GB/s."""
     def of(word: str) -> list[tuple[int, float, float]]:
         points = [(point["size"], point["candidates"].get(word)) for point in found["sweep"]["points"]]
         return [(size, times["us"], times["gb_s"]) for size, times in points if times]
@@ -93,7 +92,7 @@ def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
 
 
 def roofline(axes, found: dict) -> None:
-    """Operations a second over operations a byte, below what the memory and the arithmetic units could do."""
+    """FLOP/s over arithmetic intensity, below the limits of copy bandwidth and float32 throughput."""
     points = roofline_points(found)
     bandwidth, peak = found["copy_gb_s"] * 1e9, found["peak_flops"]
     ridge = peak / bandwidth
@@ -111,7 +110,7 @@ def roofline(axes, found: dict) -> None:
 
 
 def roofline_points(found: dict) -> list[tuple[int, dict, float, float]]:
-    """Number and candidate, operations a byte that must move, and operations a second; of those where both are known."""
+    """Number and candidate, arithmetic intensity in FLOP/byte, and FLOP/s, for the candidates for which both are known."""
     if not found.get("peak_flops") or not found.get("copy_gb_s") or not found.get("bytes"):
         return []
     return [(number, c, c["operations"] / found["bytes"], c["operations"] / c["us"] * 1e6)
@@ -122,8 +121,8 @@ ROWS, COLUMNS, SECTOR = 4, 16, 32
 
 
 def cells(access: dict) -> list[list[int]]:
-    """The places in memory, in elements from the first of the tensor, of the first elements along the last two axes that
-    the kernel walks; a row each. What is written once for all steps of an axis, as a row's sum is, does not move along it."""
+    """The offsets in elements of the first elements along the kernel's last two axes, one list per row. An axis along which a result
+    is written once, as a row's sum, does not count."""
     axes = [(e, s) for e, s in zip(access["extents"], access["strides"]) if s or not access["is_written"]]
     extents, strides = zip(*[(1, 0), (1, 0), *axes][-2:])
     rows, columns = min(extents[0], ROWS), min(extents[1], COLUMNS)
@@ -131,7 +130,7 @@ def cells(access: dict) -> list[list[int]]:
 
 
 def elements(axes, places: list[list[int]], itemsize: int) -> None:
-    """Where elements lie: a cell each, with its place; neighbours in a row of one colour lie in one sector of 32 bytes."""
+    """Draws elements as cells with their offsets. Adjacent cells of one colour are in one sector of 32 bytes."""
     from matplotlib.patches import Rectangle
 
     sectors: dict[int, int] = {}

@@ -1,14 +1,14 @@
 "use strict";
 
-// Stages light each other up. A stretch of the text, a node of the graph and a line of the schedule say which nodes they
-// stand for; a line of the source says its number and the nodes that it computes; PTX and machine code say which lines of
-// the source they came from. So what is lit follows from a set of nodes and a set of lines.
+// Pointing at a stretch highlights related stretches in all panes. A stretch of the op's source, of the graph or of the schedule
+// has the nodes that it represents. A line of the kernels' source has its number and the nodes that it computes. PTX and machine
+// code have the lines of source that they came from. So a set of nodes and a set of lines decide what is highlighted.
 
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 const meets = (few, set) => few.some((each) => set.has(each));
 
 const said = document.querySelector(".said");
-let holder = null; // the bench whose light was kept, of all on the page
+let holder = null; // the bench whose highlighting is pinned, if any
 
 function release() {
   const bench = holder;
@@ -24,7 +24,7 @@ class Bench {
     for (const pane of this.panes) pane.listen(this);
   }
 
-  /** Lights what belongs to a stretch; nothing at all for null. */
+  /** Highlights everything related to a stretch; clears the highlighting for null. */
   light(origin) {
     const { nodes, lines, end } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set(), end: null };
     const counts = [];
@@ -40,8 +40,8 @@ class Bench {
   }
 
   /**
-   * The nodes and the lines of the source that a stretch stands for. `end`, of an instruction, is the line of the kernel at
-   * which its chain of calls begins: others that went through the same function from elsewhere are not of it.
+   * The nodes and the lines of source that a stretch represents. For an instruction, `end` is the kernel's line in which its
+   * chain of calls begins. Instructions inlined from the same function by other lines are not related to it.
    */
   meaning(origin) {
     const nodes = new Set(origin.nodes);
@@ -113,7 +113,7 @@ class Pane {
         event.preventDefault();
         if (this.stretches.length > 0) bench.hold(this.stretches[this.at]);
       } else if (event.key === "Tab" && event.shiftKey) {
-        this.list.tabIndex = -1; // or the way back would lead into the pane again
+        this.list.tabIndex = -1; // else Shift+Tab would enter the pane again
         setTimeout(() => (this.list.tabIndex = 0));
       }
     });
@@ -138,7 +138,7 @@ class Pane {
     return lit;
   }
 
-  /** Scrolls the pane, and nothing around it, until the first of these is seen. */
+  /** Scrolls the pane, but nothing around it, until the first of these is visible. */
   show(stretches) {
     const line = stretches[0].element.closest(".line");
     const top = line.offsetTop, bottom = top + line.offsetHeight;

@@ -1,4 +1,4 @@
-"""What stands on a page, and how it becomes HTML."""
+"""The elements of a page, and its HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .panes import Pane
 
 @dataclasses.dataclass
 class Table:
-    """Cells are text. `wide`: the columns whose cells are words and not numbers."""
+    """A table of strings. `wide` are the columns that contain words and not numbers."""
 
     caption: str
     header: list[str]
@@ -23,7 +23,7 @@ class Table:
 
 @dataclasses.dataclass
 class Figure:
-    """`svg` is empty where nothing draws; the data stands below it all the same."""
+    """A drawing and its data. `svg` is empty without matplotlib; the data is shown in any case."""
 
     caption: str
     svg: str
@@ -32,14 +32,14 @@ class Figure:
 
 @dataclasses.dataclass
 class Workbench:
-    """The stages of one listing, side by side. What is lit in one of its panes is lit in all."""
+    """The stages of one listing, side by side. Highlighting in one pane highlights related lines in all of its panes."""
 
     title: str
     panes: list[Pane]
 
     @property
     def columns(self) -> list[list[Pane]]:
-        """What was written, the source, what it became."""
+        """Three columns of panes: before the kernels' source, the source, after it."""
         columns = (("text", "graph", "schedule"), ("source",), ("ptx", "sass"))
         found = [[pane for pane in self.panes if pane.key in keys] for keys in columns]
         return [column for column in found if column]
@@ -53,15 +53,15 @@ class Page:
     tables: list[Table] = dataclasses.field(default_factory=list)
     figures: list[Figure] = dataclasses.field(default_factory=list)
     workbenches: list[Workbench] = dataclasses.field(default_factory=list)
-    notes: list[str] = dataclasses.field(default_factory=list)  # at its end
-    is_of_stages: bool = False  # the workbenches come first
+    notes: list[str] = dataclasses.field(default_factory=list)  # at the end of the page
+    is_of_stages: bool = False  # whether the workbenches come first
 
     def html(self) -> str:
-        """A document that needs nothing beside it."""
+        """The page as one HTML document that needs no other file."""
         return _environment().get_template("page.html").render(page=self)
 
     def fragment(self) -> str:
-        """Without the workbenches, for a notebook's cell."""
+        """The page without its workbenches, for a notebook's cell."""
         return _environment().get_template("fragment.html").render(page=self)
 
 

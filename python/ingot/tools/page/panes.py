@@ -1,4 +1,4 @@
-"""A listing as panes of lines, cut into stretches that know what they came from."""
+"""A listing as panes of lines, split into stretches that know their origins."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ACCESS = re.compile(r"^\s*access (\d+): ")
 
 @dataclasses.dataclass
 class Stretch:
-    """Text within a line. `nodes`: of the graph, which it stands for; `within`: and those whose stretches it is part of;
-    `lines`: of the source, which it is or came from."""
+    """Text within a line. `nodes` are the graph's nodes that it represents, `within` these and the nodes of expressions around it.
+    `lines` are the lines of source that it is, or that it came from."""
 
     text: str
     nodes: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Line:
 
     @classmethod
     def of(cls, stretch: Stretch, number: str = "") -> Line:
-        """One that is of one stretch, but for its indentation."""
+        """A line with one stretch after its indentation."""
         text = stretch.text.lstrip()
         indent = stretch.text[: len(stretch.text) - len(text)]
         return cls([Stretch(indent)] * bool(indent) + [dataclasses.replace(stretch, text=text)], number)
@@ -41,7 +41,7 @@ class Line:
 
 @dataclasses.dataclass
 class Pane:
-    """`key`: which stage it is, for its place on the page."""
+    """A stage. `key` decides its place on the page."""
 
     key: str
     title: str
@@ -53,7 +53,7 @@ class Pane:
 
 
 def of_listing(listing: dict) -> list[Pane]:
-    """In the order of the stages; those that the listing has."""
+    """The panes of the stages that the listing has, in order."""
     panes = []
     if listing.get("text"):
         panes.append(Pane("text", "Text", text_lines(listing["text"], listing["nodes"])))
@@ -70,7 +70,7 @@ def of_listing(listing: dict) -> list[Pane]:
 
 
 def text_lines(text: str, nodes: list[list[list[int]]]) -> list[Line]:
-    """The author's lines, cut where a node's stretch begins or ends."""
+    """The lines of the op's source, split where a node's stretch begins or ends."""
     stretches = [(node, begin, end) for node, places in enumerate(nodes) for begin, end in places if end > begin]
     cuts = {place for _, begin, end in stretches for place in (begin, end)}
     lines, at = [], 0
@@ -92,7 +92,7 @@ def _piece(text: str, begin: int, end: int, stretches: list[tuple[int, int, int]
 
 
 def graph_lines(graph: str) -> list[Line]:
-    """A line a node; what is neither, a result or a condition, is of the nodes that it names."""
+    """One line per node. A line without a node of its own, as a result or a condition, represents the nodes that it names."""
     lines = []
     for row in graph.rstrip("\n").split("\n"):
         found = _NODE.match(row)
@@ -102,7 +102,7 @@ def graph_lines(graph: str) -> list[Line]:
 
 
 def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
-    """`access 0: vector` is of the node that reads, or is written."""
+    """`access 0: vector` represents the node that is read or written."""
     lines, kernel = [], ""
     for row in schedule.rstrip("\n").split("\n"):
         if row and not row[0].isspace():
@@ -114,7 +114,7 @@ def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
 
 
 def source_lines(source: str, nodes: list[list[int]] | None) -> list[Line]:
-    """Every line is one that others may have come from."""
+    """The lines of the kernels' source; other stages may come from any of them."""
     lines = []
     for number, row in enumerate(source.rstrip("\n").split("\n"), start=1):
         computed = tuple(nodes[number - 1]) if nodes and number <= len(nodes) else ()
