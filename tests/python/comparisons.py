@@ -25,8 +25,8 @@ def found(asked: Job, time_limit: float = PATIENT) -> dict:
     return report.document(asked, supervisor.supervise(asked, time_limit), "here")
 
 
-def of(document: dict, word: str) -> dict:
-    return next(c for c in document["candidates"] if c["word"] == word)
+def of(document: dict, spec: str) -> dict:
+    return next(c for c in document["candidates"] if c["spec"] == spec)
 
 
 # C++ functions for RELU_ADD that give wrong results or fail, on a CPU too.

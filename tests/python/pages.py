@@ -18,7 +18,7 @@ def of(text: str, *args, **options) -> ingot.Explanation:
 def measured() -> dict:
     """A comparison's document as measured on a GPU, with made-up figures."""
     def candidate(name, us, **more):
-        return {"name": name, "word": name, "kind": "", "state": "correct", "message": "bit for bit", "cases": {}, "limits": [],
+        return {"name": name, "spec": name, "kind": "", "state": "correct", "message": "bit for bit", "cases": {}, "limits": [],
                 "warnings": "", "kernels": None, "launched": None, "counted": None, "count_error": None, "operations": None,
                 "profile_error": None, "not_rechecked": None, "listing": None, "us": us, "us_quartiles": [us * 0.99, us * 1.02], "cpu_overhead_us": 4.0,
                 "gb_s": 1e3 / us, "share_of_copy": 10 / us, "speedup": 11 / us} | more

@@ -111,7 +111,7 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     document = found(job(*against, *(other for other, _ in others), *right, text="x * 2", values={"x": "f32:1000"}))
     messages = [*LAUNCHES.values(), *(message for _, message in others)]
     for candidate, message in zip(document["candidates"][1:], messages):
-        assert candidate["state"] == "failed" and message in candidate["message"], (candidate["word"], candidate["message"])
+        assert candidate["state"] == "failed" and message in candidate["message"], (candidate["spec"], candidate["message"])
     assert [c["state"] for c in document["candidates"][1 + len(messages) :]] == ["unchecked"] * 3
 
 

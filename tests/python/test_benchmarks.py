@@ -48,7 +48,7 @@ def test_hand_written_kernels_compile_and_get_their_arguments(case):
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
     against = case.handwritten.against
-    kernel = candidates.named(against.word, ingot.op(case.text), against.launches, against.options)
+    kernel = candidates.named(against.spec, ingot.op(case.text), against.launches, against.options)
     program = kernel.program(90)
     op, args = ingot.op(case.text), case.make(Tensors("cpu", 1 << 18))
     values = op.signature.bind(*args)

@@ -104,7 +104,7 @@ def test_python_functions_may_not_change_arguments_or_the_process(tmp_path):
 def test_one_file_with_two_launches_is_two_candidates(tmp_path):
     word = function_file(tmp_path, "correct", BODIES["correct"])
     document = found(job(Against(word), Against(word, launches=["args=x, y, 0.25, out, n"])))
-    assert [(c["word"], c["state"]) for c in document["candidates"]] == [
+    assert [(c["spec"], c["state"]) for c in document["candidates"]] == [
         ("ingot", "correct"), (word, "correct"), (f"{word}#2", "incorrect")]
 
 
@@ -129,7 +129,7 @@ def test_gradients_are_compared_with_autograds(tmp_path):
     path.write_text('// launch: args=grad, x, y, out0, out1, n\nextern "C" void backward(const float* grad, const float* x, const '
                     "float* y, float* dx, float* dy, long n) { for (long k = 0; k < n; ++k) dx[k] = grad[k] * y[k], dy[k] = grad[k] * x[k]; }\n")
     document = found(job(str(path), "eager", text="x * y", values={"x": "f32:999", "y": "f32:999"}, backward=True))
-    assert {c["word"]: (c["state"], c["message"]) for c in document["candidates"]} == {
+    assert {c["spec"]: (c["state"], c["message"]) for c in document["candidates"]} == {
         word: ("correct", "bit for bit") for word in ("ingot", str(path), "eager")}
     assert document["bytes"] == 5 * 999 * 4
 

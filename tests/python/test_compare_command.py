@@ -42,7 +42,7 @@ def test_the_table_the_csv_and_the_saved_file(capsys, tmp_path):
     kept.write_text(json.dumps(document))
     status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
     assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
-    assert out.splitlines()[0].startswith("name,word,kind,state,message,us,") and len(out.splitlines()) == 3
+    assert out.splitlines()[0].startswith("name,spec,kind,state,message,us,") and len(out.splitlines()) == 3
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=2e4", "--against", "eager", "--baseline", str(kept))
     assert status == 2 and "the baseline is of other sizes: {'n': 10000}, and here it is {'n': 20000}" in err
 
@@ -102,8 +102,8 @@ def test_an_invalid_baseline_is_reported_before_measuring(capsys, tmp_path):
     kept = tmp_path / "kept.json"
     assert run(capsys, *words, "--save", str(kept))[0] == 0
     good = json.loads(kept.read_text())
-    for change in ({"candidates": []}, {"candidates": [{"word": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"candidates": [3]},
-                   {"candidates": [{"word": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
+    for change in ({"candidates": []}, {"candidates": [{"spec": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"candidates": [3]},
+                   {"candidates": [{"spec": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
         kept.write_text(json.dumps(good | change))
         status, out, err = run(capsys, *words, "--baseline", str(kept))
         assert status == 2 and "it holds no comparison" in err and not out

@@ -39,8 +39,8 @@ class Comparison:
         return report.text(self.found)
 
     def __getitem__(self, name: str) -> dict:
-        """The report of one candidate, by its name in the table or by its word in `--against`."""
-        for key in ("name", "word"):
+        """The report of one candidate, by its name in the table or by its spec (its argument in `--against`)."""
+        for key in ("name", "spec"):
             for candidate in self.found["candidates"]:
                 if candidate[key] == name:
                     return candidate
@@ -58,18 +58,18 @@ class Comparison:
     def slower_than(self, share: float) -> list[str]:
         """The candidates of whose speed Ingot reaches less than this share, at the given size or at a size of the sweep."""
         slow = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
-        names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
+        names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
-        return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
-                       for word, times in point["candidates"].items() if word in names and times.get("speedup", 0) * share > 1]
+        return slow + [f"{names[spec]} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                       for spec, times in point["candidates"].items() if spec in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
         """The candidates that were not timed, as given or at a size of the sweep."""
-        names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
+        names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
         missing = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") is None]
         return missing + [f"{name} at {sweep['name']}={point['size']}" for point in sweep["points"]
-                          for word, name in names.items() if name not in missing and word not in point["candidates"]]
+                          for spec, name in names.items() if name not in missing and spec not in point["candidates"]]
 
     def plot(self):
         """Plots the speeds, or the bandwidth over sizes after a sweep. Needs matplotlib; returns the axes."""
@@ -106,9 +106,9 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
     """Compares an op with other candidates on these arguments, as `ingot compare` does: correctness, speed and an explanation.
 
-    against: one candidate, a list of them, or a dict by name. A candidate is a word as in `--against` ("kernel.cu:entry",
-        "eager", "torch.compile", "module:function"), an `Against` with its launch (for a word or a Triton kernel), or a Python
-        callable that takes the op's arguments. Words are run in a process of their own; callables run in this process, on
+    against: one candidate, a list of them, or a dict by name. A candidate is a spec as in `--against` ("kernel.cu:entry",
+        "eager", "torch.compile", "module:function"), an `Against` with its launch (for a spec or a Triton kernel), or a Python
+        callable that takes the op's arguments. Specs are run in a process of their own; callables run in this process, on
         copies of the arguments.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats if none does.
     specials: check the results for NaN, infinities, zeros and other special values.
@@ -171,12 +171,12 @@ def _leave(_: int) -> None:
 
 
 def _is_function(each) -> bool:
-    of_it = each.word if isinstance(each, Against) else each
+    of_it = each.spec if isinstance(each, Against) else each
     return callable(of_it) and not isinstance(of_it, str)
 
 
 def _named(against) -> list[tuple[str, object]]:
-    """The candidates with the names that they were given; a name is empty if tables are to show the word."""
+    """The candidates with the names that they were given; a name is empty if tables are to show the spec."""
     if against is None:
         return []
     if isinstance(against, (str, Against)) or callable(against):
@@ -185,7 +185,7 @@ def _named(against) -> list[tuple[str, object]]:
     for name, each in named:
         if not isinstance(each, (str, Against)) and not callable(each):
             raise fail(f"`{name or each!r}` is a {type(each).__name__}, and nothing that an op is compared with",
-                       f"a Python callable, an ingot.Against, or a word: {candidates.FORMS}")
+                       f"a Python callable, an ingot.Against, or a spec: {candidates.FORMS}")
         if name in (OWN, COPY):
             raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy beside which all are timed'}",
                        "give it another name")
@@ -198,7 +198,7 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
     for given, each in named:
         if not _is_function(each):
             continue
-        function, launches, given = (each.word, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
+        function, launches, given = (each.spec, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
         expected = name = given or getattr(function, "__name__", type(function).__name__)
         for number in itertools.count(2):
             if name not in taken and name not in found:
@@ -252,25 +252,25 @@ SAME = {"op": "another op", "text": "another text", "arguments": "other argument
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
     """The candidates that are slower than in the baseline by more than the spread of both, in terms of copy bandwidth."""
-    names = {c["word"]: c["name"] for c in found["candidates"]}
+    names = {c["spec"]: c["name"] for c in found["candidates"]}
     before, slower = _timed(baseline), []
-    for (word, where), now in _timed(found).items():
-        if (then := before.get((word, where))) is None:
+    for (spec, where), now in _timed(found).items():
+        if (then := before.get((spec, where))) is None:
             continue
         room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
         if change < 1 - room:
-            slower.append(f"{names[word]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, as a share "
+            slower.append(f"{names[spec]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, as a share "
                           "of a copy's")
     return slower
 
 
 def _timed(found: dict) -> dict[tuple[str, str], dict]:
-    """The times of each candidate, by its word and the size of the sweep ("" for the given arguments)."""
+    """The times of each candidate, by its spec and the size of the sweep ("" for the given arguments)."""
     sweep = found.get("sweep") or {"name": "", "points": ()}
-    timed = {(c["word"], ""): c for c in found["candidates"]}
-    timed |= {(word, f" at {sweep['name']}={point['size']}"): times
-              for point in sweep["points"] for word, times in point["candidates"].items()}
+    timed = {(c["spec"], ""): c for c in found["candidates"]}
+    timed |= {(spec, f" at {sweep['name']}={point['size']}"): times
+              for point in sweep["points"] for spec, times in point["candidates"].items()}
     return {key: times for key, times in timed.items() if times.get("share_of_copy")}
 
 
@@ -278,7 +278,7 @@ def load_baseline(path: pathlib.Path) -> dict:
     """Reads a report that `--save` has written. Raises ValueError for other files."""
     try:
         found = json.loads(path.read_text())
-        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["word"] == OWN
+        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["spec"] == OWN
         has_times = is_comparison and all(map(_is_timed, _timed(found).values()))
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
         has_times = False

@@ -1,6 +1,6 @@
 """Reads the GPU's hardware counters during a call with Nsight Compute (ncu), if `--ncu` asks for them.
 
-    python -m ingot.tools.counters FOLDER WORD
+    python -m ingot.tools.counters FOLDER SPEC
 
 is the profiled process: it makes the candidate and calls it, once between the profiler's start and stop.
 """
@@ -33,7 +33,7 @@ METRICS = {
 }
 
 
-def counters(job: Job, word: str) -> list[dict]:
+def counters(job: Job, spec: str) -> list[dict]:
     """METRICS of each kernel of a call, in bytes, microseconds and fractions. Raises `ingot.Error` if they cannot be read."""
     if not (ncu := tool("ncu")):
         raise fail("there is no ncu on PATH or in a toolkit", "Nsight Compute is part of the CUDA toolkit")
@@ -41,7 +41,7 @@ def counters(job: Job, word: str) -> list[dict]:
         job.save(pathlib.Path(folder) / "job.json")
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
                    ",".join(metric for metric, _ in METRICS.values()),
-                   sys.executable, "-P", "-m", "ingot.tools.counters", folder, word]
+                   sys.executable, "-P", "-m", "ingot.tools.counters", folder, spec]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
     if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
         raise fail("the driver lets administrators alone read the GPU's counters",
@@ -69,12 +69,12 @@ def _number(text: str | None, scale: float) -> float | None:
 
 
 @torch.no_grad()
-def main(folder: str, word: str) -> None:
+def main(folder: str, spec: str) -> None:
     job = Job.load(pathlib.Path(folder) / "job.json")
     op = job.make_op()
     torch.cuda.set_device(job.device)
     workload = job.workload(op)
-    candidate = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
+    candidate = next((make(a, op) for a in job.against if a.key == spec), None) or Ingot(op)
     results = [torch.empty_like(result) for result in workload.run_eager().returned]
     call = bind(candidate, workload, copied(workload.values), results)
     call()

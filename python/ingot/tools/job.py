@@ -21,7 +21,7 @@ class Against:
     """A candidate as requested. `spec` is a candidate as in `ingot compare --against`; in Python it may also be a Triton kernel.
     `launches` and `options` tell how the kernel is launched and compiled, if its file does not. `name` is the name in tables."""
 
-    word: str
+    spec: str
     launches: list[str] = dataclasses.field(default_factory=list)
     options: list[str] = dataclasses.field(default_factory=list)
     name: str = ""
@@ -62,8 +62,8 @@ class Job:
     def __post_init__(self):
         counts = {"ingot": 1}  # the op itself
         for against in self.against:
-            number = counts[against.word] = counts.get(against.word, 0) + 1
-            against.key = against.word + f"#{number}" * (number > 1)
+            number = counts[against.spec] = counts.get(against.spec, 0) + 1
+            against.key = against.spec + f"#{number}" * (number > 1)
 
     def save(self, path: pathlib.Path) -> None:
         path.write_text(json.dumps(dataclasses.asdict(self)))
@@ -108,6 +108,6 @@ def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], sha
 
 
 def make(against: Against, op) -> candidates.Candidate:
-    candidate = candidates.named(against.word, op, against.launches, against.options)
-    candidate.name = against.name or candidate.name + against.key[len(against.word) :]
+    candidate = candidates.named(against.spec, op, against.launches, against.options)
+    candidate.name = against.name or candidate.name + against.key[len(against.spec) :]
     return candidate

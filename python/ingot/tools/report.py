@@ -59,7 +59,7 @@ def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
         points = [((SWEEP, str(size)), f"at {job.swept}={size}: ") for size in job.points]
         late = (_state_late(name, step, where, done) for step, where in [(TIMING, ""), *points])
         state, message = next(filter(None, late), (state, message))
-    found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
+    found = {"name": make.get("name", name), "spec": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
@@ -166,10 +166,10 @@ def _accuracy(candidate: dict) -> str:
 
 def curve(found: dict) -> Cells:
     """Times by size; those of other candidates are followed by their speedup over Ingot."""
-    swept = [c for c in found["candidates"] if any(c["word"] in p["candidates"] for p in found["sweep"]["points"])]
+    swept = [c for c in found["candidates"] if any(c["spec"] in p["candidates"] for p in found["sweep"]["points"])]
     rows = []
     for point in found["sweep"]["points"]:
-        cells = [point["candidates"].get(c["word"], {}) for c in swept]
+        cells = [point["candidates"].get(c["spec"], {}) for c in swept]
         rows.append([str(point["size"]), *(duration(t.get("us")) + (f" ({t['speedup']:.2f})" if t.get("speedup") and k else "")
                                            for k, t in enumerate(cells))])
     return [found["sweep"]["name"], *(c["name"] for c in swept)], rows
@@ -278,7 +278,7 @@ def without_listings(found: dict) -> dict:
 def as_csv(found: dict) -> str:
     """One line per candidate."""
     out = io.StringIO()
-    fields = ["name", "word", "kind", "state", "message", "us", "us_low", "us_high", "speedup", "share_of_copy", "gb_s", "cpu_overhead_us"]
+    fields = ["name", "spec", "kind", "state", "message", "us", "us_low", "us_high", "speedup", "share_of_copy", "gb_s", "cpu_overhead_us"]
     writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for candidate in found["candidates"]:

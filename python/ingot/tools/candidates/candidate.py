@@ -9,10 +9,10 @@ from ..workload import Call
 
 
 class Candidate(abc.ABC):
-    """An implementation of the op. `name` is its name in tables; `spec` is its word in `--against`."""
+    """An implementation of the op. `name` is its name in tables; `spec` is the argument of `--against` that selects it."""
 
     name: str
-    word: str = ""
+    spec: str = ""
     kind: str = ""
     is_raw = False  # takes pointers, and writes into given results; knows strides only if its launch passes them
     knows_strides = True

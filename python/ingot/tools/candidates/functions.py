@@ -21,8 +21,8 @@ class PythonFunction(Candidate):
 
     kind = "python"
 
-    def __init__(self, function: Callable, name: str, word: str = ""):
-        self.function, self.name, self.word = function, name, word
+    def __init__(self, function: Callable, name: str, spec: str = ""):
+        self.function, self.name, self.spec = function, name, spec
 
     @classmethod
     def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Candidate:
@@ -37,15 +37,15 @@ class PythonFunction(Candidate):
         return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
 
     @classmethod
-    def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Candidate:
+    def of(cls, found, name: str, spec: str = "", launches: list[str] = ()) -> Candidate:
         """A candidate for a callable or a Triton kernel."""
         if _is_triton(found):
-            return TritonKernel(found, name, word, launches)
+            return TritonKernel(found, name, spec, launches)
         if not callable(found):
-            raise fail(f"`{word or name}` is a {type(found).__name__}, which cannot be called")
+            raise fail(f"`{spec or name}` is a {type(found).__name__}, which cannot be called")
         if launches:
-            raise fail(f"`{word or name}` is called, not launched", "a launch is for kernels")
-        return cls(found, name, word)
+            raise fail(f"`{spec or name}` is called, not launched", "a launch is for kernels")
+        return cls(found, name, spec)
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         arguments = tuple(values.values())
@@ -58,12 +58,12 @@ class TritonKernel(Candidate):
     kind = "triton"
     is_raw = True
 
-    def __init__(self, kernel, name: str, word: str, launches: list[str]):
+    def __init__(self, kernel, name: str, spec: str, launches: list[str]):
         if len(launches) != 1:
             said = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
-            raise fail(f"the Triton kernel `{word or name}` needs a launch", f'--launch "{said}"' if word else
+            raise fail(f"the Triton kernel `{spec or name}` needs a launch", f'--launch "{said}"' if spec else
                        f'ingot.Against({name}, launches=["{said}"])')
-        self.kernel, self.name, self.word, self.launch = kernel, name, word, launch.parse(launches[0])
+        self.kernel, self.name, self.spec, self.launch = kernel, name, spec, launch.parse(launches[0])
         self.knows_strides = "stride" in launches[0]
 
     def why_not_on(self, device: torch.device) -> str:

@@ -35,7 +35,7 @@ class HostFunction(Candidate):
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
         self.entry = self._named(entry) if entry else self._only_entry()
-        self.name, self.word = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
+        self.name, self.spec = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
         said = launches or cuda_text.launches(self.text)
         if len(said) > 1:

@@ -39,7 +39,7 @@ _TRUTHS = ("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or")
 
 
 class Jiterated(Candidate):
-    kind = name = word = "jiterator"
+    kind = name = spec = "jiterator"
 
     def __init__(self, op):
         self.op = op

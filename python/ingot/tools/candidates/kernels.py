@@ -43,7 +43,7 @@ class CudaKernel(Candidate):
         if not path.is_file():
             raise fail(f"there is no file `{path}` to compile")
         self.path, self.text = path, cuda_text.read(path)
-        self.name, self.word = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
+        self.name, self.spec = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
         self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
         self.launches = [launch.parse(text) for text in launches or cuda_text.launches(self.text)]
         if not self.launches:

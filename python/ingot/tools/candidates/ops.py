@@ -25,24 +25,24 @@ class Ingot(Candidate):
 
     kind = "ingot"
 
-    def __init__(self, op, name: str = "ingot", word: str = "ingot"):
-        self.op, self.name, self.word = op, name, word
+    def __init__(self, op, name: str = "ingot", spec: str = "ingot"):
+        self.op, self.name, self.spec = op, name, spec
 
     @classmethod
-    def variant(cls, op, word: str) -> Ingot:
+    def variant(cls, op, spec: str) -> Ingot:
         """The same source with `numerics=fast` or `lazy=never`, or the op in FILE.py[:op]."""
-        option, equals, value = word.partition("=")
+        option, equals, value = spec.partition("=")
         if equals:
             if option not in ("numerics", "lazy"):
                 raise fail(f"`{option}` is no option that changes a kernel", "there are numerics=… and lazy=…")
             chosen = {"numerics": op.numerics, "lazy": op.lazy, option: value}
             made = ingot.op(op.text, name=op.name, **chosen)
         else:
-            file, _, name = word.rpartition(":") if not pathlib.Path(word).exists() else (word, "", "")
-            if not pathlib.Path(file or word).is_file():
-                raise fail(f"there is no file `{file or word}` to read an op from")
-            made = ingot.op(cuda_text.read(pathlib.Path(file or word)), name=name or None)
-        return cls(made, f"ingot, {word}", f"ingot:{word}")
+            file, _, name = spec.rpartition(":") if not pathlib.Path(spec).exists() else (spec, "", "")
+            if not pathlib.Path(file or spec).is_file():
+                raise fail(f"there is no file `{file or spec}` to read an op from")
+            made = ingot.op(cuda_text.read(pathlib.Path(file or spec)), name=name or None)
+        return cls(made, f"ingot, {spec}", f"ingot:{spec}")
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         arguments = tuple(values.values())
@@ -52,7 +52,7 @@ class Ingot(Candidate):
 class Eager(Candidate):
     """The op's source in eager PyTorch."""
 
-    name = word = kind = "eager"
+    name = spec = kind = "eager"
 
     def __init__(self, op):
         self.op = op
@@ -71,7 +71,7 @@ class Compiled(Candidate):
         if mode not in MODES:
             raise fail(f"torch.compile has no mode `{mode}`", f"the modes are {', '.join(filter(None, MODES))}")
         self.op, self.mode = op, mode
-        self.name = self.word = f"torch.compile{':' * bool(mode)}{mode}"
+        self.name = self.spec = f"torch.compile{':' * bool(mode)}{mode}"
         self._functions: dict[tuple, Callable] = {}
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:

@@ -84,11 +84,11 @@ def _label(candidate: dict) -> str:
 
 def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
     """For each candidate: sizes with microseconds and GB/s."""
-    def of(word: str) -> list[tuple[int, float, float]]:
-        points = [(point["size"], point["candidates"].get(word)) for point in found["sweep"]["points"]]
+    def of(spec: str) -> list[tuple[int, float, float]]:
+        points = [(point["size"], point["candidates"].get(spec)) for point in found["sweep"]["points"]]
         return [(size, times["us"], times["gb_s"]) for size, times in points if times]
 
-    return [(candidate, of(candidate["word"])) for candidate in found["candidates"]]
+    return [(candidate, of(candidate["spec"])) for candidate in found["candidates"]]
 
 
 def roofline(axes, found: dict) -> None:
