@@ -40,7 +40,7 @@ def test_a_kernel_is_analysed_without_a_gpu():
 
 def test_differences_are_explained():
     document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
-    assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
+    assert "relu_add.cu reads x and y with 4-byte loads, Ingot with 16-byte loads" in document["why"][0]
 
 
 def test_tensors_are_called_as_the_op_calls_them(tmp_path):
@@ -83,16 +83,16 @@ def test_asynchronous_copies_are_loads_and_the_widest_are_known():
 
 
 LAUNCHES = {
-    "grid=ceil(n / 256), block=256, args=x, out": "gives 2 arguments, and the kernel takes 3",
+    "grid=ceil(n / 256), block=256, args=x, out": "gives 2 arguments, but the kernel takes 3",
     "grid=ceil(n / 256), block=256, args=x, out, nn": "`nn` in the launch",
-    "grid=n / 256, block=256, args=x, out, n": "comes to 3.90625",
+    "grid=n / 256, block=256, args=x, out, n": "is 3.90625",
     "grid=4, args=x, out, n": "has no block",
-    "grid=1, block=2048, args=x, out, n": "the block of `grid=1, block=2048, args=x, out, n` comes to 2048 x 1 x 1",
+    "grid=1, block=2048, args=x, out, n": "the block of `grid=1, block=2048, args=x, out, n` is 2048 x 1 x 1",
     "grid=1, block=32, 64, args=x, out, n": "has 2048 threads",
-    "grid=1, 70000, block=32, args=x, out, n": "comes to 1 x 70000 x 1",
-    "grid=1, block=32, args=x, out, 0.5": "is a whole number, and is given 0.5",
-    "grid=1, block=32, shared=-1, args=x, out, n": "the shared memory of `grid=1, block=32, shared=-1, args=x, out, n` comes to -1",
-    "grid=1, block=32, shared=n / 3, args=x, out, n": "comes to 333.3",
+    "grid=1, 70000, block=32, args=x, out, n": "is 1 x 70000 x 1",
+    "grid=1, block=32, args=x, out, 0.5": "is an integer, but gets 0.5",
+    "grid=1, block=32, shared=-1, args=x, out, n": "the shared memory of `grid=1, block=32, shared=-1, args=x, out, n` is -1",
+    "grid=1, block=32, shared=n / 3, args=x, out, n": "is 333.3",
 }
 
 
@@ -103,7 +103,7 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     (tmp_path / "t.cu").write_text("template <typename T> __global__ void t(const T* x, T* out) {}\nnamespace a { __global__ void k(const float* x, float* out) {} }\n")
     said = "grid=4, block=256, args=x, out"
     against = [Against(f"{tmp_path}/k.cu", [line]) for line in LAUNCHES]
-    others = [(Against(f"{tmp_path}/d.cu"), "points at float64, and is given a tensor of float32"),
+    others = [(Against(f"{tmp_path}/d.cu"), "points to float64, but gets a tensor of float32"),
               (Against(f"{tmp_path}/h.cu"), "between `#ifndef __CUDACC_RTC__` and `#endif`"),
               (Against(f"{tmp_path}/t.cu:t", [said]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [said]), "failed to compile")]
     right = [Against(f"{tmp_path}/k.cu", ["grid=ceil(n / 256), block=256, args=x, out, n"]), Against(f"{tmp_path}/t.cu:a::k", [said]),

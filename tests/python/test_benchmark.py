@@ -158,7 +158,7 @@ def test_calls_in_a_cuda_graph():
     x = torch.randn(1000, device="cuda")
     found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
     assert found.is_correct and found.found["timing_error"] is None and found["ingot"]["us"] < 10
-    assert "in a CUDA graph of 64 of them" in str(found)
+    assert "in a CUDA graph of 64 calls" in str(found)
     refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
     assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"
 

@@ -63,7 +63,7 @@ def test_hand_written_kernels_compile_and_get_their_arguments(case):
 def test_an_incorrect_baseline_is_reported(monkeypatch):
     monkeypatch.setitem(measure.CANDIDATE_NAMES, "eager", lambda x: x + 0.5)
     row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
-    assert "incorrect at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
+    assert "differs at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
@@ -121,10 +121,10 @@ def test_a_row_is_made_from_a_comparison():
         {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
         {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
         {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
-        {"name": "mine", "state": "incorrect", "message": "incorrect at [3]"}]}
+        {"name": "mine", "state": "incorrect", "message": "differs at [3]"}]}
     row = measure.row_of(found)
     assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
-    assert row["errors"] == {"compile": "it is late", "mine": "incorrect at [3]"}
+    assert row["errors"] == {"compile": "it is late", "mine": "differs at [3]"}
     assert measure.row_of(found, with_cpu_overhead=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
     assert set(measure.row_of(found, must_be_correct=False)["errors"]) == {"compile"}
 

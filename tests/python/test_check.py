@@ -26,7 +26,7 @@ def test_other_rounding_is_correct_and_larger_errors_are_not():
     off[7] += 1e-4
     wrong = verdict(product, off)
     assert not wrong.correct and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
-    assert "incorrect at [7]: " in wrong.message
+    assert "differs at [7]: " in wrong.message
 
 
 def test_another_order_of_addition_is_correct_and_a_lost_element_is_not():

@@ -44,7 +44,7 @@ def test_the_table_the_csv_and_the_saved_file(capsys, tmp_path):
     assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
     assert out.splitlines()[0].startswith("name,spec,kind,state,message,us,") and len(out.splitlines()) == 3
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=2e4", "--against", "eager", "--baseline", str(kept))
-    assert status == 2 and "the baseline is of other sizes: {'n': 10000}, and here it is {'n': 20000}" in err
+    assert status == 2 and "the baseline has other sizes: {'n': 10000}, this comparison {'n': 20000}" in err
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -83,8 +83,8 @@ def test_exit_statuses(capsys, tmp_path):
     (["-e", "rellu(x)", "x=f32:3"], "did you mean `relu`?"), (["-e", "x + 1", "x=f33:3"], "`x=f33:3`"),
     (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is not a range of sizes"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
-    (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it holds no comparison"),
-    (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it holds no comparison"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it is not a saved comparison"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it is not a saved comparison"),
     (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "its directory does not exist"),
     (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a directory"),
     (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has a size named `n`"),
@@ -106,14 +106,14 @@ def test_an_invalid_baseline_is_reported_before_measuring(capsys, tmp_path):
                    {"candidates": [{"spec": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
         kept.write_text(json.dumps(good | change))
         status, out, err = run(capsys, *words, "--baseline", str(kept))
-        assert status == 2 and "it holds no comparison" in err and not out
+        assert status == 2 and "it is not a saved comparison" in err and not out
     for times in good["sweep"]["points"][0]["candidates"].values():
         times["share_of_copy"] *= 100
     kept.write_text(json.dumps(good))
     status, _, err = run(capsys, *words, "--baseline", str(kept))
     assert status == 3 and re.search(r"^ingot became slower at n=10000: 0\.0", err, re.MULTILINE), err
     status, _, err = run(capsys, *words, "--baseline", str(kept), "--warm")
-    assert status == 2 and "the baseline is of another choice of --warm: False" in err
+    assert status == 2 and "the baseline has another value of --warm: False" in err
 
 
 @pytest.mark.parametrize("words, message", [
@@ -124,6 +124,13 @@ def test_options_that_cannot_be_read(capsys, words, message):
     except SystemExit as left:
         status = left.code
     assert status == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old, new", [("--anyway", "--time-incorrect"), ("--as-asked", "--given-only")])
+def test_an_option_by_its_former_name_is_refused_with_the_new_one(capsys, old, new):
+    with pytest.raises(SystemExit) as exit:
+        command.main(["compare", "-e", "x * 2", "x=f32:8", old])
+    assert exit.value.code == 2 and f"{old} is now {new}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -145,7 +152,7 @@ def test_a_file_that_is_not_text_is_reported(tmp_path, capsys):
     (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
     (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
     (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
-    for name, status, message in (("bytes.py", 2, "is no text in UTF-8"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
+    for name, status, message in (("bytes.py", 2, "is not UTF-8 text"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
         assert command.main(["explain", str(tmp_path / name), "x=f32:4"]) == status
         assert message in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ def test_python_functions_as_candidates():
     found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
     assert found["mine"]["state"] == "correct" and found["mine"]["us"] > 0 and found.speedup_of("mine") > 0
     assert found["off"]["state"] == "incorrect" and not found.is_correct
-    assert "off: incorrect, incorrect at [" in str(found) and "<table>" in found._repr_html_()
+    assert "off: incorrect, differs at [" in str(found) and "<table>" in found._repr_html_()
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 
@@ -39,7 +39,7 @@ def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
     x = torch.randn(1000000)
     loses = {"loses": lambda x: (x.sum(dtype=torch.float64) - x[::1024].sum(dtype=torch.float64)).float()}
     found = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
-    assert found["loses"]["message"].startswith("on positive values: incorrect at []")
+    assert found["loses"]["message"].startswith("on positive values: differs at []")
 
 
 def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
@@ -78,7 +78,7 @@ def test_in_place_changes_are_restored_before_each_round():
     found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
     assert calls.count(4.0) > 64 * 5  # in each of five rounds, for each set of inputs
     assert found["ingot"]["state"] == "correct" and len(calls) > 400
-    assert found["late"]["message"].startswith("after it was timed: incorrect at [")
+    assert found["late"]["message"].startswith("after it was timed: differs at [")
 
 
 def test_in_inference_mode_and_without_candidates():
@@ -108,16 +108,16 @@ def test_bit_for_bit_refers_to_all_cases():
 def test_functions_that_cannot_be_pickled_are_reported():
     several = ingot.op("def f(xs):\n    return xs[0] + xs[1]")
     for options in ({}, {"isolated": False}):
-        with pytest.raises(ingot.Error, match="`xs` is made up of several tensors, and is not compared"):
+        with pytest.raises(ingot.Error, match="`xs` consists of several tensors, which compare does not support"):
             ingot.compare(several, "eager", [torch.randn(10), torch.randn(10)], **options)
     summed = ingot.op("def f(x, dims=(0, 1)):\n    return x.sum(dims)\n")
-    with pytest.raises(ingot.Error, match="`dims` is made up of several, and does not travel to another process"):
+    with pytest.raises(ingot.Error, match="`dims` has several elements and cannot be sent to another process"):
         ingot.compare(summed, "eager", torch.randn(10, 10), (1, 0))
     assert ingot.compare(summed, "eager", torch.randn(10, 10), rounds=3, why=False).is_correct
     assert ingot.compare(summed, ["eager", "torch.compile"], torch.randn(10, 10), [1, 0], rounds=3, given_only=True, isolated=False).is_correct
     with pytest.raises(ingot.Error, match="`b` does not fit into 64 bits"):
         ingot.compare(ingot.op("def f(x, b: int):\n    return x * b"), "eager", torch.randn(10), 2**70)
-    with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
+    with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which cannot be sent to another process"):
         ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
 
 
@@ -125,7 +125,7 @@ def test_few_elements_reveal_an_error_of_one_in_n():
     x = torch.randn(10, 100000)
     biased = {"biased": lambda x: x.var(-1, correction=0)}
     found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
-    assert any(limit.startswith("few elements: incorrect at [") for limit in found["biased"]["limits"])
+    assert any(limit.startswith("few elements: differs at [") for limit in found["biased"]["limits"])
 
 
 def test_candidates_with_equal_names_are_all_kept(tmp_path):
@@ -153,15 +153,21 @@ def test_a_case_without_enough_memory_is_skipped(monkeypatch):
     monkeypatch.setattr(workload, "_CHANGES", [(name, short if name == "boundary spikes" else change, injects) for name, change, injects in workload._CHANGES])
     found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
     assert found.is_correct and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
-    assert "no candidate was checked on boundary spikes: no memory was left for that" in str(found)
+    assert "no candidate was checked on boundary spikes: there was not enough memory for it" in str(found)
     monkeypatch.setattr(check.Expected, "_measure", short)
     off = ingot.compare(ingot.op("x * 2"), {"off": lambda x: x * (2 + 1e-6)}, torch.randn(100), rounds=3, isolated=False, why=False)
-    assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results are not eager's bits, and no memory was left")
+    assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results differ from eager's bits, and there is not enough memory")
+
+
+@pytest.mark.parametrize("old, new", [("as_asked", "given_only"), ("anyway", "time_incorrect")])
+def test_a_keyword_by_its_former_name_is_refused_with_the_new_one(old, new):
+    with pytest.raises(ingot.Error, match=f"`{old}=` is now `{new}=`(.|\\n)*write {new}=True"):
+        ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), **{old: True})
 
 
 def test_random_ops_need_time_incorrect():
     drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
-    with pytest.raises(ingot.Error, match="draws random numbers, which nobody else draws"):
+    with pytest.raises(ingot.Error, match="uses random numbers: other candidates get different ones"):
         ingot.compare(drops, "eager", x, isolated=False)
     found = ingot.compare(drops, "eager", x, isolated=False, time_incorrect=True, rounds=3)
     assert found["eager"]["us"] > 0
@@ -177,14 +183,14 @@ def test_a_candidate_that_is_correct_only_once_is_caught_before_timing():
     calls = itertools.count()
     once = {"once": lambda x: x * 2 + (next(calls) > 0)}
     found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
-    assert found["once"]["message"].startswith("from call 2 on: incorrect at [") and "us" not in found["once"]
+    assert found["once"]["message"].startswith("from call 2 on: differs at [") and "us" not in found["once"]
 
 
 def test_a_candidate_that_fails_after_many_calls_is_incorrect():
     calls = itertools.count()
     tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
     found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
-    assert found["tired"]["state"] == "incorrect" and "after it was timed: incorrect at [" in found["tired"]["message"]
+    assert found["tired"]["state"] == "incorrect" and "after it was timed: differs at [" in found["tired"]["message"]
     assert not found.is_correct and found["ingot"]["state"] == "correct"
 
 

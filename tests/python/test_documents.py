@@ -160,7 +160,7 @@ def test_the_readmes_comparison_of_machine_code(command_line):
     (header, rows), (columns, measured) = table(shown, "registers"), table(output, "registers")
     assert header == columns
     assert {name: row[:-1] for name, row in rows.items()} == {name: row[:-1] for name, row in measured.items()}
-    explained = [re.sub(r": [\d.]+ of its speed", "", line) for line in shown if re.match(r"\S+\.cu .*Ingot", line)]
+    explained = [re.sub(r": [\d.]+ of Ingot's speed", "", line) for line in shown if re.match(r"\S+\.cu .*Ingot", line)]
     assert explained and set(explained) <= set(output)
 
 

@@ -120,7 +120,7 @@ def beside(callables: str, *names: str, time_limit: float = PATIENT, **options) 
 
 def test_a_candidate_that_fails_while_timed_does_not_affect_others(callables):
     document = beside(callables, "raises", "exits", "hangs", time_limit=25)
-    for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 25 s")):
+    for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with status 0"), ("hangs", "did not finish within 25 s")):
         candidate = of(document, f"{callables}:{name}")
         assert candidate["state"] == "failed" and candidate["message"] == f"while it was timed: {message}" + " (--time-limit)" * (name == "hangs")
         assert "us" not in candidate
@@ -169,7 +169,7 @@ def test_flushing_of_denormals_is_restored(callables, tmp_path):
         assert of(document, small)["state"] == "incorrect"  # whichever candidate ran first
         eager = of(document, "eager")["cases"]["special values"]
         assert eager["bit_for_bit"], eager
-    assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: incorrect at [")
+    assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: differs at [")
 
 
 def test_a_candidate_that_writes_an_input_is_named_and_the_others_are_correct(callables):
@@ -184,7 +184,7 @@ def test_a_candidate_that_writes_an_input_is_named_and_the_others_are_correct(ca
 
 def test_an_exception_without_a_message(callables):
     document = beside(callables, "mute")
-    assert of(document, f"{callables}:mute")["message"] == "Mute: it says nothing that can be read"
+    assert of(document, f"{callables}:mute")["message"] == "Mute: its message cannot be read"
     assert of(document, "eager")["state"] == "correct"
 
 
@@ -203,6 +203,6 @@ def test_a_failure_at_one_size_of_a_sweep_counts(callables):
     words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]
     document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000]))
     wrong, failed = (of(document, word) for word in words)
-    assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: incorrect at [")
+    assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: differs at [")
     assert (failed["state"], failed["message"]) == ("failed", "at n=10000: while it was timed: ValueError: so many")
     assert [sorted(p["candidates"]) for p in document["sweep"]["points"]] == [sorted(["ingot", *words]), sorted(["ingot", words[0]])]

@@ -234,7 +234,7 @@ def test_drawings_have_words_and_data(explained):
     document = Document(explained.html())
     labels = [a["aria-label"] for tag, a in document.tags if tag == "svg" and a.get("role") == "img"]
     assert labels == ["x (f32, read): vector", "y (f32, read): vector", "out (f32, written): vector"]
-    assert document.text.count("Places in memory, in elements") == 3
+    assert document.text.count("Offsets in memory, in elements") == 3
 
 
 def test_without_matplotlib_the_data_is_shown(monkeypatch, explained):
@@ -246,8 +246,8 @@ def test_without_matplotlib_the_data_is_shown(monkeypatch, explained):
 def test_a_comparison_is_drawn_with_its_data():
     document = Document(comparison.Comparison(measured()).html())
     labels = [a["aria-label"] for tag, a in document.tags if tag == "svg"]
-    assert labels == ["Speed, as a share of a copy's", "Speed over n", "Between memory and arithmetic: the roofline"]
-    assert "mine.cu <reads> x by 4 bytes" in document.text and "operations a byte" in document.text
+    assert labels == ["Fraction of copy bandwidth", "Bandwidth over n", "Roofline"]
+    assert "mine.cu <reads> x by 4 bytes" in document.text and "FLOP/byte" in document.text
     assert drawings.roofline_points(measured()) == [(0, measured()["candidates"][0], 2.0, 2e6 / 11e-6)]
 
 
@@ -292,7 +292,7 @@ def test_structured_arguments_are_described():
     (lambda: ingot.explain(ingot.op("x + y"), X), "missing a required argument: 'y'"),
     (lambda: ingot.explain(ingot.op("x + y"), X, Y, X), "too many positional arguments"),
     (lambda: ingot.explain("x + 1", X), "a str is not an Ingot op"),
-    (lambda: ingot.explain(ingot.op("x + 1"), X, device="cpu", architecture=80), "an architecture is of a GPU"),
+    (lambda: ingot.explain(ingot.op("x + 1"), X, device="cpu", architecture=80), "an architecture is for a GPU"),
     (lambda: ingot.explain(ingot.op("def f(x, grad): return x * grad"), X, Y, backward=True), "has a parameter `grad`"),
 ])
 def test_unexplainable_ops_are_reported(call, message):

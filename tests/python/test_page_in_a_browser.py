@@ -152,10 +152,10 @@ def test_the_keyboard_reaches_every_line(shown):
 def test_the_highlight_is_announced(shown):
     shown.click("graph", "maximum")
     said = shown.browser.find_element("css selector", "[role=status]").text
-    assert said.startswith("Text: relu(x) · Graph: 1 line · Source: relu_add.cu: line ") and "SASS" in said
+    assert said.startswith("Op source: relu(x) · Graph: 1 line · Source: relu_add.cu: line ") and "SASS" in said
     tree = shown.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     named = {(n["role"]["value"], n.get("name", {}).get("value")) for n in tree if "role" in n}
-    assert {("listbox", name) for name in ("Text", "Graph", "Schedule", "Source: relu_add.cu", "PTX", "SASS: relu_add")} <= named
+    assert {("listbox", name) for name in ("Op source", "Graph", "Schedule", "Source: relu_add.cu", "PTX", "SASS: relu_add")} <= named
     selected = [n["name"]["value"] for n in tree if n.get("role", {}).get("value") == "option"
                 and any(p["name"] == "selected" and p["value"]["value"] for p in n.get("properties", ()))]
     assert any("maximum" in name for name in selected) and "relu(" in selected
@@ -194,7 +194,7 @@ def test_escape_clears_the_highlight_from_anywhere(shown):
     assert shown.lit("sass")
     shown.browser.find_element("css selector", "h1").click()
     shown.keys(Keys.ESCAPE)
-    assert shown.lit("sass") == [] and shown.browser.find_element("css selector", ".said").text == ""
+    assert shown.lit("sass") == [] and shown.browser.find_element("css selector", ".announcement").text == ""
 
 
 def test_panes_fit_narrow_windows_and_many_kernels(browser, tmp_path):

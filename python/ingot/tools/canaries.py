@@ -42,7 +42,8 @@ class Guarded:
         if not reached:
             return ""
         farthest = max(reached.values())
-        return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {' and '.join(reached)}"
+        places = " and ".join({"before": "before the start of", "behind": "past the end of"}[side] for side in reached)
+        return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {places}"
 
     def untouched(self, eager: torch.Tensor) -> int:
         """The number of elements that were never written. An element whose bytes in `eager` are UNWRITTEN does not count."""

@@ -61,8 +61,8 @@ class Expected:
         try:
             return self._measure()
         except torch.OutOfMemoryError as error:
-            raise fail("its results are not eager's bits, and no memory was left to check them by float64",
-                       "compare fewer elements") from error
+            raise fail("its results differ from eager's bits, and there is not enough memory to check them in float64",
+                       "compare with fewer elements") from error
 
     def _measure(self) -> bool:
         if self.measured == 0:
@@ -114,7 +114,7 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
     if largest.excess > 1:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
-        return Verdict(False, f"incorrect at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
+        return Verdict(False, f"differs at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
                        largest.as_json(expected))
     # Next to zero an ulp says little, so the distance is given relative to eager's error there.
     if all(torch.equal(ours, theirs) for ours, theirs in zip(results, expected.eager)):

@@ -122,7 +122,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     time_limit: the time limit of a step in another process, in seconds.
     Raises `ingot.Error` for arguments that the op does not take. Errors of a candidate are in the result."""
     if rounds < 1:
-        raise fail(f"there are no {rounds} rounds", "1 is the least")
+        raise fail(f"rounds={rounds} is too small", "1 is the minimum")
     for old, new in (("as_asked", "given_only"), ("anyway", "time_incorrect")):
         if old in kwargs and old not in op.signature.parameters:
             raise fail(f"`{old}=` is now `{new}=`", f"write {new}={kwargs[old]!r}")
@@ -130,8 +130,10 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
              for name, each in named if not _is_function(each)]
     values = bound(op, args, kwargs)
-    if several := [n for n, v in values.items() if not isinstance(v, torch.Tensor) and any(isinstance(t, torch.Tensor) for t in tree_leaves(v))]:
-        raise fail(f"`{several[0]}` is made up of several tensors, and is not compared", "compare an op that takes each as a parameter of its own")
+    if several := [name for name, value in values.items() if not isinstance(value, torch.Tensor)
+                   and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))]:
+        raise fail(f"`{several[0]}` consists of several tensors, which compare does not support",
+                   "compare an op that takes each tensor as a parameter")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "given_only": given_only, "time_incorrect": time_incorrect, "warm": warm,
@@ -149,7 +151,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         work.do(work.Work(job, done, functions, workload.gradient() if backward else workload), lambda *_: None, _leave)
         return Comparison(report.document(job, done, device_name(device)))
     if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
-        raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which does not travel to another process",
+        raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which cannot be sent to another process",
                    "compare with isolated=False")
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
@@ -167,7 +169,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
 
 def _leave(_: int) -> None:
     raise fail("a candidate has broken this process's GPU context",
-               "start anew; as module:function it is tried in a process of its own")
+               "restart the process; a candidate given as module:function runs in a process of its own")
 
 
 def _is_function(each) -> bool:
@@ -184,11 +186,11 @@ def _named(against) -> list[tuple[str, object]]:
     named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
     for name, each in named:
         if not isinstance(each, (str, Against)) and not callable(each):
-            raise fail(f"`{name or each!r}` is a {type(each).__name__}, and nothing that an op is compared with",
+            raise fail(f"`{name or each!r}` is a {type(each).__name__}, which is not a candidate",
                        f"a Python callable, an ingot.Against, or a spec: {candidates.FORMS}")
         if name in (OWN, COPY):
-            raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy beside which all are timed'}",
-                       "give it another name")
+            raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy that measures copy bandwidth'}",
+                       "choose another name")
     return named
 
 
@@ -215,9 +217,9 @@ def _is_default(op, name: str, value) -> bool:
 
 def _as_value(name: str, value) -> str:
     if isinstance(value, (list, tuple, dict)):
-        raise fail(f"`{name}` is made up of several, and does not travel to another process", "compare with isolated=False")
+        raise fail(f"`{name}` has several elements and cannot be sent to another process", "compare with isolated=False")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64; a float is larger")
+        raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64 bits; pass a float")
     return described(value)
 
 
@@ -245,9 +247,9 @@ def processor() -> str:
 
 
 # The fields that a baseline must share with the comparison, each with the message's words for a difference.
-SAME = {"op": "another op", "text": "another text", "arguments": "other arguments", "sizes": "other sizes",
-        "backward": "another direction", "numerics": "other numerics", "lazy": "another laziness",
-        "graph": "another choice of --graph", "warm": "another choice of --warm", "device": "another device"}
+SAME = {"op": "another op", "text": "another op source", "arguments": "other arguments", "sizes": "other sizes",
+        "backward": "another value of --backward", "numerics": "another value of --numerics", "lazy": "another value of --lazy",
+        "graph": "another value of --graph", "warm": "another value of --warm", "device": "another device"}
 
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
@@ -260,8 +262,8 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
         room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
         if change < 1 - room:
-            slower.append(f"{names[spec]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, as a share "
-                          "of a copy's")
+            slower.append(f"{names[spec]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, relative to "
+                          "copy bandwidth")
     return slower
 
 
@@ -283,7 +285,7 @@ def load_baseline(path: pathlib.Path) -> dict:
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
         has_times = False
     if not has_times:
-        raise ValueError("it holds no comparison")
+        raise ValueError("it is not a saved comparison")
     return found
 
 
@@ -297,5 +299,5 @@ def refuse_other(job: Job, baseline: dict) -> None:
     asked = report.asked(job, device_name(job.device, job.threads))
     for what, other in SAME.items():
         if baseline[what] != asked[what]:
-            raise fail(f"the baseline is of {other}: {baseline[what]!r}, and here it is {asked[what]!r}",
-                       "compare with what --save kept of the same op, on the same values and the same machine")
+            raise fail(f"the baseline has {other}: {baseline[what]!r}, this comparison {asked[what]!r}",
+                       "name a report that --save has written for the same op, values and machine")

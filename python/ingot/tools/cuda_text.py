@@ -18,7 +18,8 @@ from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A launch that ends in a comma continues in the next line.
-_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
+_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*"
+                   r"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
@@ -36,7 +37,7 @@ def read(path: pathlib.Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise fail(f"`{path}` is no text in UTF-8", "save it as UTF-8") from None
+        raise fail(f"`{path}` is not UTF-8 text", "save it as UTF-8") from None
 
 
 def launches(text: str) -> list[str]:
@@ -148,8 +149,9 @@ _DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|ge
 _DROPPED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
                        "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir", "-x", "-t", "-O", "-Werror")
 _RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",
-            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "--std": "-std", "-maxrregcount": "--maxrregcount",
-            "--maxrregcount": "--maxrregcount", "-include": "--pre-include", "--pre-include": "--pre-include"}
+            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "--std": "-std",
+            "-maxrregcount": "--maxrregcount", "--maxrregcount": "--maxrregcount",
+            "-include": "--pre-include", "--pre-include": "--pre-include"}
 
 
 def as_nvrtc(options: list[str]) -> list[str]:

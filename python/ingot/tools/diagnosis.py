@@ -15,7 +15,7 @@ def differences(found: dict) -> list[str]:
     for other in found["candidates"][1:]:
         said = [sentence for rule in _RULES if (sentence := rule(other, own))][:MOST]
         if said and "speedup" in other:
-            said[0] += f": {other['speedup']:.2f} of its speed"
+            said[0] += f": {other['speedup']:.2f} of Ingot's speed"
         lines += [f"{other['name']} {sentence}" for sentence in said]
     return lines
 
@@ -31,7 +31,7 @@ def _spills(other: dict, own: dict) -> str:
     theirs, mine = (_of_main(c, "local_bytes") for c in (other, own))
     if theirs is None or mine is None or theirs == mine or max(theirs, mine) < 16:
         return ""
-    return f"keeps {theirs} bytes a thread in local memory, Ingot {mine}"
+    return f"uses {theirs} bytes of local memory per thread, Ingot {mine}"
 
 
 def _widths(other: dict, own: dict) -> str:
@@ -41,21 +41,21 @@ def _widths(other: dict, own: dict) -> str:
     if not differing:
         theirs, mine = (_accesses(c, "stores") for c in (other, own))
         differing = [(name, theirs[name], mine[name]) for name in theirs if name in mine and theirs[name] != mine[name]]
-        verb = "writes"
+        verb, access = "writes", "stores"
     else:
-        verb = "reads"
+        verb, access = "reads", "loads"
     if not differing:
         return ""
     names = [name for name, a, b in differing if (a, b) == differing[0][1:]]
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return f"{verb} {listed} by {_bytes(differing[0][1])} at a time, Ingot by {differing[0][2]}"
+    return f"{verb} {listed} with {differing[0][1]}-byte {access}, Ingot with {differing[0][2]}-byte {access}"
 
 
 def _occupancy(other: dict, own: dict) -> str:
     theirs, mine = (_of_main(c, "occupancy") for c in (other, own))
     if theirs is None or mine is None or abs(theirs - mine) < 0.2:
         return ""
-    return f"keeps {theirs:.0%} of the threads that a multiprocessor has room for, Ingot {mine:.0%}"
+    return f"has an occupancy of {theirs:.0%}, Ingot {mine:.0%}"
 
 
 def _instructions(other: dict, own: dict) -> str:
@@ -63,14 +63,14 @@ def _instructions(other: dict, own: dict) -> str:
     theirs, mine = (_instructions_a_byte(c) for c in (other, own))
     if not theirs or not mine or 0.67 < theirs / mine < 1.5:
         return ""
-    return f"spends {theirs:.2g} instructions on a byte that is loaded or stored, Ingot {mine:.2g}"
+    return f"has {theirs:.2g} instructions per byte loaded or stored, Ingot {mine:.2g}"
 
 
 def _host(other: dict, own: dict) -> str:
     theirs, mine = other.get("cpu_overhead_us"), own.get("cpu_overhead_us")
     if not theirs or not mine or "us" not in other or theirs < other["us"] or theirs < 1.5 * mine:
         return ""
-    return f"costs the host {theirs:.1f} µs a call, Ingot {mine:.1f}"
+    return f"has a CPU overhead of {theirs:.1f} µs per call, Ingot {mine:.1f} µs"
 
 
 _RULES = [_launches, _spills, _widths, _occupancy, _instructions, _host]
@@ -100,10 +100,6 @@ def _instructions_a_byte(candidate: dict) -> float | None:
     return instructions / moved if instructions and moved else None
 
 
-def _bytes(count: int) -> str:
-    return "one byte" if count == 1 else f"{count} bytes"
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
@@ -111,19 +107,19 @@ def _count(number: int, noun: str) -> str:
 def how(found: dict) -> list[str]:
     """The lines that tell how the table was measured."""
     if found["bytes"] is None:
-        return ["nothing was timed: what is shown is who is right, and the kernels' machine code"]
+        return ["nothing was timed: the report shows correctness and the kernels' machine code"]
     on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
-    where = "between events on the GPU, the host ahead" if on_gpu else "by the clock"
+    where = "between GPU events, with the CPU ahead" if on_gpu else "by the clock"
     if found["graph"]:
-        where = f"in a CUDA graph of {CALLS_OF_A_GRAPH} of them"
-    sets = f"{found['sets']} sets of inputs in turn, more than the cache holds" if found["sets"] > 1 else "one set of inputs"
+        where = f"in a CUDA graph of {CALLS_OF_A_GRAPH} calls"
+    sets = f"{found['sets']} sets of inputs in turn, more than the caches hold" if found["sets"] > 1 else "one set of inputs"
     return _roofline(found) + [
-        f"time: of a call, {where}; the median of {found['rounds']} rounds, in which all take turns, and half the distance of "
-        f"the quartiles; {sets}",
-        "speed: as a multiple of Ingot's, the median over the rounds; kernels write into results that are there, the others "
-        "allocate theirs",
-        f"of a copy: {found['bytes'] / 1e6:.4g} MB that must move, beside a large copy's {found['copy_gb_s']:.0f} GB/s in the "
-        "same rounds",
+        f"time: per call, {where}; the median of {found['rounds']} rounds of one sample per candidate, ± half the interquartile range; "
+        f"{sets}",
+        "speedup: relative to Ingot, the median over the rounds; kernels write into existing results, other candidates allocate "
+        "theirs",
+        f"copy bandwidth: {found['copy_gb_s']:.0f} GB/s, of a large copy in the same rounds; "
+        f"a call must move {found['bytes'] / 1e6:.4g} MB",
     ]
 
 
@@ -133,7 +129,7 @@ def _roofline(found: dict) -> list[str]:
     if not own.get("operations") or not peak or "us" not in own:
         return []
     intensity, ridge = own["operations"] / found["bytes"], peak / (found["copy_gb_s"] * 1e9)
-    bound = "memory bounds it" if intensity < ridge else "arithmetic bounds it"
+    bound = "memory-bound" if intensity < ridge else "compute-bound"
     share = own["operations"] / (own["us"] * 1e-6) / peak
-    return [f"roofline: Ingot does {intensity:.2g} operations on a byte that must move, {share:.1%} of the GPU's peak; up to "
-            f"{ridge:.2g} memory bounds a kernel: {bound}"]
+    return [f"roofline: Ingot's arithmetic intensity is {intensity:.2g} FLOP/byte, and the ridge point {ridge:.2g}: {bound}; it reaches "
+            f"{share:.1%} of the GPU's peak FLOP/s"]

@@ -79,7 +79,7 @@ def explain_workload(workload: Workload, backward: bool, device: str, architectu
         kernels, stages = profile.of_op(op, workload, architecture, op.name)
         return Explanation(found | {"architecture": architecture, "kernels": kernels, "listing": stages})
     if architecture:
-        raise fail("an architecture is of a GPU, and the CPU's kernels are asked for")
+        raise fail("an architecture is for a GPU, but the device is cpu")
     stages = profile.explain(op, workload, device, 0)
     stages |= listing.of_source(op.name, f"{op.name}.cpp", stages["source"])
     return Explanation(found | {"architecture": None, "kernels": [], "listing": stages})

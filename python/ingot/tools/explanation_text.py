@@ -14,7 +14,7 @@ def heading(found: dict) -> str:
 
 def accesses(found: dict) -> report.Cells:
     """One row per tensor that a kernel reads or writes."""
-    header = ["", "kernel", "dtype", "", "sizes", "strides", "how"]
+    header = ["tensor", "kernel", "dtype", "direction", "sizes", "strides", "access"]
     rows = [[one_line(a["tensor"]), a["kernel"], a["dtype"], "written" if a["is_written"] else "read", times(a["extents"]),
              "gathered" if a["is_gathered"] else times(a["strides"]), a["how"]] for a in found["listing"]["accesses"]]
     return header, rows
@@ -36,5 +36,5 @@ def text(found: dict) -> str:
     header, rows = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
     if rows:
         parts.append(report.table(header, rows))
-    parts.append("--html FILE sets text, graph, schedule, source, PTX and machine code side by side")
+    parts.append("--html FILE writes a page with the op's source, graph, schedule, kernel source, PTX and machine code side by side")
     return "\n\n".join(parts)

@@ -101,7 +101,7 @@ def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], sha
         if name in texts:
             values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_alone)
         elif parameter.default is parameter.empty:
-            raise fail(f"`{name}` of {op.name} has no value", f"say {name}=f32:1024, a number, or a saved tensor")
+            raise fail(f"`{name}` of {op.name} has no value", f"give {name}=f32:1024, a number, or a saved tensor")
         else:
             values[name] = parameter.default
     return values

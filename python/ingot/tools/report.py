@@ -63,7 +63,8 @@ def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name), "profile_error": profile.get("error"), "listing": profile.get("listing")}
+             "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name),
+             "profile_error": profile.get("error"), "listing": profile.get("listing")}
     if name in timing.get("seconds", {}):
         found |= _times(name, timing)
     return found
@@ -98,7 +99,7 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
         if result and not result["correct"]:
             return INCORRECT, where + result["message"]
     if AS_GIVEN not in tried:
-        return FAILED, "it was not checked"
+        return FAILED, "not checked"
     other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), AS_GIVEN)
     return CORRECT, tried[other]["message"] + ("" if other == AS_GIVEN else f" on {other}")
 
@@ -113,7 +114,7 @@ def _times(name: str, timing: dict) -> dict:
     seconds, host = timing["seconds"][name], timing["host_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
-    # The time of a copy that moves as many bytes: it reads half of them and writes the other half.
+    # The time in which a copy moves as many bytes: it reads half of them and writes the other half.
     share = statistics.median(c * timing["bytes"] / (2 * copied) / s for c, s in zip(timing["seconds"][COPY], seconds))
     found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
              "gb_s": timing["bytes"] / median / 1e9, "share_of_copy": share}
@@ -201,7 +202,7 @@ def kernels(candidates: list[dict]) -> Cells:
 
 def counted(found: dict) -> Cells:
     """The hardware counters that ncu read, one row per kernel."""
-    header = ["counted", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
+    header = ["hardware counters", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
     rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
              *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
             for c in found["candidates"] for k in c["counted"] or ()]
@@ -217,7 +218,7 @@ def lacking(found: dict) -> list[str]:
     lines += [f"{c['name']} was not checked again after it was timed: {c['not_rechecked']}" for c in candidates if c["not_rechecked"]]
     lines += [f"{c['name']} has no profile: {c['profile_error']}" for c in candidates if c["profile_error"]]
     missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in candidates if c["count_error"])
-    return lines + [f"not counted: {why}" for why in missing]
+    return lines + [f"no hardware counters: {why}" for why in missing]
 
 
 def megabytes(count: float | None) -> str:

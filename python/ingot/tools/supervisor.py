@@ -36,7 +36,7 @@ def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], 
             (path / "done.json").write_text(json.dumps(list(done.items())))
             if _run(path, done, time_limit, watch):
                 return done
-    raise fail("the comparison does not come to an end", "too many of its steps break their process")
+    raise fail("the comparison cannot finish", "too many of its steps end their process")
 
 
 def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
@@ -69,9 +69,9 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
         if under_way is None:
-            raise fail("the comparison was stopped: nothing came back from its process for too long",
-                       f"--time-limit says how long a step may take, which is {time_limit:g} s") from None
-        done[under_way] = {"error": f"did not come back within {time_limit:g} s (--time-limit)"}
+            raise fail("the comparison was stopped: its process did not answer in time",
+                       f"--time-limit is the time limit of a step, now {time_limit:g} s") from None
+        done[under_way] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
         return False
     finally:
         os.close(reading)
@@ -117,8 +117,8 @@ def _stop(process: subprocess.Popen) -> None:
 
 def _ending(status: int) -> str:
     if status >= 0:
-        return f"exited with {status}"
+        return f"exited with status {status}"
     try:
-        return f"was ended by {signal.Signals(-status).name}"
+        return f"was killed by {signal.Signals(-status).name}"
     except ValueError:
-        return f"was ended by signal {-status}"
+        return f"was killed by signal {-status}"

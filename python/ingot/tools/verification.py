@@ -70,7 +70,8 @@ def text_of_name(name: str) -> str:
         text = f"{name}({', '.join('xyz'[:arity])})"
         if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
             return text
-    raise fail(f"`{name}` does not take one, two or three tensors of one dtype", f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
+    raise fail(f"`{name}` does not take one, two or three tensors of one dtype",
+               f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
 
 
 def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
@@ -94,8 +95,8 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     watch: is called with the current check and the fraction that is done.
     Raises `ingot.Error` if the op cannot be run on any of the arguments."""
     if op.uses_random:
-        raise fail(f"`{op.name}` draws random numbers, which no other run draws",
-                   "f.reference draws what the kernel does; tests compare them")
+        raise fail(f"`{op.name}` uses random numbers, which differ from run to run",
+                   "f.reference uses the kernel's random numbers: compare with it")
     found = Verification(op.name if "def " in op.text else op.text, device)
     if values is None and dtypes is None and not any(_takes_of(op, DTYPES[dtype]) for dtype in FLOATS):
         dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
@@ -108,8 +109,8 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
         why = _first_line(next(iter(refused.values())))
         if values is not None:
             raise fail(f"`{op.name}` does not take these arguments: {why}")
-        raise fail(f"`{op.name}` takes none of {', '.join(refused)} as it was tried: {why}",
-                   "say what it is called with: name=f32:64x33, and a number for what is one")
+        raise fail(f"`{op.name}` cannot be called with random tensors of {', '.join(refused)}: {why}",
+                   "give its arguments: name=f32:64x33, or a number")
     found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
     return found
 
@@ -372,13 +373,14 @@ def text(found: Verification) -> str:
 def _statistics_lines(statistics: ErrorStatistics) -> list[str]:
     name = str(statistics.dtype).removeprefix("torch.")
     share = statistics.as_eager / statistics.inputs
-    percent = "all" if statistics.as_eager == statistics.inputs else f"{min(share, 0.99999):.3%} of them"
-    lines = [f"  {name}: {statistics.inputs} inputs, {percent} with eager's bits" + (f", {statistics.incorrect} INCORRECT" if statistics.incorrect else "")]
+    percent = "all" if statistics.as_eager == statistics.inputs else f"{min(share, 0.99999):.3%}"
+    lines = [f"  {name}: {statistics.inputs} inputs, {percent} equal to eager bit for bit" +
+             (f", {statistics.incorrect} INCORRECT" if statistics.incorrect else "")]
     if statistics.worst > 0:
-        lines.append(f"    at worst {statistics.worst:.3g} ulp off float64 (eager {statistics.worst_of_eager:.3g}), at " +
+        lines.append(f"    largest error {statistics.worst:.3g} ulp from float64 (eager {statistics.worst_of_eager:.3g}), at " +
                      ", ".join(f"{n} = {v}" for n, v in statistics.worst_at["inputs"].items()))
         lines.append(f"    {_histogram(statistics)}")
-    for what, place in (("first without eager's bits", statistics.first_other), ("first incorrect", statistics.first_incorrect)):
+    for what, place in (("first difference from eager", statistics.first_other), ("first incorrect", statistics.first_incorrect)):
         if place:
             lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
     return lines

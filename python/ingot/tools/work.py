@@ -50,8 +50,8 @@ class Work:
         self.workload = workload or job.workload(self.op)
         self.op.emit("ir", *self.workload.arguments.values())  # raises if the op is refused
         if self.op.uses_random and not job.time_incorrect:
-            raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
-                       "time_incorrect (--time-incorrect) times them all the same")
+            raise fail(f"`{self.op.name}` uses random numbers: other candidates get different ones, so results cannot be checked",
+                       "--time-incorrect (in Python: time_incorrect=True) times all candidates in any case")
         self.device = torch.device(job.device)
         self.functions = functions or {}  # candidates that exist already
         self.candidates: dict[str, Candidate | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
@@ -205,7 +205,7 @@ class Work:
 
 
 def _no_memory() -> dict:
-    raise fail("no memory was left for that")
+    raise fail("there was not enough memory for it")
 
 
 def dropped_in(step: Step) -> str | None:
@@ -246,7 +246,7 @@ def failure(error: Exception) -> dict:
     try:
         text = str(error).strip() or type(error).__name__
     except Exception:  # the exception's own __str__ fails
-        text = "it says nothing that can be read"
+        text = "its message cannot be read"
     if type(error).__name__ != "Error":
         text = text.splitlines()[0]  # the other lines help to debug PyTorch only
         text = text if text.startswith("CUDA error: ") else f"{type(error).__name__}: {text}"

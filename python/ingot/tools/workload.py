@@ -23,7 +23,7 @@ FEW = 5
 GRAD = "grad"
 # A candidate is incorrect if it fails on one of these.
 AS_GIVEN, SPECIAL, ONE_A_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
-    "as given", "special values", "a special value a row", "boundary spikes", "positive values")
+    "as given", "special values", "one special value per row", "boundary spikes", "positive values")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Workload:
     def refuse_grad(self) -> None:
         """Raises `ingot.Error` if the op has a parameter named `grad`, the name of a gradient's input."""
         if GRAD in self.values:
-            raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
+            raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, the name of a gradient's input", "rename the parameter")
 
     def gradient(self, seed: int = 0) -> Workload:
         """The gradient of the op as a workload. Raises `ingot.Error` unless the op has one float result."""
         self.refuse_grad()
         results = self.run_eager().results
         if len(results) != 1 or not results[0].dtype.is_floating_point:
-            raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
+            raise fail(f"the gradient of `{self.op.name}` cannot be compared: the op must return one float tensor")
         generator = torch.Generator(results[0].device).manual_seed(seed)
         grad = torch.empty_like(results[0]).normal_(generator=generator)
         return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
@@ -121,7 +121,7 @@ class Workload:
         with torch.enable_grad():
             (result,) = bind(arguments)()
         if not result.requires_grad:
-            raise fail("it has no gradient that autograd knows")
+            raise fail("its result does not require grad, so autograd has no gradient")
         found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
         leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))

@@ -38,7 +38,7 @@ def named(spec: str, op, launches: list[str] = (), options: list[str] = ()) -> C
         return HostFunction(path, entry, launches, options)
     if entry:
         return PythonFunction.named(str(path), entry, launches)
-    raise fail(f"`{spec}` is nothing that an op is compared with", f"one of {FORMS}")
+    raise fail(f"`{spec}` is not a candidate", f"a candidate is one of {FORMS}")
 
 
 def _may_be_launched(spec: str) -> bool:

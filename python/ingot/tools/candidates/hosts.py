@@ -31,7 +31,7 @@ class HostFunction(Candidate):
 
     def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
         if not path.is_file():
-            raise fail(f"there is no file `{path}`", "a library is named with its folder: ./library.so:entry")
+            raise fail(f"there is no file `{path}`", "give a library with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
         self.entry = self._named(entry) if entry else self._only_entry()
@@ -39,9 +39,9 @@ class HostFunction(Candidate):
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
         said = launches or cuda_text.launches(self.text)
         if len(said) > 1:
-            raise fail(f"{path} is launched {len(said)} times", "a function is called once: args=x, y, out, n")
+            raise fail(f"{path} has {len(said)} launches", "a function is called once: args=x, y, out, n")
         if self.is_library and not said:
-            raise fail(f"nobody says what `{self.entry}` of {path} is called with", '--launch "args=x, y, out, n"')
+            raise fail(f"the arguments of `{self.entry}` in {path} are not known", 'add --launch "args=x, y, out, n"')
         self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
         launch.refuse_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
@@ -61,7 +61,7 @@ class HostFunction(Candidate):
         return names[0]
 
     def why_not_on(self, device: torch.device) -> str:
-        return "" if device.type == "cpu" else "it is a function of the CPU"
+        return "" if device.type == "cpu" else "it is a function for the CPU"
 
     @functools.cached_property
     def _function(self):
@@ -123,5 +123,5 @@ def _as_ctypes(value, parameter: launch.Parameter):
         value, type = value.value, value.type
     kind = _CTYPES.get(launch.bare(type))
     if kind is None:
-        raise fail(f"nobody says what type `{value}` is passed as", "say it in the launch: i64(n), f32(bias)")
+        raise fail(f"the type of the argument `{value}` is not known", "cast it in the launch: i64(n), f32(bias)")
     return kind(float(value) if kind in (ctypes.c_float, ctypes.c_double) else int(value))

@@ -47,8 +47,8 @@ class CudaKernel(Candidate):
         self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
         self.launches = [launch.parse(text) for text in launches or cuda_text.launches(self.text)]
         if not self.launches:
-            raise fail(f"nobody says how the kernel of `{path}` is launched",
-                       f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or --launch "{launch.EXAMPLE}"')
+            raise fail(f"the launch of the kernel in `{path}` is not known",
+                       f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
         for said in self.launches:
             launch.refuse_constants(said)
         self.knows_strides = any("stride" in said.text for said in self.launches)
@@ -90,8 +90,8 @@ class CudaKernel(Candidate):
         except _ingot.Error as error:
             if "-default-device" not in str(error):
                 raise
-            raise fail(f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles what runs on a GPU alone: put functions of "
-                       "the host, and headers of the C++ library, between `#ifndef __CUDACC_RTC__` and `#endif`") from None
+            raise fail(f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles device code only: put host functions "
+                       "and headers of the C++ library between `#ifndef __CUDACC_RTC__` and `#endif`") from None
         seconds = time.perf_counter() - begin
         lowered = dict(zip(expressions, names))
         shown = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}

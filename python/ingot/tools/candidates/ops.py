@@ -34,7 +34,7 @@ class Ingot(Candidate):
         option, equals, value = spec.partition("=")
         if equals:
             if option not in ("numerics", "lazy"):
-                raise fail(f"`{option}` is no option that changes a kernel", "there are numerics=… and lazy=…")
+                raise fail(f"`{option}` is not an option that changes a kernel", "the options are numerics=… and lazy=…")
             chosen = {"numerics": op.numerics, "lazy": op.lazy, option: value}
             made = ingot.op(op.text, name=op.name, **chosen)
         else:

@@ -31,7 +31,7 @@ def _joined(arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status."""
-    parser = argparse.ArgumentParser(prog="ingot", description="Ingot's instruments.")
+    parser = argparse.ArgumentParser(prog="ingot", description="Ingot's tools.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for each in (compare, explain, verify):
         each.add(commands)

@@ -9,56 +9,63 @@ import pathlib
 import re
 import shlex
 import sys
+import textwrap
 
 from ...capture import fail
 from .. import comparison, candidates, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, add_renamed, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, say, seed,
-                      size_of, values_and_sizes, write)
+from .options import (IS_VALUE, VALUES, add_op, add_renamed, clear_progress, device_of, op_of, positive, progress,
+                      refuse_unwritable, say, seed, size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
     parser = commands.add_parser(
         "compare", help="compare an op's kernel with others", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Compares an op's kernel with others: which are correct, which is faster, and why.",
-        epilog=f"Candidates: {candidates.FORMS}.\n\n{VALUES}\n"
-        "A comment in a kernel's file says how the kernel is launched: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
+        description="Compares an op's kernel with other candidates: their correctness, their speed, and an explanation.",
+        epilog=f"{textwrap.fill(f'Candidates: {candidates.FORMS}.', 118)}\n\n{VALUES}\n"
+        "A comment in a kernel's file tells how to launch the kernel: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
         "Exit status: 1 if a candidate is incorrect or failed, 2 for bad input, 3 if --at-least or --baseline is missed,\n"
         "4 if the machine lacks something.")
     add_op(parser)
-    parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what the op is compared with")
+    parser.add_argument("--against", action=_Against, nargs="+", metavar="CANDIDATE",
+                        help="the candidates to compare with the op: see below")
     parser.add_argument("--launch", action=_OfLast, metavar="LINE",
                         help="how the candidate before this option is launched, instead of the launch in its file")
     parser.add_argument("--options", action=_OfLast, metavar="OPTIONS",
                         help="the compiler's options for the candidate before this option, as nvcc takes them")
-    parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
-    parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
-    parser.add_argument("--arch", type=int, default=0, metavar="90", help="the compute capability of kernels that are inspected without a GPU")
-    parser.add_argument("--seed", type=seed, default=0, help="the seed of the random tensors")
-    parser.add_argument("--threads", type=positive(int), help="the number of CPU threads")
+    parser.add_argument("--backward", action="store_true", help="compare the kernels of the op's gradient instead")
+    parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda or cuda:N; the default is cuda if there is a GPU, else cpu")
+    parser.add_argument("--arch", type=int, default=0, metavar="90",
+                        help="the architecture of kernels that are inspected but not run: 90 for sm_90, the default without a GPU")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="the seed of the random tensors (default: 0)")
+    parser.add_argument("--threads", type=positive(int), metavar="N", help="the number of CPU threads")
     parser.add_argument("--given-only", action="store_true",
-                        help="check candidates on these arguments alone, without special values and other layouts")
-    parser.add_argument("--no-specials", action="store_true", help="do not check NaN, infinities and other special values")
-    parser.add_argument("--time-incorrect", action="store_true", help="time incorrect candidates, too")
-    parser.add_argument("--warm", action="store_true", help="use one set of inputs, which the caches may hold")
-    parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, without CPU overhead between them")
-    parser.add_argument("--ncu", action="store_true", help="also read hardware counters with Nsight Compute")
-    parser.add_argument("--rounds", type=positive(int), default=21, help="the number of samples of each candidate")
-    parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time a range of sizes: powers of ten, or n=LOW..HIGH/POINTS")
+                        help="check candidates on the given arguments alone, without special values, other sizes and other layouts")
+    parser.add_argument("--no-specials", action="store_true",
+                        help="do not inject NaN, infinities and other special values into the arguments")
+    parser.add_argument("--time-incorrect", action="store_true", help="time candidates that are incorrect, too")
+    parser.add_argument("--warm", action="store_true",
+                        help="use one set of inputs, which the caches may hold, instead of many sets in turn")
+    parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph: without CPU overhead between them")
+    parser.add_argument("--ncu", action="store_true", help="also print hardware counters, which Nsight Compute (ncu) reads")
+    parser.add_argument("--rounds", type=positive(int), default=21, metavar="N",
+                        help="the number of timed samples of each candidate (default: 21)")
+    parser.add_argument("--sweep", metavar="n=1e3..1e8",
+                        help="also time a range of values of the size n: powers of ten, or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
-                        help="the time limit of a step; longer steps are stopped")
+                        help=f"stop a candidate after this time in one step (default: {TIME_LIMIT:g})")
     parser.add_argument("--at-least", type=positive(float, or_zero=True), metavar="SHARE",
-                        help="exit with 3 if Ingot reaches less than this share of a candidate's speed")
-    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="save the report as JSON")
+                        help="exit with status 3 if Ingot reaches less than this fraction of a candidate's speed")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="save the whole report as JSON, for --baseline")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
-                        help="report what became slower since this report was saved, and exit with 3")
+                        help="print the candidates that are slower than in this saved report, and exit with status 3 if there are any")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    form.add_argument("--csv", action="store_true", help="print one line per candidate as CSV")
+    form.add_argument("--csv", action="store_true", help="print the table of times as CSV, one line per candidate")
     parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
-                        help="write an HTML page: tables, plots, and the stages of every kernel side by side")
+                        help="write a page with the tables, plots, and the stages of every kernel side by side")
     add_renamed(parser, {"--anyway": "--time-incorrect", "--as-asked": "--given-only"})
     parser.set_defaults(run=run)
 
@@ -134,8 +141,8 @@ def _job(options) -> Job:
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
-               backward=options.backward, specials=not options.no_specials, given_only=options.given_only, time_incorrect=options.time_incorrect,
-               warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=options.rounds,
+               backward=options.backward, specials=not options.no_specials, given_only=options.given_only,
+               time_incorrect=options.time_incorrect, warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=options.rounds,
                threads=options.threads, architecture=options.arch)
 
 

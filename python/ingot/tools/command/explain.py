@@ -16,16 +16,19 @@ from .options import VALUES, add_op, op_of, say, values_and_sizes, write
 
 def add(commands) -> None:
     parser = commands.add_parser(
-        "explain", help="show what an op becomes", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Shows what an op becomes for some arguments, stage by stage. Nothing is run, and no GPU is needed.",
-        epilog=f"{VALUES}\nExit status: 2 for bad input, 4 where the machine lacks something.")
+        "explain", help="show the stages of an op's compilation", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Shows the stages of an op's compilation for these arguments: graph, schedule, kernel source, machine code.\n"
+                    "Nothing is run, and no GPU is needed.",
+        epilog=f"{VALUES}\nExit status: 2 for bad input, 4 if the machine lacks something.")
     add_op(parser)
-    parser.add_argument("--backward", action="store_true", help="the kernels of its gradient instead")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cuda needs no GPU here")
-    parser.add_argument("--arch", type=int, default=0, metavar="90", help="90 for sm_90: that of the GPU, or 90 without one")
+    parser.add_argument("--backward", action="store_true", help="explain the kernels of the op's gradient instead")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda",
+                        help="the device of the kernels (default: cuda, which needs no GPU here)")
+    parser.add_argument("--arch", type=int, default=0, metavar="90",
+                        help="the GPU architecture: 90 for sm_90; the default is the GPU's, or 90 without a GPU")
     parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
-                        help="write a page: text, graph, schedule, source, PTX and machine code side by side")
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+                        help="write a page: the op's source, graph, schedule, kernel source, PTX and machine code side by side")
+    parser.add_argument("--json", action="store_true", help="print the whole explanation as JSON")
     parser.set_defaults(run=run)
 
 

@@ -18,8 +18,8 @@ from ...capture import fail
 from .. import candidates, cuda_text
 
 VALUES = """\
-Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
-range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
+Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with a size n=1e6,
+i64:8@0..50 (elements in a range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
 """
 IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # the program must run to define its ops
 IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
@@ -27,10 +27,13 @@ IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
     """Adds the op, and the options that change its kernels."""
-    parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}", help="the op, then a value for each of its parameters")
-    parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
-    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
-    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
+    parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}",
+                        help=f"the op, then a value for each of its parameters{' | supported functions' * bool(more)}")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="the op as an expression, instead of a file")
+    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default",
+                        help="rounding: eager rounds 16-bit floats after each operation, as eager PyTorch; fast allows fast math")
+    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto",
+                        help="whether kernels skip the arm of a where that is not taken (default: auto, if that pays)")
 
 
 def add_renamed(parser: argparse.ArgumentParser, new_names: dict[str, str]) -> None:
@@ -69,7 +72,7 @@ def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, in
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise fail(f"`{word}` is not name=value", "say which parameter it is for; candidates come after --against")
+            raise fail(f"`{word}` is not name=value", "name its parameter; candidates come after --against")
         if key in values or key in sizes:
             raise fail(f"`{key}` is given twice", "give each parameter once")
         if key not in op.signature.parameters and (size := size_of(value)) is not None:
@@ -102,7 +105,8 @@ def positive(kind: type, or_zero: bool = False):
         except ValueError:
             value = None
         if value is None or not 0 <= value < math.inf or not (value or or_zero):
-            raise argparse.ArgumentTypeError(f"`{text}` is not a {'whole ' * (kind is int)}number {'of at least 0' if or_zero else 'above 0'}")
+            least = "of at least 0" if or_zero else "above 0"
+            raise argparse.ArgumentTypeError(f"`{text}` is not a {'whole ' * (kind is int)}number {least}")
         return value
 
     return read

@@ -18,18 +18,18 @@ from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of
 
 def add(commands) -> None:
     parser = commands.add_parser(
-        "verify", help="try an op on every input", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Tries an op beside eager PyTorch and float64: a function of one number on every input, one of two on very\n"
-        "many, and any op on random arguments of every dtype and layout, with its gradient.",
-        epilog=f"{VALUES}\nExit status: 1 where something is wrong, 2 for bad input, 4 where the machine lacks something.")
+        "verify", help="check an op on every input, dtype and layout", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Checks an op against eager PyTorch and float64. An elementwise function of one tensor runs on every input, one of\n"
+        "two tensors on many pairs, and any op on random arguments of each dtype and layout. The gradient is checked, too.",
+        epilog=f"{VALUES}\nExit status: 1 if a result is incorrect, 2 for bad input, 4 if the machine lacks something.")
     add_op(parser, " | NAME")
-    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")),
-                        help="f16,bf16,f32 where nothing is said; of " + ",".join(DTYPES))
+    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")), metavar="DTYPE,…",
+                        help="the dtypes to check (default: f16,bf16,f32); any of " + ",".join(DTYPES))
     parser.add_argument("--pairs", type=count, default=verification.PAIRS, metavar="N",
-                        help="that a function of two numbers is tried on")
-    parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
-    parser.add_argument("--seed", type=seed, default=0, help="of what is random")
-    parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
+                        help=f"the number of random pairs for a function of two tensors (default: {verification.PAIRS})")
+    parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda or cuda:N; the default is cuda if there is a GPU, else cpu")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="the seed of the random numbers (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
     parser.set_defaults(run=run)
 
 
@@ -54,9 +54,10 @@ def _verified(options):
     is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")
     if not is_file:
         if not words:
-            raise fail("there is nothing to verify", "name functions of the language, a FILE[:op], or an expression with -e")
+            raise fail("there is nothing to verify", "name supported functions, a FILE[:op], or an expression with -e")
         if values := [word for word in [*words, *options.values] if IS_VALUE.match(word)]:
-            raise fail(f"`{values[0]}` is for an op, and {words[0]} is a name", f'say it whole: -e "{words[0]}(x)" {values[0]}')
+            raise fail(f"`{values[0]}` is a value, but {words[0]} is the name of a function",
+                       f'write an expression: -e "{words[0]}(x)" {values[0]}')
         yield from ((ingot.op(verification.text_of_name(name), **chosen), None, []) for name in words)
         return
     op, _ = op_of(options, words)

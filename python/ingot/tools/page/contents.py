@@ -14,25 +14,25 @@ from .panes import of_listing
 def of_explanation(found: dict, prefix: str = "") -> Page:
     """The page of an explanation. `prefix` makes the ids in its drawings unique if several pages share a document."""
     header, rows = explanation_text.accesses(found)
-    tables = [Table("What is read and written, over the axes that a kernel walks", header, rows, (0, 1, 2, 3, 4, 5, 6))]
+    tables = [Table("Tensors that the kernels read and write", header, rows, (0, 1, 2, 3, 4, 5, 6))]
     header, kernels = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
     if kernels:
-        tables.append(Table("The kernels", header, kernels))
+        tables.append(Table("Kernels", header, kernels))
     return Page(title=explanation_text.heading(found), facts=[_versions(found)], tables=tables,
                 figures=[_elements(f"{prefix}access-{number}", access)
                          for number, access in enumerate(found["listing"]["accesses"]) if not access["is_gathered"]],
-                is_of_stages=True, workbenches=[Workbench("From the text to the machine code", of_listing(found["listing"]))],
-                notes=["Sizes and strides are in elements, outermost first; dims that lie as one are one axis, those of size 1 "
-                       "are none. In the drawings every cell is an element, with its place in memory; neighbours in a row that "
-                       "have one colour lie in one sector of 32 bytes."])
+                is_of_stages=True, workbenches=[Workbench("From the op's source to machine code", of_listing(found["listing"]))],
+                notes=["Sizes and strides are in elements, outermost first. Contiguous dims are merged to one axis, and dims of "
+                       "size 1 are left out. In the drawings each cell is an element, with its offset in memory. Adjacent cells of "
+                       "one colour in a row are in one sector of 32 bytes."])
 
 
 def of_comparison(found: dict, prefix: str = "") -> Page:
     """The page of a comparison. `prefix`: as for an explanation."""
     header, rows = report.timed(found)
     tables = [Table("Candidates", header, rows, (0, 1))]
-    for caption, (header, rows) in {"The kernels": report.kernels(found["candidates"]),
-                                    "What Nsight Compute counted": report.counted(found)}.items():
+    for caption, (header, rows) in {"Kernels": report.kernels(found["candidates"]),
+                                    "Hardware counters of Nsight Compute": report.counted(found)}.items():
         if rows:
             tables.append(Table(caption, header, rows))
     remarks = [remark for candidate in found["candidates"] for remark in report.remarks(candidate)]
@@ -53,14 +53,14 @@ def _figures(found: dict, prefix: str) -> list[Figure]:
 
     if any(c.get("share_of_copy") is not None for c in found["candidates"]):
         header, rows = report.timed(found)
-        add("speeds", "Speed, as a share of a copy's", drawings.speeds, Table("", header, rows, (0, 1)))
+        add("speeds", "Fraction of copy bandwidth", drawings.speeds, Table("", header, rows, (0, 1)))
     if found.get("sweep") and any(points for _, points in drawings.swept(found)):
         header, rows = report.curve(found)
-        add("sweep", f"Speed over {found['sweep']['name']}", drawings.sweep, Table("", header, rows))
+        add("sweep", f"Bandwidth over {found['sweep']['name']}", drawings.sweep, Table("", header, rows))
     if points := drawings.roofline_points(found):
         rows = [[c["name"], f"{intensity:.3g}", f"{speed:.3g}"] for _, c, intensity, speed in points]
-        data = Table("", ["", "operations a byte", "operations a second"], rows)
-        add("roofline", "Between memory and arithmetic: the roofline", drawings.roofline, data)
+        data = Table("", ["", "FLOP/byte", "FLOP/s"], rows)
+        add("roofline", "Roofline", drawings.roofline, data)
     return figures
 
 
@@ -72,7 +72,7 @@ def _elements(key: str, access: dict) -> Figure:
     size = (6.2, 0.25 + 0.34 * len(places))
     draw = functools.partial(drawings.elements, places=places, itemsize=itemsize)
     columns = len(places[0]) if places else 0
-    data = Table("Places in memory, in elements", ["", *map(str, range(columns))],
+    data = Table("Offsets in memory, in elements", ["", *map(str, range(columns))],
                  [[str(row), *map(str, cells)] for row, cells in enumerate(places)])
     return Figure(caption, drawings.drawn(key, caption, draw, size), data)
 

@@ -57,7 +57,7 @@ def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = 
         axes.text(max(share, high), place, f" {share:.2f}", va="center", color=ink)
     axes.set_yticks(range(len(timed)), [c["name"] for _, c in timed])
     axes.invert_yaxis()
-    axes.set_xlabel("share of a copy's speed")
+    axes.set_xlabel("fraction of copy bandwidth")
     axes.margins(x=0.12)
 
 
@@ -70,7 +70,7 @@ def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = I
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     if found.get("copy_gb_s"):
-        axes.axhline(found["copy_gb_s"], color=ink, linestyle=":", linewidth=1, label="a large copy")
+        axes.axhline(found["copy_gb_s"], color=ink, linestyle=":", linewidth=1, label="copy bandwidth")
     axes.set_xlabel(found["sweep"]["name"])
     axes.set_ylabel("GB/s")
     axes.grid(True, linewidth=0.5)
@@ -103,8 +103,8 @@ def roofline(axes, found: dict) -> None:
         axes.plot([intensity], [speed], "o", color=colour(number), label=_label(candidate))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("operations a byte")
-    axes.set_ylabel("operations a second")
+    axes.set_xlabel("arithmetic intensity (FLOP/byte)")
+    axes.set_ylabel("FLOP/s")
     axes.grid(True, linewidth=0.5)
     axes.legend()
 

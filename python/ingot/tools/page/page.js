@@ -7,13 +7,13 @@
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 const meets = (few, set) => few.some((each) => set.has(each));
 
-const said = document.querySelector(".said");
-let holder = null; // the bench whose highlighting is pinned, if any
+const announcement = document.querySelector(".announcement");
+let pinned = null; // the bench whose highlighting is pinned, if any
 
-function release() {
-  const bench = holder;
-  holder = null;
-  bench?.light(null);
+function unpin() {
+  const bench = pinned;
+  pinned = null;
+  bench?.highlight(null);
 }
 
 class Bench {
@@ -25,18 +25,18 @@ class Bench {
   }
 
   /** Highlights everything related to a stretch; clears the highlighting for null. */
-  light(origin) {
+  highlight(origin) {
     const { nodes, lines, end } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set(), end: null };
     const counts = [];
     this.origin?.element.classList.remove("origin");
     origin?.element.classList.add("origin");
     this.origin = origin;
     for (const pane of this.panes) {
-      const lit = pane.light(nodes, lines, end);
-      if (lit.length > 0 && pane !== origin?.pane) pane.show(lit);
-      if (lit.length > 0) counts.push(`${pane.name}: ${pane.said(lit)}`);
+      const highlighted = pane.highlight(nodes, lines, end);
+      if (highlighted.length > 0 && pane !== origin?.pane) pane.show(highlighted);
+      if (highlighted.length > 0) counts.push(`${pane.name}: ${pane.describe(highlighted)}`);
     }
-    said.textContent = counts.join(" · ");
+    announcement.textContent = counts.join(" · ");
   }
 
   /**
@@ -53,12 +53,12 @@ class Bench {
     return { nodes, lines, end: origin.pane.isCode ? origin.lines.at(-1) : null };
   }
 
-  hold(stretch) {
-    const again = holder === this && this.origin === stretch;
-    release();
+  pin(stretch) {
+    const again = pinned === this && this.origin === stretch;
+    unpin();
     if (again) return;
-    holder = this;
-    this.light(stretch);
+    pinned = this;
+    this.highlight(stretch);
   }
 }
 
@@ -74,7 +74,7 @@ class Pane {
       nodes: numbers(element.dataset.nodes),
       within: numbers(element.dataset.within ?? element.dataset.nodes),
       lines: numbers(element.dataset.lines),
-      lit: false,
+      highlighted: false,
     }));
     this.of = new Map(this.stretches.map((stretch) => [stretch.element, stretch]));
     this.at = Math.max(0, this.stretches.findIndex((stretch) => stretch.nodes.length > 0));
@@ -85,23 +85,23 @@ class Pane {
     const under = (event) => this.of.get(event.target.closest(".stretch"));
     this.list.addEventListener("pointerover", (event) => {
       const stretch = under(event);
-      if (stretch && !holder) bench.light(stretch);
+      if (stretch && !pinned) bench.highlight(stretch);
     });
     this.list.addEventListener("pointerleave", () => {
-      if (!holder) bench.light(null);
+      if (!pinned) bench.highlight(null);
     });
     this.list.addEventListener("click", (event) => {
       const stretch = under(event);
       if (!stretch) return;
       this.at = this.stretches.indexOf(stretch);
-      bench.hold(stretch);
+      bench.pin(stretch);
     });
     this.list.addEventListener("focus", () => this.stretches[this.at]?.element.focus({ preventScroll: true }));
     this.list.addEventListener("focusin", (event) => {
       const stretch = under(event);
       if (!stretch || !event.target.matches(":focus-visible")) return;
-      release();
-      bench.light(stretch);
+      unpin();
+      bench.highlight(stretch);
     });
     this.list.addEventListener("keydown", (event) => {
       const last = this.stretches.length - 1;
@@ -111,7 +111,7 @@ class Pane {
         this.go(Math.min(Math.max(steps[event.key], 0), last));
       } else if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
-        if (this.stretches.length > 0) bench.hold(this.stretches[this.at]);
+        if (this.stretches.length > 0) bench.pin(this.stretches[this.at]);
       } else if (event.key === "Tab" && event.shiftKey) {
         this.list.tabIndex = -1; // else Shift+Tab would enter the pane again
         setTimeout(() => (this.list.tabIndex = 0));
@@ -126,16 +126,16 @@ class Pane {
     this.show([this.stretches[to]]);
   }
 
-  light(nodes, lines, end) {
-    const lit = [];
+  highlight(nodes, lines, end) {
+    const highlighted = [];
     for (const stretch of this.stretches) {
-      const isOfLines = end !== null && this.isCode ? stretch.lines.at(-1) === end : meets(stretch.lines, lines);
-      const is = stretch.lines.length > 0 ? isOfLines : meets(stretch.within, nodes);
-      if (is !== stretch.lit) stretch.element.setAttribute("aria-selected", is);
-      stretch.lit = is;
-      if (is) lit.push(stretch);
+      const fromLines = end !== null && this.isCode ? stretch.lines.at(-1) === end : meets(stretch.lines, lines);
+      const is = stretch.lines.length > 0 ? fromLines : meets(stretch.within, nodes);
+      if (is !== stretch.highlighted) stretch.element.setAttribute("aria-selected", is);
+      stretch.highlighted = is;
+      if (is) highlighted.push(stretch);
     }
-    return lit;
+    return highlighted;
   }
 
   /** Scrolls the pane, but nothing around it, until the first of these is visible. */
@@ -147,16 +147,16 @@ class Pane {
     }
   }
 
-  said(lit) {
-    if (this.key === "text") return lit.map((stretch) => stretch.element.textContent).join("").trim();
-    if (this.key === "source") return `line ${lit.map((stretch) => stretch.lines[0]).join(", ")}`;
-    return `${lit.length} ${lit.length === 1 ? "line" : "lines"}`;
+  describe(highlighted) {
+    if (this.key === "text") return highlighted.map((stretch) => stretch.element.textContent).join("").trim();
+    if (this.key === "source") return `line ${highlighted.map((stretch) => stretch.lines[0]).join(", ")}`;
+    return `${highlighted.length} ${highlighted.length === 1 ? "line" : "lines"}`;
   }
 }
 
 const benches = [...document.querySelectorAll(".bench")].map((root) => new Bench(root));
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  holder = null;
-  for (const bench of benches) bench.light(null);
+  pinned = null;
+  for (const bench of benches) bench.highlight(null);
 });

@@ -56,7 +56,7 @@ def of_listing(listing: dict) -> list[Pane]:
     """The panes of the stages that the listing has, in order."""
     panes = []
     if listing.get("text"):
-        panes.append(Pane("text", "Text", text_lines(listing["text"], listing["nodes"])))
+        panes.append(Pane("text", "Op source", text_lines(listing["text"], listing["nodes"])))
     if listing.get("graph"):
         panes.append(Pane("graph", "Graph", graph_lines(listing["graph"])))
     if listing.get("schedule"):
