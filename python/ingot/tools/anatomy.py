@@ -11,7 +11,7 @@ from .disassembly import Instruction, disassemble, resources
 WARP, REGISTERS_AN_SM = 32, 65536
 # The most threads, blocks and bytes of shared memory of a multiprocessor, by compute capability (CUDA Programming Guide,
 # "Technical Specifications per Compute Capability").
-ROOM = {75: (1024, 16, 64 << 10), 80: (2048, 32, 164 << 10), 86: (1536, 16, 100 << 10), 87: (1536, 16, 164 << 10),
+LIMITS = {75: (1024, 16, 64 << 10), 80: (2048, 32, 164 << 10), 86: (1536, 16, 100 << 10), 87: (1536, 16, 164 << 10),
         89: (1536, 24, 100 << 10), 90: (2048, 32, 228 << 10), 100: (2048, 32, 228 << 10), 120: (1536, 24, 100 << 10)}
 
 
@@ -51,9 +51,9 @@ class Anatomy:
     @property
     def occupancy(self) -> float | None:
         """The resident threads of a multiprocessor, as a fraction of its maximum."""
-        if not self.blocks_an_sm or not self.threads or self.architecture not in ROOM:
+        if not self.blocks_an_sm or not self.threads or self.architecture not in LIMITS:
             return None
-        return self.blocks_an_sm * self.threads / ROOM[self.architecture][0]
+        return self.blocks_an_sm * self.threads / LIMITS[self.architecture][0]
 
     def as_json(self) -> dict:
         made = dataclasses.asdict(self) | {"occupancy": self.occupancy}
@@ -72,10 +72,10 @@ def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None,
     functions = disassemble(cubin)
     found.registers, found.local_bytes, static = resources(cubin).get(kernel, (None, None, None))
     if static is not None:
-        found.shared_bytes = max(static - of_system(architecture, in_cubins=True), 0) + shared_bytes
+        found.shared_bytes = max(static - reserved_shared_bytes(architecture, in_cubins=True), 0) + shared_bytes
     if functions and kernel in functions:
         _count(found, functions[kernel])
-    if found.registers and threads and architecture in ROOM:
+    if found.registers and threads and architecture in LIMITS:
         found.blocks_an_sm = blocks_that_fit(found.registers, threads, found.shared_bytes or 0, architecture)
     return found
 
@@ -92,7 +92,7 @@ def _summed(widths: list[int]) -> Access:
     return Access(max(widths), min(widths), len(widths))
 
 
-def of_system(architecture: int, in_cubins: bool = False) -> int:
+def reserved_shared_bytes(architecture: int, in_cubins: bool = False) -> int:
     """Bytes of a block's shared memory that the system reserves, from 8.0 on. From 9.0 on a cubin counts these bytes too, if its
     kernel uses shared memory."""
     return 1024 if architecture >= (90 if in_cubins else 80) else 0
@@ -101,11 +101,11 @@ def of_system(architecture: int, in_cubins: bool = False) -> int:
 def blocks_that_fit(registers: int, threads: int, shared_bytes: int, architecture: int = 90) -> int:
     """The number of blocks that fit on a multiprocessor. Registers are allocated to warps in units of 256, shared memory in units
     of 128 bytes (CUDA Programming Guide, "Compute Capabilities")."""
-    most_threads, most_blocks, shared_an_sm = ROOM[architecture]
+    most_threads, most_blocks, shared_an_sm = LIMITS[architecture]
     warps = -(-threads // WARP)
     registers_a_warp = -(-registers * WARP // 256) * 256
     by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else most_blocks
-    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + of_system(architecture))
+    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + reserved_shared_bytes(architecture))
     return min(most_blocks, most_threads // (warps * WARP), by_registers, by_shared)
 
 

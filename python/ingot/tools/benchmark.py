@@ -20,14 +20,14 @@ from ..capture import fail
 from .settings import Settings
 
 ROUNDS, MOST_CALLS = 21, 1000
-SECONDS_A_SAMPLE, SECONDS_WITH_HOST = 2e-3, 2e-2
+SECONDS_A_SAMPLE, SECONDS_IN_A_LOOP = 2e-3, 2e-2
 PRIMING_SECONDS = 0.2  # of calls before the first round, until clock frequencies are stable
 CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, approximately
 LONGEST_LEAD = 0.02  # seconds that the device sleeps while the CPU queues calls
 COPY = "copy"  # the name of the runner that measures copy bandwidth
 COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
 MOST_SETS = 64
-LONG_FOR_A_HOST = 1e-4  # seconds of CPU overhead; if a call has less, it is measured again in every round
+LONG_OVERHEAD = 1e-4  # seconds of CPU overhead; if a call has less, it is measured again in every round
 LONGEST_SAMPLE = 0.1  # seconds; a sample that would take longer does not use all sets
 CALLS_OF_A_GRAPH = 64
 CALLS_AHEAD = 10  # the calls between two synchronisations when CPU overhead is measured
@@ -126,7 +126,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
             wait(device)
             hosts[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
             once = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
-        batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
+        batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_IN_A_LOOP)
         if ahead and hosts[name] * batches[name] > LONGEST_LEAD / 1.3:
             batches[name] = max(1, int(LONGEST_LEAD / 1.3 / hosts[name]))
         leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
@@ -136,7 +136,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
         for name in names[number % len(names) :] + names[: number % len(names)]:
             with turn(name):
                 times[name].append(sample(rotation, runners[name], batches[name], leads[name], device))
-                if device.type == "cuda" and name != COPY and hosts[name] < LONG_FOR_A_HOST:
+                if device.type == "cuda" and name != COPY and hosts[name] < LONG_OVERHEAD:
                     hosts[name] = min(hosts[name], _host_seconds(rotation, runners[name], device, samples=3))
     return {name: Times([seconds / count[name] for seconds in times[name]],
                         hosts[name] / count[name] if device.type == "cuda" else None) for name in names}

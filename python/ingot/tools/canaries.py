@@ -33,7 +33,7 @@ class Guarded:
         """Marks every element as unwritten."""
         self._memory[len(self._before) : len(self._memory) - len(self._behind)] = UNWRITTEN
 
-    def trespass(self) -> str:
+    def out_of_bounds(self) -> str:
         """Describes the writes outside of the tensor; empty if there are none."""
         reached = {}
         for side, edge in (("before", self._before.flip(0)), ("behind", self._behind)):
@@ -45,7 +45,7 @@ class Guarded:
         places = " and ".join({"before": "before the start of", "behind": "past the end of"}[side] for side in reached)
         return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {places}"
 
-    def untouched(self, eager: torch.Tensor) -> int:
+    def count_unwritten(self, eager: torch.Tensor) -> int:
         """The number of elements that were never written. An element whose bytes in `eager` are UNWRITTEN does not count."""
         return int((_bytes(self.tensor) == UNWRITTEN).all(1).logical_and_((_bytes(eager) != UNWRITTEN).any(1)).sum())
 

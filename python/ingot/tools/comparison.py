@@ -259,9 +259,9 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
     for (spec, where), now in _timed(found).items():
         if (then := before.get((spec, where))) is None:
             continue
-        room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
+        tolerance = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
-        if change < 1 - room:
+        if change < 1 - tolerance:
             slower.append(f"{names[spec]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, relative to "
                           "copy bandwidth")
     return slower

@@ -10,7 +10,7 @@ import torch
 from ..oracle import ULP_A_STEP, beyond, bits, difference, integer_of, ulp
 from . import check
 
-LOOKED_INTO = 1 << 14  # elements whose steps are evaluated at a time
+STEPS_CHUNK = 1 << 14  # elements whose steps are evaluated at a time
 EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
 
 
@@ -52,8 +52,8 @@ class ErrorStatistics:
             self.worst, at = float(ulps.max()), int(ulps.argmax())
             self.worst_at = self._place(at, tensors, ours, eager, exact)
         if not same.all():
-            room = check.allowed(eager, exact, of_eagers=1.0, ulps=ULP_A_STEP)
-            far = ~same & (bits(ours) != bits(rounded)) & ~(off <= room)
+            tolerance = check.allowed(eager, exact, of_eagers=1.0, ulps=ULP_A_STEP)
+            far = ~same & (bits(ours) != bits(rounded)) & ~(off <= tolerance)
             self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             if self.first_other is None:
                 self.first_other = self._place(int((~same).flatten().int().argmax()), tensors, ours, eager, exact)
@@ -61,7 +61,7 @@ class ErrorStatistics:
     def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], ours: torch.Tensor) -> torch.Tensor:
         """Those elements of `far` whose error 4 ulp per step do not explain: where terms cancel, an error of a step exceeds the ulps
         of the result. After the first chunk with an unexplained element, all later elements count without being evaluated."""
-        for chosen in far.flatten().nonzero().flatten().split(LOOKED_INTO):
+        for chosen in far.flatten().nonzero().flatten().split(STEPS_CHUNK):
             given = [t.flatten()[chosen] for t in tensors.values()]
             wrong = beyond(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
             far.view(-1)[chosen] = wrong

@@ -53,10 +53,10 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
 
 def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
     """Makes the verdict incorrect if memory was written that should not be, or not written that should be."""
-    said = [f"{found} a result" for guard in results if (found := guard.trespass())]
-    said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.trespass())]
+    said = [f"{found} a result" for guard in results if (found := guard.out_of_bounds())]
+    said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.out_of_bounds())]
     said += [f"writes its input {name}" for name in written]
-    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, expected.run.returned)):
+    if missing := sum(guard.count_unwritten(eager) for guard, eager in zip(results, expected.run.returned)):
         said.append(f"leaves {missing} elements unwritten")
     elif any(g.tensor.dtype == torch.bool and (g.tensor.view(torch.uint8) > 1).any() for g in results if g.tensor.numel()):
         said.append("writes bools that are neither 0 nor 1")

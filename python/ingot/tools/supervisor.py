@@ -17,7 +17,7 @@ from typing import Callable, Iterator
 
 from ..capture import fail
 from .job import Job
-from .work import BROKEN_CONTEXT, TAKES_TURNS, Step
+from .work import BROKEN_CONTEXT, TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
 STARTING = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
@@ -59,7 +59,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
                 case "finished":  # the process and those that it has started are not waited for
                     return True
                 case "turn":
-                    under_way = under_way[: TAKES_TURNS[under_way[0]]] + tuple(step)
+                    under_way = under_way[: TIMED_STEPS[under_way[0]]] + tuple(step)
                 case "begin":
                     under_way = tuple(step)
                     watch(under_way)

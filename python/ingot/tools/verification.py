@@ -208,21 +208,21 @@ def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[l
     """All pairs of special values, then random pairs: half are random bit patterns, half are normally distributed numbers."""
     special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
     yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
-    draw = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(seed)
     for begin in range(0, count, CHUNK):
-        yield [_random(dtype, device, min(CHUNK, count - begin), draw) for _ in range(2)]
+        yield [_random(dtype, device, min(CHUNK, count - begin), generator) for _ in range(2)]
 
 
-def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) -> torch.Tensor:
+def _random(dtype: torch.dtype, device: str, count: int, generator: torch.Generator) -> torch.Tensor:
     if dtype == torch.bool:
-        return torch.randint(0, 2, (count,), generator=draw, device=device).bool()
+        return torch.randint(0, 2, (count,), generator=generator, device=device).bool()
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
-        return torch.randint(info.min, info.max, (count,), generator=draw, device=device, dtype=dtype)
+        return torch.randint(info.min, info.max, (count,), generator=generator, device=device, dtype=dtype)
     integer = integer_of(dtype)
     info = torch.iinfo(integer)
-    patterns = torch.randint(info.min, info.max, (count // 2,), generator=draw, device=device, dtype=integer).view(dtype)
-    return torch.cat([patterns, torch.randn(count - count // 2, generator=draw, device=device).to(dtype)])
+    patterns = torch.randint(info.min, info.max, (count // 2,), generator=generator, device=device, dtype=integer).view(dtype)
+    return torch.cat([patterns, torch.randn(count - count // 2, generator=generator, device=device).to(dtype)])
 
 
 # --- Any op ---------------------------------------------------------------------------------------------------------
@@ -247,9 +247,9 @@ def _checks(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str
 
 def _workload(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
     """Arguments whose floats have the dtype. Raises the error of eager PyTorch or of the op if they are refused."""
-    draw = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     if values is None:
-        given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
+        given = {name: torch.randn(SHAPE, generator=generator, dtype=torch.float64) for name, p in op.signature.parameters.items()
                  if p.default is p.empty and p.annotation not in (float, int, bool)}
         given |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in given}
         scale = 1 if dtype.is_floating_point else 50

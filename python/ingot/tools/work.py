@@ -28,7 +28,7 @@ BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidat
 OWN = "ingot"
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
 # The length of each step that times candidates in rounds. The name of the candidate whose calls run follows the step.
-TAKES_TURNS = {TIMING[0]: 1, SWEEP: 2}
+TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
 POINT_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
 
@@ -76,8 +76,8 @@ class Work:
             yield (SWEEP, str(size)), lambda size=size: self._time(self.job.workload(self.op, size), POINT_ROUNDS)
         for name, candidate in self.candidates.items():
             if candidate is not None and self.job.why:
-                yield ("profile", name), lambda c=candidate, n=name: profile.at(c, self.workload, self.job, n in self.entrants())
-            if candidate is not None and self.job.ncu and name in self.entrants():
+                yield ("profile", name), lambda c=candidate, n=name: profile.at(c, self.workload, self.job, n in self.candidates_to_time())
+            if candidate is not None and self.job.ncu and name in self.candidates_to_time():
                 yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
     def _checks(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
@@ -107,7 +107,7 @@ class Work:
             return False
         return candidate.knows_strides or not case.needs_strides
 
-    def entrants(self) -> list[str]:
+    def candidates_to_time(self) -> list[str]:
         """The names of the candidates to time: the correct ones, or with `time_incorrect` all that returned results; not those that
         have failed while they were timed."""
         chosen = []
@@ -156,7 +156,7 @@ class Work:
             for each in inputs if expected.changed and name != COPY else ():
                 restore(each, workload.values)  # undo what other candidates have written
 
-        runners = {name: ready(name) for name in self.entrants()}
+        runners = {name: ready(name) for name in self.candidates_to_time()}
         with torch.no_grad():
             times = run_rounds(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
         runners = {name: calls[:1] for name, calls in runners.items()}
@@ -210,7 +210,7 @@ def _no_memory() -> dict:
 
 def dropped_in(step: Step) -> str | None:
     """The name of the candidate that has failed in this step while it was timed, or None."""
-    return step[-1] if len(step) > TAKES_TURNS.get(step[0], len(step)) else None
+    return step[-1] if len(step) > TIMED_STEPS.get(step[0], len(step)) else None
 
 
 def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:

@@ -16,7 +16,7 @@ from ..oracle import as_list
 Call = Callable[[], list[torch.Tensor]]
 
 MOST_ODD = 1 << 22  # elements of the largest tensor of odd sizes
-SMALLEST_FREE = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
+SMALLEST_VARIED = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
 FEW = 5
 
 
@@ -337,7 +337,7 @@ def with_odd_sizes(workload: Workload) -> Workload | None:
     odd = _kept_sizes(workload, lambda size: size - 1 - size % 2)
     while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
         largest = max(odd, key=odd.get)
-        if odd[largest] < 2 * SMALLEST_FREE:
+        if odd[largest] < 2 * SMALLEST_VARIED:
             break
         odd[largest] = odd[largest] // 2 | 1
         if any(odd[largest] <= index < largest for index in _reached(workload)):
@@ -351,8 +351,8 @@ def with_few_elements(workload: Workload) -> Workload | None:
 
 
 def _kept_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
-    """The new size for each size. Sizes below SMALLEST_FREE stay, and so do sizes that an index tensor reaches."""
-    sizes = {size for t in workload.tensors().values() for size in t.shape if size >= SMALLEST_FREE}
+    """The new size for each size. Sizes below SMALLEST_VARIED stay, and so do sizes that an index tensor reaches."""
+    sizes = {size for t in workload.tensors().values() for size in t.shape if size >= SMALLEST_VARIED}
     return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(workload))}
 
 
