@@ -35,8 +35,11 @@ bool is_symbolic(PyObject* object) {
   if (THPVariable_Check(object) || is_symbolic(object))
     runtime::throw_unsupported(subject + "; a kernel takes plain tensors and numbers",
                                "call `f.reference`, the same op in eager PyTorch, or pass a plain tensor");
+  const bool is_text = PyUnicode_Check(object) || PyBytes_Check(object);
   throw_author({}, subject + "; an op takes tensors and numbers",
-               PySequence_Check(object) ? "make it a tensor with `torch.tensor`" : "");
+               is_text                    ? "make an op for each value: a string is a constant of the op"
+               : PySequence_Check(object) ? "make it a tensor with `torch.tensor`"
+                                          : "");
 }
 
 Argument to_integer(PyObject* object, std::string_view name) {

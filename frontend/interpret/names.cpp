@@ -122,10 +122,14 @@ Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view 
   if (const auto function = in_place_function(name, &InPlaceForms::method, method_function))
     return bound(*function, self);
   std::string hint = did_you_mean(name, method_names());
-  if (const auto base = name_out_of_place(name); base && method_function(*base))
-    hint = fmt::format("write `x = x.{}(…)`, or x.copy_(x.{}(…))", *base, *base);
-  else if (torch_function(name) && !name.starts_with('_'))
+  if (const auto base = name_out_of_place(name); base && method_function(*base)) {
+    const Builtin* builtin = find_builtin(*base);
+    const bool is_refused = builtin != nullptr && !builtin->refusal.empty();
+    hint = is_refused ? std::string(builtin->refusal)
+                      : fmt::format("write `x = x.{}(…)`, or x.copy_(x.{}(…))", *base, *base);
+  } else if (torch_function(name) && !name.starts_with('_')) {
     hint = fmt::format("it is a function: write `{}(x)`", name);
+  }
   evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
 }
 

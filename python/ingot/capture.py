@@ -471,6 +471,8 @@ class _Capture:
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         if isinstance(value, torch.Tensor):
             hint = "pass it as an argument: a tensor's values are not part of an op"
+        elif isinstance(value, torch.nn.Module):
+            hint = "pass its parameters as arguments, and write its computation with torch.nn.functional"
         elif hasattr(value, "_parameters"):
             hint = "an op made from source text cannot be used in another op; make it from a function"
         elif callable(value):

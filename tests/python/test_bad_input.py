@@ -47,6 +47,7 @@ ROWS = [
     ("def f(x):\n    return x.¦clampp(0)", "x=f32:3", "clampp.*`clamp`"),
     ("def f(x):\n    return x + ¦scale", "x=f32:3", "`scale`"),
     ("def f(x):\n    return ¦x.relu_()", "x=f32:3", "`x` is changed in place"),
+    ("def f(x, i):\n    x.¦scatter_(0, i, 1.0)", "x=f32:3 i=i64:3", r"no `scatter_`[^$]*where\(mask"),
     # Calls inside the source
     ("def f(x):\n    return ¦maximum(x)", "x=f32:3", "maximum.*(other|argument|b)"),
     ("def f(x):\n    return ¦relu(x, x, x)", "x=f32:3", "relu.*argument"),

@@ -134,6 +134,12 @@ def test_a_default_that_cannot_be_captured_is_named():
         ingot.op(f)(X)
 
 
+def test_a_module_is_refused_with_its_parameters_as_arguments():
+    linear = torch.nn.Linear(3, 3)
+    with pytest.raises(ingot.Error, match="uses `linear`, which is a torch.nn[^$]*pass its parameters as arguments"):
+        ingot.op(lambda x: linear(x))(torch.zeros(3))
+
+
 def test_a_later_edit_of_the_file_has_no_effect(module):
     helper = module("def helper(x):\n    return x + 1\n")
     user = module("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")

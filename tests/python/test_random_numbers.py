@@ -278,8 +278,8 @@ def test_what_pytorch_refuses(text):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("torch.rand(3, generator=x)", "default generator"), ("x.uniform_()", "rand_like"), ("x.normal_()", "rand_like"),
-    ("x.bernoulli_(0.5)", "rand_like"), ("torch.normal(x, 1.0)", "randn_like"), ("torch.randperm(4)", "before the op"),
+    ("torch.rand(3, generator=x)", "default generator"), ("x.uniform_()", "rand_like"), ("x.normal_()", "randn_like"),
+    ("x.bernoulli_(0.5)", r"rand_like\(x\) < p"), ("x.exponential_()", "compute with torch.rand_like"), ("torch.normal(x, 1.0)", "randn_like"), ("torch.randperm(4)", "before the op"),
 ])  # fmt: skip
 def test_what_the_language_refuses(text, words):
     with pytest.raises(ingot.Error, match=words):
