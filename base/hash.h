@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// Mixes the hash of one more field into `seed`. For in-memory tables only: a key that outlives the process must not
-/// depend on std::hash.
+/// Mixes the hash of one more field into `seed`. Use the result only in tables in memory: a key that outlives the
+/// process must not depend on std::hash.
 template <typename T>
 void hash_combine(size_t& seed, const T& value) {
   seed ^= std::hash<T>{}(value) + 0x9e3779b97f4a7c15ULL + (seed << 12) + (seed >> 4);

@@ -58,7 +58,7 @@ struct Span {
 
   explicit operator bool() const { return source != nullptr; }
   std::string_view text() const;
-  /// Returns the smallest span that covers both. They must have the same source, unless one of them has none.
+  /// Returns the smallest span that covers both. Both must have the same source, unless one of them has none.
   static Span join(const Span& a, const Span& b);
   bool operator==(const Span&) const = default;
 };

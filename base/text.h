@@ -28,7 +28,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
 /// Returns the shortest decimal text that reads back as the same double, independent of the locale. It always contains
 /// a '.', an 'e', or is one of inf, -inf, nan.
 std::string round_trip(double value);
-/// The same for a float.
+/// Returns the same for a float.
 std::string round_trip(float value);
 
 }  // namespace ingot

@@ -89,7 +89,7 @@ Sizes broadcast_strides(View sizes, const Extents& input) {
   return strides;
 }
 
-/// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering; nothing for other inputs.
+/// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering; nullopt for other inputs.
 std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> inputs) {
   const auto all = [&](const auto& holds) { return std::ranges::all_of(inputs, holds); };
   if (inputs.empty()) return contiguous_strides(sizes);
@@ -106,15 +106,15 @@ std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> in
   return dense ? std::optional(inputs[0].strides) : std::nullopt;
 }
 
-/// The strides of a view of the input, or nothing if no view exists. Splits each group of input dims that is contiguous
-/// in memory into dims of the view.
+/// The strides of a view of the input; nullopt if no view exists. As PyTorch's computeStride does, divides the input's
+/// dims into groups that are contiguous in memory, and splits each group into dims of the view.
 std::optional<Sizes> view_strides(const Extents& input, View sizes) {
   if (input.sizes.empty()) return Sizes(sizes.size(), 1);
   if (element_count(input.sizes) == 0) {
     return std::ranges::equal(input.sizes, sizes) ? input.strides : contiguous_strides(sizes);
   }
   Sizes strides(sizes.size());
-  size_t done = sizes.size();  // the view's dims from this one on have their strides
+  size_t done = sizes.size();  // the strides of the view's dims from this one on are computed
   int64_t base = input.strides.back(), piece = 1;
   for (size_t d = input.sizes.size(); d-- > 0;) {
     piece *= input.sizes[d];
@@ -134,7 +134,8 @@ std::optional<Sizes> view_strides(const Extents& input, View sizes) {
   return strides;
 }
 
-/// Whether PyTorch suggests channels_last for a tensor: its strides have that order without ambiguity.
+/// Whether PyTorch suggests channels_last for a tensor: its strides ascend in that order. If the strides fit the
+/// contiguous order as well, PyTorch suggests contiguous.
 bool suggests_channels_last(const Extents& input) {
   const size_t rank = input.sizes.size();
   if (rank != 4 && rank != 5) return false;
@@ -144,7 +145,7 @@ bool suggests_channels_last(const Extents& input) {
     const int64_t size = input.sizes[static_cast<size_t>(d)];
     const int64_t stride = input.strides[static_cast<size_t>(d)];
     if (size == 0 || stride < least) return false;
-    if (d == 0 && least == input.strides[1]) return false;  // only the batch dim has more than one element
+    if (d == 0 && least == input.strides[1]) return false;  // every dim but the batch has size 1
     least = size > 1 ? stride * size : stride;
   }
   return true;
@@ -193,7 +194,7 @@ Sizes pointwise_strides(View sizes, std::span<const Extents> inputs) {
     }
     return 0;
   });
-  // PyTorch counts an empty dim as one element only in the contiguous layout.
+  // A dim of size 0 counts as 1 in PyTorch's contiguous strides, but as 0 in permuted strides.
   const bool contiguous = std::ranges::is_sorted(order, std::greater<>());
   return contiguous ? contiguous_strides(sizes) : dense_strides(sizes, order);
 }
@@ -246,7 +247,8 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   }
   if (places.empty()) return moved.strides;
 
-  // The dims of the indices replace the indexed dims in place if these are adjacent, else they come first.
+  // The broadcast dims of the indices replace the indexed dims in place if the indexed dims are adjacent; otherwise
+  // they come first.
   const bool neighbours = places.back() - places.front() + 1 == places.size();
   const size_t first = neighbours ? places.front() : 0;
   size_t rank = 0;

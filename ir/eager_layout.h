@@ -7,7 +7,7 @@
 #include "ir/graph.h"
 
 // Computes the strides that eager PyTorch gives its results. Applies TensorIterator's rules op by op, in the author's
-// order: applying them once to all inputs of an expression can give other strides.
+// order, because applying the rules once to all inputs of an expression can give other strides.
 
 namespace ingot::ir {
 
@@ -40,8 +40,8 @@ Sizes cat_strides(std::span<const int64_t> sizes, std::span<const Extents> input
 /// padding leaves (constant_pad_nd).
 Sizes pad_strides(std::span<const int64_t> sizes, const Extents& kept, const Extents& input);
 /// The strides of source[…] (index.Tensor) with index tensors at the dims `dims` (ascending) and full slices at the
-/// others. `sizes` are the result's sizes as PyTorch orders them: the broadcast index dims replace `dims` if these are
-/// adjacent, else they come first. An index of rank 0 selects, as a number does.
+/// others. `sizes` are the result's sizes as PyTorch orders them: the broadcast dims of the indices replace `dims` if
+/// `dims` are adjacent; otherwise they come first. An index of rank 0 selects, as a number does.
 Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices);
 
@@ -49,9 +49,10 @@ Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std:
 /// `arguments` has one entry for each parameter (empty for numbers).
 std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
                                    std::span<const Extents> arguments);
-/// Answers a question, given the evaluated slots of the question's pool.
+/// Evaluates an alias query: whether the two tensors share storage. `host` holds the evaluated slots of the query's
+/// pool.
 bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments);
-/// Returns the alias question about one step of a graph.
+/// Returns the alias query for one step of a graph.
 AliasQuestion alias_question(const GraphFrame& graph, uint32_t step);
 /// Whether input.view(sizes) exists, that is, needs no copy.
 bool has_view(const Extents& input, std::span<const int64_t> sizes);

@@ -12,7 +12,8 @@ class Counter {
   Counter(const Graph& graph, std::span<const HostValue> sizes)
       : graph_(graph), sizes_(sizes), elements_(graph.count()) {}
 
-  /// Records for each node that `root` depends on over a domain how many elements it is computed for.
+  /// Records, for each node that `root` depends on, the number of elements for which it is computed when `root` is
+  /// computed over `domain`.
   void walk(NodeId root, std::span<const HostId> domain) {
     std::vector<bool> needed(root.index + 1);
     needed[root.index] = true;
@@ -52,7 +53,7 @@ class Counter {
  private:
   int64_t size_of(HostId size) const { return sizes_[size.index].as_int(); }
 
-  /// The operands that a node reads at its own index, which excludes the operand of a reduction that it reads.
+  /// The operands that a node reads at its own index. The operand of a reduction that the node reads is not among them.
   std::span<const NodeId> operands(NodeId id) const {
     return graph_.reduction_read(id) ? graph_.indices(id) : std::span(graph_[id].args);
   }

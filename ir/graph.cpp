@@ -141,8 +141,8 @@ void Graph::place_node(NodeId id, Span span) {
 }
 
 void Graph::mention_node(NodeId id, Span span) {
-  // Limits the number of locations to more than a page shows. Rewrites copy them from node to node, which takes
-  // quadratic time without a limit.
+  // The maximum number of locations of a node: more than a page of `ingot explain` shows. Rewrites copy locations from
+  // node to node, which would take quadratic time without a limit.
   constexpr size_t kMost = 32;
   Distinct<Span>& mentions = mentions_[id];
   if (mentions.items.size() < kMost) mentions.add(span);

@@ -19,8 +19,8 @@
 #include "ir/types/dtype.h"
 
 // The graph of an op for one signature. Nodes have no shape: a node is a function of an index and broadcasts
-// implicitly; indices are aligned at their last dim. Views leave no node, because they rewrite the accesses. Nodes are
-// immutable and hash-consed. Their ids are in topological order, so a traversal is a loop over ids.
+// implicitly; indices are aligned at their last dim. Views create no nodes: they rewrite accesses. Nodes are immutable
+// and hash-consed. Their ids are in topological order, so a traversal is a loop over ids.
 
 namespace ingot::ir {
 
@@ -30,8 +30,8 @@ struct NodeId {
 };
 
 /// The source of an access: a parameter; a value of the reduction that is the node's first argument (`index` selects
-/// the value); or, for an Index node, an imaginary tensor of one dim in which each element is its own coordinate. With
-/// this tensor, views merge, permute and broadcast positions as they do loaded values.
+/// the value); or, for an Index node, an iota (a virtual tensor 0, 1, 2, … of one dim), so that views merge, permute
+/// and broadcast positions in the same way as loaded values.
 struct SourceRef {
   enum class Kind : uint8_t { Param, Reduce, Position } kind = Kind::Param;
   uint32_t index = 0;
@@ -71,9 +71,9 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// Attribute of an Add, Sub or Mul that computes in float32 an op on the author's 16-bit floats. `contract` may fuse
-/// such a product into such a sum without rounding it. The same op on the author's own float32 values has attr 0 and is
-/// another node.
+/// Attribute of an Add, Sub or Mul in float32 that computes an op on the author's 16-bit floats. `contract` may fuse
+/// such a product into such a sum without rounding it. The same op on float32 values of the author has attr 0 and is a
+/// different node.
 inline constexpr uint32_t kContractable = 1;
 /// Attribute of a Where that computes both arms for every element. Indices that are read in one arm are therefore
 /// checked also for elements that select the other arm.
@@ -113,14 +113,14 @@ struct OutputBlock {
 /// The use of a result.
 enum class Use : uint8_t {
   Returned,  ///< returned to the caller, or written into a parameter
-  Residual,  ///< a residual of the op's reductions, saved for backward: it is not returned and has no gradient itself
+  Residual,  ///< a residual of the op's reductions, saved for backward; not returned, and without a gradient of its own
   Summed,    ///< a summand of another result (Result::scatters), not returned itself
 };
 
 /// A scatter-add into a result, here called the sum. `values` and `positions` (int64) are the indices of two other
 /// results. The leading dims of `values` are the dims of `positions`. A position is a row-major offset over the dims
-/// `through` of the sum; a position outside them adds nothing. The trailing dims of `values` map to the dims `along` of
-/// the sum.
+/// `through` of the sum; a value at a position out of range is not added. The trailing dims of `values` map to the dims
+/// `along` of the sum.
 struct Scatter {
   uint32_t values, positions;
   std::vector<uint32_t> through, along;
@@ -150,14 +150,15 @@ struct Result {
   std::optional<uint32_t> beside = {};
 };
 
-/// The largest size that lowering asks to be static when a constant index or slice touches its dim.
+/// The largest size that lowering specialises because a constant index or slice uses its dim.
 inline constexpr int64_t kSpecializedSize = 16;
 
-/// A value that lowering asked to be static. The graph is valid only for calls where the symbol has this value.
+/// A symbol that lowering specialised, and its value. The graph is valid only for calls in which the symbol has this
+/// value.
 struct Static {
   HostId symbol;  ///< a Size or Scalar node
   HostValue value;
-  bool specialized = false;  ///< a size that was asked for only because it is at most kSpecializedSize
+  bool specialized = false;  ///< whether the size was specialised only because it is at most kSpecializedSize
 };
 
 /// One step of the computation of eager's strides. The steps follow the author's order of ops (before any rewrite) and
@@ -189,14 +190,14 @@ struct LayoutStep {
   std::vector<uint32_t> dims = {};  ///< Gather: the dims of the first input that the indices replace, ascending
 };
 
-/// Asks whether the tensor of the last step shares its input's storage. It does for a Reshape that can be a view, and
-/// for a conversion to a memory format that the input already has. The answer depends only on these steps.
+/// The query whether the tensor of the last step shares its input's storage. A Reshape that can be a view shares it,
+/// and so does a conversion to a memory format that the input already has. The answer depends only on these steps.
 struct AliasQuestion {
   HostPool host;
   std::vector<LayoutStep> steps;
 };
 
-/// An answer that lowering assumed.
+/// The answer to an alias query that lowering assumed.
 struct AliasFact {
   AliasQuestion question;
   bool shares;
@@ -220,7 +221,7 @@ struct NamedTuple {
 inline constexpr NamedTuple kNamedTuples[] = {
     {Returns::AMinMax, "aminmax"}, {Returns::Frexp, "frexp"}, {Returns::Max, "max"}, {Returns::Min, "min"}};
 
-/// Everything in a graph except its nodes. A pass copies it as it is.
+/// Everything in a graph except its nodes. A pass copies the frame unchanged.
 struct GraphFrame {
   std::string name;
   std::vector<Param> params;
@@ -230,13 +231,13 @@ struct GraphFrame {
   std::vector<Static> statics;
   /// The location of each number whose arithmetic may fail in Python.
   std::map<HostId, Span> host_places;
-  /// Size nodes that lowering would have made static if they were at most kSpecializedSize
+  /// Size nodes that lowering would have specialised if they were at most kSpecializedSize
   /// (frontend::specialize_small). The graph is valid for all larger sizes.
   std::vector<HostId> specialized;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;
-  /// The graph is valid only where these answers hold. Each question is asked once the values of `statics` and the
-  /// earlier answers are known.
+  /// The graph is valid only for calls for which these answers are right. Each query is evaluated when the values of
+  /// `statics` and the earlier answers are known.
   std::vector<AliasFact> aliases;
   /// The seed of the random numbers: a parameter after those of the signature, an int64 tensor without dims on the op's
   /// device. The runtime fills it for each call. None if the op uses no random numbers.
@@ -255,8 +256,8 @@ class Graph : public GraphFrame {
   NodeId add(Node node);
   NodeId add(Op op, DType dtype, std::vector<NodeId> args) { return add({op, dtype, 0, std::move(args)}); }
   NodeId load(DType dtype, Access access);
-  /// Adds a Load; a Gather if the access has indirect indices; an Index if its source is positions. `args`: the
-  /// reduction, if the source is one, then the indices.
+  /// Adds a Load; a Gather if the access has indirect indices; an Index if the kind of its source is Position. `args`:
+  /// the reduction, if the source is one, then the indices.
   NodeId read(DType dtype, Access access, std::vector<NodeId> args);
   NodeId gather(DType dtype, Access access, std::vector<NodeId> indices) {
     return read(dtype, std::move(access), std::move(indices));
@@ -325,7 +326,7 @@ class Graph : public GraphFrame {
 };
 
 /// Returns readable text of the whole graph, the `ir` stage of `ingot emit`. Equal graphs give equal text. i0, i1, …
-/// are the dims of the largest domain, outermost first; "i1?" is 0 where the operand's size along it is 1.
+/// are the dims of the largest domain, outermost first; "i1?" is 0 if the operand's size along i1 is 1.
 std::string print(const Graph& graph);
 
 /// Throws Error(Internal) with a dump if an invariant of the IR is violated: topological order, arities, operand and
@@ -343,7 +344,8 @@ Graph simplify(const Graph& graph);
 Graph contract(const Graph& graph);
 
 /// Returns the graph with each output block that reads a reduction row by row rewritten over that reduction's domain.
-/// Its dims along the reduced dims then have size 1, so that an index means the same in both.
+/// The block's dims along the reduced dims then have size 1, so that an index has the same meaning for the block and
+/// for the reduction.
 Graph align_rows(const Graph& graph);
 
 /// Returns the graph in which each result that equals a tensor parameter, element for element, forwards that parameter
@@ -355,7 +357,7 @@ Graph inline_calls(const Graph& graph);
 
 /// Callee name of a Call through which no gradient flows.
 inline constexpr std::string_view kDetach = "detach";
-/// Callee name of a Call that has the value of its first argument and the gradient of its second.
+/// Callee name of a Call with the value of its first argument and the gradient of its second argument.
 inline constexpr std::string_view kCustomGradient = "slope_of";
 /// Fills in Result::gradients. A floating-point element has a gradient with respect to the parameters that it reads
 /// through floating-point nodes, except through detached ones.

@@ -12,17 +12,18 @@ namespace ingot::ir {
 
 /// The operation of a node. Structural ops come first, then the primitives of ops.def.
 enum class Op : uint8_t {
-  Load,     ///< an element of a parameter, or of a reduction, which then is args[0]; attr: Access
-  Gather,   ///< a load with indirect indices; args: the reduction, if it reads one, then the indices; attr: Access with
-            ///< `indirect`
+  Load,     ///< an element of a parameter, or of the reduction args[0]; attr: Access
+  Gather,   ///< a Load whose Access has `indirect` indices; attr: Access. args: the reduction, if the node reads one,
+            ///< then one node for each index
   Scalar,   ///< a host value, the same for every element; attr: HostId. A constant is a Scalar of a constant host
             ///< expression
-  Index,    ///< a position, int64: the coordinate that its access gives, as if the source's elements were their own
-            ///< coordinates; attr: Access
+  Index,    ///< a position, int64: the coordinate that its Access computes, as if it read an iota (SourceRef); attr:
+            ///< Access
   Cast,     ///< the value in another dtype; float to integer as eager PyTorch does on the same device
   Bitcast,  ///< the same bits as another dtype of the same width
-  Call,  ///< args[0], computed by the library function that attr names, of operands args[1..]; a boundary for rounding
-         ///< and differentiation, which inline_calls removes
+  Call,  ///< the call of a library function; attr: its name. args[0] is the function's inlined body, args[1..] are its
+         ///< operands. Rounding is applied, and derivative rules are looked up, at this boundary. inline_calls removes
+         ///< it
   Reduce,  ///< args[0] reduced along some dims of its domain to one value or several; attr: Reduction. Only Load and
            ///< Gather nodes may have it as an argument
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) id,
@@ -58,7 +59,7 @@ struct Accepts {
   }
 };
 
-namespace accepted {  // the abbreviations that ops.def uses
+namespace accepted {  // abbreviations of ops.def, explained there
 inline constexpr Accepts BIF{true, true, true}, IF{false, true, true}, BI{true, true, false};
 inline constexpr Accepts B{true, false, false}, I{false, true, false}, F{false, false, true};
 inline constexpr Accepts BIFU{true, true, true, true}, IFU{false, true, true, true}, BIU{true, true, false, true};
@@ -66,6 +67,7 @@ inline constexpr Accepts BIFUE{true, true, true, true, true}, BIFE{true, true, t
 inline constexpr Accepts IFE{false, true, true, false, true};
 }  // namespace accepted
 
+/// Exact: IEEE or integer arithmetic, the same bits everywhere. Ulp: a transcendental function.
 enum class Accuracy : uint8_t { Exact, Ulp };
 
 /// Which operands PyTorch's function accepts as Python numbers. Operators accept a number on either side.
@@ -80,7 +82,7 @@ struct OpInfo {
   Rule rule;
   Accepts accepts;
   Accuracy accuracy;
-  uint32_t cost;
+  uint32_t cost;  ///< number of instructions of the common path in float32 on a GPU; an addition counts 1
   Numbers numbers;
   std::string_view summary;  ///< one line of documentation
 };

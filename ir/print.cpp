@@ -40,8 +40,8 @@ class GraphPrinter {
  private:
   std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
 
-  /// Prints the subexpressions that large expressions abbreviate, each once. This text is a key of programs, so it must
-  /// state the whole graph.
+  /// Prints the subexpressions that large expressions abbreviate, each once. The printed graph is a key of programs, so
+  /// it must be complete.
   std::string large_expressions() const {
     std::string text;
     std::set<HostId> known;
@@ -133,8 +133,8 @@ class GraphPrinter {
   /// The variable of the dim that is `from_end` dims before the last one.
   std::string variable(size_t from_end) const { return fmt::format("i{}", rank_ - 1 - from_end); }
 
-  /// Prints coordinates: "[i0*4 + 2, %5]". For a load, an index is 0 where the operand's size is 1; a store uses the
-  /// indices of its domain.
+  /// Prints coordinates: "[i0*4 + 2, %5]". For a load, an index is 0 if the operand's size along the dim is 1. A store
+  /// uses the indices of its domain unchanged.
   std::string coordinates(const Access& access, std::span<const NodeId> indices, bool store) const {
     return fmt::format("[{}]", fmt::join(sums(access, indices, store), ", "));
   }

@@ -20,8 +20,8 @@ inline constexpr size_t kUnmapped = SIZE_MAX;
 /// Maps each dim of an index space to the dim of a reduction's domain that it runs along; kUnmapped if there is none.
 using RowMap = std::vector<size_t>;
 
-/// Returns the map by which a load reads a reduction row by row, from an index space of this rank; nothing if it reads
-/// the reduction in another way.
+/// Returns the map by which a load reads a reduction row by row, from an index space of this rank; nullopt if it
+/// reads the reduction in another way.
 std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank);
 
 /// Whether the index space is the reduction's domain (of rank `rank`), up to dims of size 1.

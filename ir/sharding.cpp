@@ -10,7 +10,7 @@ namespace ingot::ir {
 
 namespace {
 
-/// Tells which host expressions are equal to the size of a sharded dim, and which depend on such a size.
+/// Determines which host expressions are equal to the size of a sharded dim, and which depend on such a size.
 class ShardedSizes {
  public:
   ShardedSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), depends_(graph.host.count()) {
@@ -28,8 +28,8 @@ class ShardedSizes {
     }
   }
 
-  /// Whether lowering used no value of these sizes. A size whose value it used has become a constant, a static value or
-  /// a specialized size.
+  /// Whether lowering used no value of these sizes. A size whose value lowering used has become a constant, a static
+  /// value or a specialised size.
   bool are_unused() const {
     for (uint32_t i = 0; i < depends_.size(); ++i)
       if (is_sharded(HostId{i}) && !is_size(HostId{i})) return false;
@@ -124,7 +124,8 @@ class ShardingAnalysis {
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
   }
 
-  /// Whether a condition requires that there are elements along the sharded dim, as a division by their number does.
+  /// Whether a condition requires that there are elements along the sharded dim, for example because of a division by
+  /// their number.
   bool is_not_zero(HostId id) const {
     if (host_[id].op != HostOp::Not) return false;
     const HostNode& equals = host_[host_[id].args[0]];
@@ -141,7 +142,8 @@ class ShardingAnalysis {
            host_.is_int(is_empty.args[1], 0);
   }
 
-  /// The only dim of a result whose size is that of the sharded dim; nothing if another dim's size depends on it.
+  /// The only dim of a result whose size is that of the sharded dim; nullopt if another dim's size depends on that
+  /// size.
   std::optional<uint32_t> sharded_dim_of(const Result& result) const {
     std::optional<uint32_t> found;
     for (uint32_t d = 0; d < result.shape.size(); ++d) {
@@ -184,7 +186,7 @@ class ShardingAnalysis {
     }
   }
 
-  /// Handles a Load or Gather. The indices of a Gather are values at the same place along the sharded dim.
+  /// Handles a Load or Gather. The indices of a Gather are values at the same position along the sharded dim.
   bool read(NodeId id, std::optional<Axis> axis) {
     const Access& access = graph_.access(id);
     if (!moves_only_along(access, axis)) return false;
@@ -195,8 +197,8 @@ class ShardingAnalysis {
     return (!along || sizes_.same(graph_.params[param].shape[*along], axis->size)) && record_read(param, along);
   }
 
-  /// The dim of the source in which an access moves along the axis; moves_only_along checks that it starts at 0 and has
-  /// step 1.
+  /// The dim of the source in which an access moves along the axis; moves_only_along checks that the access starts at 0
+  /// and has step 1.
   std::optional<uint32_t> source_dim_along(const Access& access, const Axis& axis) const {
     if (axis.from_end >= access.dims.size()) return std::nullopt;
     const AccessDim& read = access.dims[from_end(axis.from_end, access.dims.size())];

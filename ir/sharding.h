@@ -8,9 +8,9 @@
 #include "ir/graph.h"
 
 // Decides whether an op can be computed shard by shard, without communication. Tensors are sharded along one dim each,
-// all into the same number of contiguous shards. This is possible if lowering gives the same graph for a shard as for
-// the whole, up to the size of the sharded dim, and if each element of a result depends only on elements at the same
-// place along the sharded dim.
+// all into the same number of contiguous shards. An op can be sharded if lowering gives the same graph for a shard as
+// for the whole, up to the size of the sharded dim, and if each element of a result depends only on elements at the
+// same position along the sharded dim.
 
 namespace ingot::ir {
 
@@ -24,9 +24,9 @@ struct Sharding {
 };
 
 /// Returns how to compute the graph from parameters that are sharded as `cuts` says; at least one must be. Returns
-/// nothing if that is not possible:
-/// - if elements at another place along the sharded dim are read (reductions, shifts, gathers, windows),
-/// - if dims are merged or split there,
+/// nullopt if that is not possible:
+/// - if elements at another position along the sharded dim are read (reductions, shifts, gathers, windows),
+/// - if the sharded dim is split, or merged with another dim,
 /// - if a value depends on a position or a size along the sharded dim, or on random numbers,
 /// - if a parameter is written, or a result is not sharded.
 /// Every shard reads a replicated parameter in full. The parameter's gradient is the sum of the gradients of all

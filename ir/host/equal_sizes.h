@@ -8,8 +8,8 @@
 
 namespace ingot::ir {
 
-/// Tells which host integers are equal wherever the conditions hold: those that the pool knows to be equal, and those
-/// that an Equal condition requires to be.
+/// Determines which host integers are equal if the conditions hold: integers that the pool knows to be equal, and
+/// integers that an Equal condition requires to be equal.
 class EqualSizes {
  public:
   EqualSizes(const HostPool& host, std::span<const Condition> conditions) : host_(host) {

@@ -44,21 +44,21 @@ struct HostId {
   auto operator<=>(const HostId&) const = default;
 };
 
-/// The operations of host expressions. They have Python's meaning, except where noted. Over integers, Add, Sub, Neg and
-/// products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of operands,
-/// ascending.
+/// The operations of host expressions. They have Python's meaning, unless noted otherwise. Over integers, Add, Sub, Neg
+/// and products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of
+/// operands, ascending.
 // clang-format off
 enum class HostOp : uint8_t {
   Constant,
   Size,       ///< the size of dim `b` of parameter `a`
   Scalar,     ///< the value of scalar parameter `a` (a number, or a CPU 0-dim tensor beside CUDA tensors)
-  Affine,     ///< integer: constant + Σ coefficient · operand, both held in the node (HostNode::value, coefs)
+  Affine,     ///< integer: constant + Σ coefficient · operand, both stored in the node (HostNode::value, coefs)
   Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, Neg, Abs, Min, Max,
   Lt, Le, Gt, Ge, Eq, Ne, Not,
   Select,     ///< args: condition, then, otherwise
   Int, Float, Bool,  ///< Python's conversions
   NotOne,     ///< integer: 0 if the size is 1, else 1; a factor that cancels the stride of a dim of size 1
-  Broadcast,  ///< integer: the size that its operands broadcast to (the one that is not 1, if any)
+  Broadcast,  ///< integer: the size that its operands broadcast to: the operand that is not 1, if there is one
   Sqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Atan2,
   Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Erf, Erfc, Gamma, Lgamma, Hypot, Copysign, Fmod,
   RoundTo,       ///< float: the operand rounded to the floating dtype `b`, as a double
@@ -69,7 +69,8 @@ enum class HostOp : uint8_t {
 struct HostNode {
   HostOp op;
   HostKind kind;
-  bool per_call = false;  ///< depends on a scalar, so it is evaluated at every call, else only when a shape is new
+  bool per_call = false;  ///< depends on a scalar and is evaluated at every call; other nodes are evaluated only when a
+                          ///< shape is new
   uint32_t a = 0, b = 0;  ///< Size, Scalar, RoundTo: see HostOp
   HostValue value{};      ///< Constant: its value; Affine: the constant term
   std::vector<HostId> args = {};
@@ -104,7 +105,7 @@ class HostPool {
   HostId make(HostOp op, std::vector<HostId> args, uint32_t b = 0);
   /// Whether Python's result is an int for some operand values and a float for others: an integer raised to a run-time
   /// integer that may be negative; min, max or a conditional expression of different kinds. An operand that decides
-  /// this must be static: `make` refuses the power (Error of kind Internal) and gives the other ops the widest kind.
+  /// this must be static: `make` throws Error(Internal) for the power, and gives the other ops the widest kind.
   bool kind_depends_on_value(HostOp op, std::span<const HostId> args) const;
 
   // Integer arithmetic.
@@ -117,10 +118,10 @@ class HostPool {
   /// `resolve` use one representative: a constant if there is one, else the older expression.
   void unify(HostId x, HostId y);
   HostId resolve(HostId x) const;
-  // Facts about integers that hold for all values of the symbols. Folding uses them, so an assumption must hold
-  // wherever the expressions are evaluated.
+  // Facts about integers that hold for all values of the symbols. Folding uses these facts, so they must hold for every
+  // evaluation of the expressions.
 
-  /// Declares that symbolic sizes are never 1. (A signature states which sizes are 1, so the others are not.)
+  /// Declares that symbolic sizes are never 1. (A signature states which sizes are 1, so all other sizes are not 1.)
   void assume_sizes_not_one();
   bool sizes_not_one() const { return sizes_not_one_; }
   /// Declares that a symbolic size is at least `least`.
@@ -184,8 +185,8 @@ class HostPool {
 /// std::domain_error with Python's message. Broadcast does not check that sizes match, because conditions do.
 HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t b = 0);
 
-/// Whether Python raises an error for some operands of these kinds. An integer that does not fit in 64 bits does not
-/// count.
+/// Whether Python raises an error for some operand values of these kinds. An integer that does not fit in 64 bits does
+/// not count.
 bool python_raises(HostOp op, std::span<const HostKind> kinds);
 
 /// Python's message for a division by zero.

@@ -9,8 +9,8 @@
 #include "ir/host/checked.h"
 #include "ir/host/host.h"
 
-// Evaluates Python's arithmetic on numbers, with Python's errors. Where CPython is more exact than C++ (int / int,
-// comparisons of an int with a float), so is this code.
+// Evaluates Python's arithmetic on numbers, with Python's errors. This code is as exact as CPython, also for ops in
+// which C++ is less exact (int / int, comparisons of an int with a float).
 
 namespace ingot::ir {
 namespace {
@@ -49,7 +49,8 @@ double true_div(int64_t x, int64_t y) {
   __extension__ using Wide = unsigned __int128;
   const auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : v; };
   const uint64_t dividend = magnitude(x), divisor = magnitude(y);
-  // A quotient of at least 55 bits whose last bit is set if there is a remainder rounds as the exact quotient does.
+  // A quotient of at least 55 bits with a sticky bit (the last bit is set if there is a remainder) rounds as the exact
+  // quotient does.
   const auto width = [](uint64_t v) { return static_cast<int>(std::bit_width(v)); };
   const int shift = std::max(0, 56 + width(divisor) - width(dividend));
   const Wide scaled = static_cast<Wide>(dividend) << shift;
@@ -95,7 +96,7 @@ int64_t int_arithmetic(HostOp op, Args args) {
 
 // Floats
 
-/// The result of Python's divmod: the remainder has the sign of y, and the quotient is the matching integer.
+/// The result of Python's divmod: the remainder has the sign of y, and the quotient is floor(x / y), as a float.
 struct DivMod {
   double quotient, remainder;
 };

@@ -57,7 +57,7 @@ class HostFolder {
   Linear times(const Linear& x, const Linear& y);
   HostId monomial(HostId x, HostId y);
   std::vector<HostId> factors(HostId x) const;
-  /// Removes the factors of y from the factors of x. Returns nothing if y has a factor that x lacks.
+  /// Removes the factors of y from the factors of x. Returns nullopt if y has a factor that x lacks.
   std::optional<std::vector<HostId>> without(HostId x, HostId y) const;
 
   HostId floor_divide(HostId x, HostId y);

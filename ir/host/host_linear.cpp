@@ -84,7 +84,7 @@ std::optional<std::vector<HostId>> HostFolder::without(HostId x, HostId y) const
   return rest;
 }
 
-/// x // (k·m) if every summand of x has the factors k and m; else nothing.
+/// x // (k·m) if every summand of x has the factors k and m; else nullopt.
 std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& y) {
   const auto [divisor, divisor_coef] = y.terms[0];
   if (x.constant != 0) return std::nullopt;

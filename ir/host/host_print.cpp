@@ -140,7 +140,7 @@ class Printer {
   Printer(const HostPool& pool, std::span<const std::string> names, std::vector<HostId>& cut)
       : pool_(pool), names_(names), cut_(cut) {}
 
-  /// Prints an operand of an operator with precedence `context`, in parentheses where needed.
+  /// Prints an operand of an operator with precedence `context`, in parentheses if needed.
   std::string print(HostId id, Precedence context = kChoice) {
     const HostNode& node = pool_[id];
     if (!node.args.empty() && budget_-- <= 0) {
@@ -241,8 +241,8 @@ class Printer {
   const HostPool& pool_;
   std::span<const std::string> names_;
   std::vector<HostId>& cut_;
-  int budget_ = 64;  ///< limits the number of printed nodes: operands are shared, so the text of a small expression can
-                     ///< be exponentially long
+  int budget_ = 64;  ///< limits the number of printed nodes: nodes share operands, so the text of a small pool can be
+                     ///< exponentially long
 };
 
 }  // namespace

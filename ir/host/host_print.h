@@ -8,7 +8,7 @@
 
 namespace ingot::ir {
 
-/// As HostPool::print, but also appends to `cut` the nodes that are printed as numbers.
+/// Prints as HostPool::print does, and appends to `cut` the nodes that are printed as numbers ("h17").
 std::string print_host(const HostPool& pool, HostId id, std::span<const std::string> names, std::vector<HostId>& cut);
 
 }  // namespace ingot::ir

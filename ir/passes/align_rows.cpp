@@ -11,13 +11,13 @@
 // An output block may read a reduction row by row from another index space: without the reduced dims, or with its dims
 // in another order. This pass rewrites the block over the reduction's domain. The block and the reduction's operand are
 // then functions of the same index, so that one kernel can compute both. The pass also moves a block that reads no
-// reduction if its domain differs from a reduction's domain only by dims of size 1: for example a gradient beside its
-// loss, which read the same elements.
+// reduction if its domain differs from a reduction's domain only by dims of size 1: for example, a gradient next to its
+// loss: both read the same elements.
 
 namespace ingot::ir {
 namespace {
 
-/// The loads of reductions that a node depends on, and the nodes between them and the node.
+/// The loads of reductions that a node depends on, and the nodes between these loads and the node.
 struct Cone {
   std::vector<NodeId> nodes;  ///< ascending
   std::vector<NodeId> reads;
@@ -49,7 +49,7 @@ bool completed(const HostPool& host, const std::vector<HostId>& domain, const Re
   return next == 0 || next == left.size();
 }
 
-/// Moves nodes from one index space to another of rank `rank`. The map gives the new place of each dim.
+/// Moves nodes from one index space to another of rank `rank`. The map gives the new position of each dim.
 class Alignment {
  public:
   Alignment(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
@@ -106,7 +106,7 @@ void move(Graph& graph, OutputBlock& block, const Cone& cone, RowMap map, const 
   block.store.dims = alignment.dims(block.store.dims);
 }
 
-/// Maps the dims of a domain to those of another that has the same sizes except for dims of size 1. Returns nothing if
+/// Maps the dims of a domain to those of another that has the same sizes except for dims of size 1. Returns nullopt if
 /// the domains differ otherwise.
 std::optional<RowMap> map_except_unit_dims(const HostPool& host, const std::vector<HostId>& from,
                                            const std::vector<HostId>& to) {
@@ -125,8 +125,8 @@ std::optional<RowMap> map_except_unit_dims(const HostPool& host, const std::vect
   return next == to.size() ? std::optional(map) : std::nullopt;
 }
 
-/// Moves a block that reads no reduction to the domain of one, if the domains differ only by dims of size 1. Returns
-/// whether it moved the block.
+/// Moves a block that reads no reduction to the domain of a reduction, if the two domains differ only by dims of size
+/// 1. Returns whether it moved the block.
 bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;

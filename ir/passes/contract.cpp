@@ -4,9 +4,11 @@
 
 // Fuses a product into a sum, which saves an instruction (docs/performance.md: contraction). The product is then not
 // rounded, which is allowed because the value between two ops on 16-bit floats is a float32 anyway. Two restrictions:
-// - A product that has another use is not fused. It is computed anyway and has one value everywhere: `p - p` is 0.
+// - A product that has another use is not fused. The product is computed anyway, and all its uses must see one value:
+// `p - p` is 0.
 // - The other operand of the sum must be an input of the op, not a computed value, which may be an equal but rounded
-// product. `x * x - relu(m * m)` of equal numbers must be exactly 0: a negative rounding error has no square root.
+// product. `x * x - relu(m * m)` of equal numbers must be exactly 0: a negative rounding error would have no square
+// root.
 
 namespace ingot::ir {
 namespace {

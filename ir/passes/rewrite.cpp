@@ -23,7 +23,8 @@ void for_each_host(Access& access, const HostRule& visit) {
   }
 }
 
-/// Visits the host expressions outside the nodes. Passes those that state which values are equal to `visit_fact`.
+/// Visits the host expressions outside the nodes. Calls `visit_fact` for the sizes of parameters and the operands of
+/// conditions, statics and specialised sizes, which state which values are equal; calls `visit` for all others.
 void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
   for (Param& param : graph.params) {
     for (HostId& size : param.shape) visit_fact(size);
@@ -93,7 +94,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
 Graph compact(const Graph& graph) {
   Graph out{GraphFrame(graph)};
   out.host = {};
-  out.aliases.clear();  // alias questions are asked before this pass only
+  out.aliases.clear();  // alias queries are evaluated only before this pass
   drop_unused_layouts(out);
   const std::vector<bool> live = graph.live();
 

@@ -17,8 +17,8 @@ using NodeRule = std::function<NodeId(Graph& out, NodeId was, Node node)>;
 /// conditions and host expressions, and carries names and locations over.
 Graph rewrite(const Graph& graph, const NodeRule& rule);
 
-/// Returns the graph without unused nodes, layout steps and host expressions. Replaces a size that is known to equal
-/// another one by that one, except in the conditions that make them equal.
+/// Returns the graph without unused nodes, layout steps and host expressions. Replaces a size by another size that is
+/// known to be equal, except in the conditions that make the two equal.
 Graph compact(const Graph& graph);
 
 }  // namespace ingot::ir

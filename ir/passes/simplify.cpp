@@ -171,7 +171,7 @@ Rewritten absorbing_zero(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// Simplifies op(x, x) to x, to 0 or to a bool, where this is exact.
+/// Simplifies op(x, x) to x, to 0 or to a bool, if this is exact.
 Rewritten same_operands(Graph& graph, const Node& node) {
   if (node.args.size() != 2 || node.args[0] != node.args[1]) return std::nullopt;
   const NodeId x = node.args[0];
@@ -266,7 +266,7 @@ Rewritten power_by_number(Graph& graph, const Node& node) {
 
 // Logic and selection
 
-/// The comparison that is true exactly where `op` is false. Valid for integers only: with a NaN, all comparisons but Ne
+/// The comparison that is true exactly when `op` is false. Valid for integers only: with a NaN, all comparisons but Ne
 /// are false.
 std::optional<Op> opposite(Op op) {
   switch (op) {
@@ -353,7 +353,7 @@ Rewritten selection(Graph& graph, const Node& node) {
   if (node.dtype == DType::Bool && is_constant(graph, a, 1) && is_constant(graph, b, 0)) {
     return condition;
   }
-  // Inside an arm, the value of the same condition is known.
+  // Within an arm of a Where, the value of its condition is known.
   const auto settled = [&](NodeId arm, size_t taken) {
     const Node& inner = graph[arm];
     return inner.op == Op::Where && inner.args[0] == condition ? inner.args[taken] : arm;

@@ -31,8 +31,8 @@ std::optional<bool> compare(Op op, auto x, auto y) {
 
 // Floats
 
-/// Min or max of two floats. NaN wins in maximum and minimum and loses in fmax and fmin. Returns nothing for 0.0 and
-/// -0.0, since a target may return either.
+/// Min or max of two floats. NaN wins in maximum and minimum and loses in fmax and fmin. Returns nullopt for 0.0 and
+/// -0.0, because a target may return either.
 template <typename T>
 std::optional<double> extreme(Op op, T x, T y) {
   const bool largest = op == Op::Maximum || op == Op::Fmax;

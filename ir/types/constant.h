@@ -18,19 +18,19 @@ struct Constant {
 
   static Constant of_bool(bool value) { return {DType::Bool, value, 0}; }
   bool is_float() const { return is_floating(type); }
-  /// Whether it is exactly this number; 0.0 and -0.0 differ.
+  /// Whether the element is exactly this number; 0.0 and -0.0 differ.
   bool is(double value) const;
 };
 
-/// The element of a Scalar node with a constant host expression; nothing for other nodes.
+/// The element of a Scalar node with a constant host expression; nullopt for other nodes.
 std::optional<Constant> constant_of(const Graph& graph, NodeId id);
 NodeId add_constant(Graph& graph, const Constant& constant);
 
-/// Casts the element to another dtype. Returns nothing if targets may differ (a float that the integer type cannot
+/// Casts the element to another dtype. Returns nullopt if targets may differ (a float that the integer type cannot
 /// hold).
 std::optional<Constant> cast(const Constant& constant, DType type);
 
-/// Evaluates a primitive on constants. Returns nothing if targets may differ or the op is not exact.
+/// Evaluates a primitive on constants. Returns nullopt if targets may differ or the op is not exact.
 std::optional<Constant> fold(Op op, DType type, std::span<const Constant> args);
 
 }  // namespace ingot::ir

@@ -37,17 +37,17 @@ Category category(DType type);
 /// Size of one element in bytes.
 int size_of(DType type);
 inline bool is_floating(DType type) { return category(type) == Category::Floating; }
-/// Whether it is uint16, uint32 or uint64, which PyTorch added later and few of its functions accept.
+/// Whether `type` is uint16, uint32 or uint64. PyTorch added these dtypes later, and few of its functions accept them.
 inline bool is_wide_unsigned(DType type) { return type >= DType::U16 && type <= DType::U64; }
 inline bool is_float8(DType type) { return type >= DType::F8E4M3FN && type <= DType::F8E5M2FNUZ; }
 inline bool is_signed(DType type) { return type != DType::Bool && type != DType::U8 && !is_wide_unsigned(type); }
-/// Whether it is a float of 8 or 16 bits. Its values are only converted from and to float32.
+/// Whether `type` is a float of 8 or 16 bits. Values of such a type are only converted from and to float32.
 inline bool is_narrow_float(DType type) { return type >= DType::F8E4M3FN && type <= DType::BF16; }
 
 /// The type in which arithmetic on `type` is done: float32 for narrow floats, else `type` itself.
 inline DType compute_type(DType type) { return is_narrow_float(type) ? DType::F32 : type; }
 
-/// torch.promote_types. Returns nothing where PyTorch raises an error: a float8 type promotes only with itself, a wide
+/// torch.promote_types. Returns nullopt if PyTorch raises an error: a float8 type promotes only with itself, a wide
 /// unsigned type only with itself and with floats.
 std::optional<DType> promote(DType a, DType b);
 

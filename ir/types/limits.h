@@ -11,11 +11,12 @@ struct FloatLimits {
   double epsilon;          ///< distance from 1 to the next larger number
   double smallest_normal;  ///< smallest positive number that is not denormal
   double largest;
-  double resolution;  ///< 10 to the power of minus the number of decimal digits that it holds
+  double resolution;  ///< 10**-digits, for the number of decimal digits that the dtype represents
 };
 FloatLimits float_limits(DType type);
 
-/// The values of torch.iinfo for an integral dtype. For uint64, `largest` is the largest int64.
+/// The values of torch.iinfo for an integral dtype. For uint64, `largest` is the largest int64, because integers of the
+/// language have 64 bits and a sign.
 struct IntegerLimits {
   int64_t smallest, largest;
 };
