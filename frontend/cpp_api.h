@@ -79,7 +79,7 @@ class Value {
   Value size(int64_t dim) const { return method("size", dim); }
   int64_t ndim() const { return attribute("ndim").known(); }
   DType dtype() const;
-  /// The value of an integer that controls the C++ program: a size or a parameter. It is specialised.
+  /// The value of an integer that controls the C++ program: a size or a parameter. The integer is specialised.
   int64_t known() const;
 
   /// The items of a tuple: a shape, or a result of chunk, split or unbind.

@@ -9,8 +9,8 @@
 
 #include "frontend/cpp_api.h"
 
-// The supported functions in C++, under their own names: relu(x), softplus(x, Keyword{"beta", 2.0}). The build writes
-// their list (cmake/list_functions.cpp).
+// The supported functions in C++, under their own names: relu(x), softplus(x, Keyword{"beta", 2.0}). The build
+// generates the list of the functions (cmake/list_functions.cpp).
 
 namespace ingot {
 

@@ -35,7 +35,7 @@ enum class FactoryDevice : uint8_t {
   Unset,      ///< no default device: 0-dim tensors are CPU scalars, others are assumed to be on the op's device
   Cpu,        ///< the CPU, while the op runs on CUDA
   Same,       ///< the op's device
-  Elsewhere,  ///< a device unknown to the op: creating such a tensor is refused
+  Elsewhere,  ///< a device unknown to the op: creating such a tensor is an error
 };
 
 /// Describes one argument, as far as lowering may know it.
@@ -54,7 +54,7 @@ struct ArgumentSpec {
   bool operator==(const ArgumentSpec&) const = default;
 };
 
-/// Everything that the lowered graph may depend on, apart from the values that lowering asks to be static.
+/// Everything that the lowered graph may depend on, apart from the values that lowering specialises.
 struct Signature {
   static constexpr size_t kMostDims = 16;  ///< the maximum rank of a tensor
 
@@ -65,12 +65,12 @@ struct Signature {
   FactoryDevice factories = FactoryDevice::Unset;
   std::optional<ir::DType> autocast = {};  ///< torch.autocast's dtype, if it is enabled for the device
   std::vector<ArgumentSpec> arguments;     ///< one per parameter
-  /// The parameters with respect to which gradients will be asked, one bit each; the last bit is for the 64th parameter
-  /// and all later ones. The reduction values that these gradients read become results, after those that the op returns
-  /// (ir::Use::Residual).
+  /// The parameters with respect to which gradients will be requested, one bit each; the last bit represents the 64th
+  /// parameter and all later ones. The reduction values that these gradients read become results, after those that the
+  /// op returns (ir::Use::Residual).
   uint64_t gradients = 0;
   /// Whether gradients of gathers may be sums that the caller computes (ir::Result::scatters). The caller sets this
-  /// where a kernel would compare too many indices with too many positions.
+  /// flag if a kernel would compare too many indices with too many positions.
   bool scatters = false;
   bool operator==(const Signature&) const = default;
 
@@ -80,8 +80,8 @@ struct Signature {
 
 /// The values of symbols (sizes and numbers). Lowering reads only those that must be static.
 struct SymbolValues : ir::HostInputs {
-  /// The strides of a tensor parameter. They are asked only where they decide whether an in-place op reaches another
-  /// tensor. If the function is empty, such an op is refused.
+  /// The strides of a tensor parameter. Lowering requests them only if they decide whether an in-place op reaches
+  /// another tensor. If the function is empty, such an op is an error.
   std::function<std::vector<int64_t>(uint32_t param)> strides = {};
 };
 
@@ -102,7 +102,7 @@ class Definition {
   virtual std::span<const Parameter> parameters() const = 0;
   /// The op's source, for the header of generated code; empty for a C++ function.
   virtual std::string_view text() const = 0;
-  /// Distinguishes the op from every other op of its name in cache keys; empty if nothing does.
+  /// Distinguishes the op from every other op of its name in cache keys; empty if the op cannot be distinguished.
   virtual std::string identity() const { return std::string(text()); }
   /// The source as a readable syntax tree; empty for a C++ function.
   virtual std::string tree() const { return {}; }
@@ -110,9 +110,9 @@ class Definition {
   virtual bool writes_arguments() const { return true; }
   /// Whether a result that equals an argument, element for element, may be that argument itself.
   virtual bool may_return_arguments() const { return false; }
-  /// The custom backward that the author wrote, `def f_backward(grad, …)`; null if there is none. It takes the
-  /// gradients with respect to the results, then the op's own arguments. It returns one value per parameter, None where
-  /// there is no gradient.
+  /// The custom backward that the author wrote, `def f_backward(grad, …)`; null if there is none. The custom backward
+  /// takes the gradients with respect to the results, then the op's own arguments. It returns one gradient per
+  /// parameter; None for no gradient.
   virtual std::shared_ptr<const Definition> derivative() const { return nullptr; }
   /// Evaluates the op on one value per parameter; an omitted argument is nullopt and takes its default.
   virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
@@ -130,29 +130,29 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
 
 /// The residuals that a call of an op saved for its gradient.
 struct Residuals {
-  uint64_t gradients = 0;          ///< those of its signature
-  std::vector<std::string> names;  ///< the names of the saved results; empty: nothing was saved
+  uint64_t gradients = 0;          ///< the gradients that its signature requests
+  std::vector<std::string> names;  ///< the names of the saved results; empty if nothing was saved
   bool operator==(const Residuals&) const = default;
 };
 
 /// Returns the op that computes the gradients with respect to the `wanted` parameters, as a tuple of floating-point
 /// tensors. Its parameters are those of `forward`, then one gradient for each of its `results` results: a tensor of the
-/// result's shape, or None. It writes nothing in place. `autocast` is that of the forward call's signature, because
-/// autograd asks for gradients with autocast off. With `returns_arguments` it may return an incoming gradient itself,
-/// as autograd's own nodes do. The `residuals` are its last parameters; if there are any, it has no gradient of its
-/// own.
+/// result's shape, or None. The returned op writes nothing in place. `autocast` is the setting of the forward call's
+/// signature, because autograd computes gradients with autocast off. With `returns_arguments`, the op may return an
+/// incoming gradient itself, as autograd's own nodes do. The `residuals` are its last parameters; an op with residuals
+/// has no gradient of its own.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
                                            size_t results, std::optional<ir::DType> autocast = {},
                                            bool returns_arguments = false, Residuals residuals = {});
 
 /// Returns the op that computes what `op` returns, followed by the gradients of its first result with respect to the
 /// `wanted` arguments. Each wanted argument is a tensor of floats, or a list, tuple or dict of such tensors. The first
-/// result is one float. With `has_aux` there are more results, which take no part in the gradients.
+/// result is one float. With `has_aux` there are more results, which have no influence on the gradients.
 std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
                                                  bool has_aux);
 
-/// Lowers an op to a graph for a signature. Restarts with static values as evaluation asks for them. Above 5,000 nodes
-/// all sizes become static; above 50,000 lowering fails. No optimisation pass has run on the graph.
+/// Lowers an op to a graph for a signature. Restarts with static values when evaluation requests them. Above 5,000
+/// nodes all sizes become static; above 50,000 lowering fails. No optimisation pass has run on the graph.
 ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values);
 
 struct NameInfo {

@@ -38,7 +38,7 @@ struct KnownValue {
 
 /// The symbols whose values are known.
 using Specialization = std::map<Symbol, KnownValue>;
-/// The known answers to alias questions, by the numbers of the questions.
+/// The known answers to alias queries, by the indices of the queries.
 using Aliases = std::map<uint32_t, ir::AliasFact>;
 
 void make_residual_result(Builder& builder, const Residual& residual) {
@@ -108,7 +108,7 @@ class LoweringContext {
     return ir::canonical(with_residual_bindings());
   }
 
-  /// The symbols that evaluation asked for, with their values.
+  /// The symbols that evaluation requested, with their values.
   Specialization asked(const SpecializationRequest& need) const {
     Specialization result;
     for (const ir::HostId symbol : need.symbols) {
@@ -134,7 +134,7 @@ class LoweringContext {
       At at(evaluation_.diagnostics, parameters[i].span);
       values.push_back(argument(i, parameters[i], specs[i]));
     }
-    evaluation_.check_limits();  // after all arguments, so that their sizes are asked for together
+    evaluation_.check_limits();  // after all arguments, so that their sizes are requested together
     return values;
   }
 
@@ -275,7 +275,7 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
     return std::ranges::count(with_residuals.results, ir::Use::Residual, &ir::Result::use) > 0
                ? std::move(with_residuals)
                : std::move(graph);
-  } catch (const Error& error) {  // there is no gradient: reported when it is asked for
+  } catch (const Error& error) {  // there is no gradient: reported when it is requested
     if (error.fault() != Fault::Author) throw;
     return graph;
   }

@@ -89,7 +89,8 @@ class StructuredDefinition : public Definition {
     return value;
   }
 
-  /// Fails if the op changed a list or dict of an argument. The op has its own copy, so the caller's would not change.
+  /// Fails if the op changed a list or dict of an argument. The op has its own copy, so the caller's list or dict would
+  /// not change.
   void require_as_made(Evaluation& evaluation, const Container& container) const {
     if (std::ranges::equal(contents_of(container.value), container.contents, identical)) return;
     const std::string& name = op_->parameters()[container.argument].name;
@@ -110,7 +111,7 @@ std::string Structure::text() const {
   std::string text(1, kind == Kind::Tuple ? '(' : kind == Kind::List ? '[' : '{');
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) text += ", ";
-    // The length tells where a key ends, whatever characters are in it.
+    // The length marks the end of a key, whatever characters the key has.
     if (kind == Kind::Dict) text += fmt::format("{}'{}': ", keys[i].size(), keys[i]);
     text += items[i].text();
   }

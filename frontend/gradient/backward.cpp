@@ -7,8 +7,9 @@
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 
-// The gradient of an op is itself an op. It evaluates the forward op on the same arguments, then the gradient on the
-// incoming gradients, in one evaluation. So it is lowered like any other op, and has a gradient itself.
+// The gradient of an op is itself an op. In one evaluation, the gradient op evaluates the forward op on the same
+// arguments, and then the derivative on the incoming gradients. The gradient op is therefore lowered like any other op,
+// and has a gradient itself.
 
 namespace ingot::frontend {
 namespace {
@@ -73,8 +74,8 @@ class BackwardDefinition : public Definition {
   }
 
  private:
-  /// Replaces each node that a residual was saved for by the residual. If this evaluation finds other row statistics
-  /// than the forward call did, as limits may cause, the gradient ignores the residuals and recomputes everything.
+  /// Replaces each node for which a residual was saved by the residual. Because of limits, this evaluation may find
+  /// other row statistics than the forward call did. Then the gradient ignores the residuals and recomputes everything.
   void use_saved(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
                  const Value& returned, std::span<const std::optional<Value>> residuals) const {
     const std::vector<Residual> expected = find_residuals(forward, *forward_, own, returned, residuals_.gradients);

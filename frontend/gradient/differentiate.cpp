@@ -20,7 +20,7 @@
 #include "ir/rows.h"
 
 // Reverse-mode differentiation. Nodes are functions of an index, and so are their adjoints. A block of a result, and
-// the operand of a reduction, is a function over its own shape, called a space here. Over a space adjoints propagate
+// the operand of a reduction, is a function over its own shape, called a space here. Within a space, adjoints propagate
 // from node to node, by the rule of each op, until they reach reads. The transpose of a read's access then maps its
 // adjoint back to the source.
 //
@@ -30,8 +30,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// The gradient with respect to a node's value, at an index. Where there is a guard and it is false, the node's value
-/// was not used, and the adjoint is meaningless.
+/// The gradient with respect to a node's value, at an index. If the adjoint has a guard and the guard is false, the
+/// node's value was not used, and the adjoint is meaningless.
 struct Adjoint {
   ir::NodeId value;
   std::optional<ir::NodeId> guard = {};
@@ -41,7 +41,7 @@ struct Adjoint {
 struct Read {
   ir::NodeId load;
   IndexedValue adjoint;
-  std::optional<ir::NodeId> guard = {};  ///< the guard of the adjoint, which is 0 where the guard is false
+  std::optional<ir::NodeId> guard = {};  ///< the guard of the adjoint, which is 0 if the guard is false
 };
 
 class Reverse {
@@ -97,8 +97,8 @@ class Reverse {
     std::vector<Read> reads;               ///< of the node, if it is a reduction
   };
 
-  /// Whether floating-point elements of a wanted argument flow into a node. The node may be newer than the results:
-  /// where a gradient and its result have different blocks, aligning the blocks makes new nodes.
+  /// Whether floating-point elements of a wanted argument flow into a node. The node may be newer than the results: if
+  /// a gradient and its result have different blocks, aligning the blocks creates new nodes.
   bool depends(ir::NodeId node) {
     while (depends_.size() <= node.index) depends_.push_back(finds_dependent({static_cast<uint32_t>(depends_.size())}));
     return depends_[node.index];
@@ -201,7 +201,7 @@ class Reverse {
     });
   }
 
-  /// Calls a rule. Returns, for each of `arguments`, the term that is added to its gradient, or None.
+  /// Calls a rule. Returns, for each of `arguments`, the term to add to the gradient with respect to it, or None.
   std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
                                  std::vector<Value> arguments, bool low_precision_output) {
     Evaluation inside = evaluation_.inside_native();
@@ -281,8 +281,8 @@ class Reverse {
     add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
   }
 
-  /// The indices of a gather. An index that is itself gathered is evaluated only where the read was: elsewhere it is
-  /// out of range.
+  /// The indices of a gather. An index that is itself gathered is evaluated only if the guard of the read is true;
+  /// otherwise the index is out of range.
   std::vector<ir::NodeId> indices_of(const Read& read) {
     const auto found = graph_.indices(read.load);
     std::vector<ir::NodeId> indices(found.begin(), found.end());
@@ -323,10 +323,10 @@ class Reverse {
 
   Evaluation& evaluation_;
   ir::Graph& graph_;
-  std::vector<bool> depends_;  ///< for the nodes asked about, and all before them
+  std::vector<bool> depends_;  ///< cached results of `depends`, for all nodes up to the newest one queried
   std::vector<Shape> spaces_;
   std::map<ir::NodeId, PendingCotangents, std::greater<>>
-      pending_;                                   ///< newest first: all users of a node are done before it
+      pending_;                                   ///< newest first: all users of a node are processed before the node
   std::map<uint32_t, std::vector<Read>> wanted_;  ///< the reads of each argument
 };
 

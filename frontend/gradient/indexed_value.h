@@ -15,7 +15,7 @@ Tensor tensor_of(Builder& builder, const IndexedValue& function);
 /// Converts a tensor to a function of an index over its shape.
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor);
 
-/// `value` where `when` is true, else 0.
+/// `value` if `when` is true, else 0.
 ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value);
 /// A floating-point constant as a node of a dtype.
 ir::NodeId constant_node(Builder& builder, double value, ir::DType dtype);

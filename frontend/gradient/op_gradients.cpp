@@ -66,7 +66,7 @@ class CustomBackward {
 
  private:
   /// Gives a tensor its own storage, so that in-place writes of the custom backward to its arguments have no effect
-  /// outside. The backward may be evaluated in a Trial, which must leave nothing behind.
+  /// outside. The custom backward may be evaluated in a Trial, which must have no side effects.
   static Value with_own_storage(Evaluation& evaluation, const Value& value) {
     if (!value.is_tensor()) return value;
     Tensor tensor = *value.tensor();

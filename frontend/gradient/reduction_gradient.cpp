@@ -88,9 +88,9 @@ class ReductionVjp {
     return spread(indexed_value_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
   }
 
-  /// Whether the last bit of an element may differ when the element is recomputed. On the CPU, functions of the C
-  /// library may differ between scalar and vector code. With numerics = fast, sums of products may be contracted
-  /// differently, so any floating-point op counts.
+  /// Whether an element may round differently when it is recomputed. On the CPU, functions of the C library may round
+  /// differently in scalar and vector code. With numerics = fast, sums of products may be contracted differently, so
+  /// any floating-point op counts.
   bool is_approximate() const {
     const bool is_fast = builder_.signature.numerics == Numerics::Fast;
     if (builder_.on_cuda() && !is_fast) return false;
@@ -108,7 +108,7 @@ class ReductionVjp {
     return false;
   }
 
-  /// Whether an element is the extreme, up to its last bits. The element at the position of the extreme always is.
+  /// Whether an element equals the extreme up to rounding. The element at the position of the extreme always does.
   ir::NodeId is_about_extreme() {
     const double bits = 4 * (dtype() == ir::DType::F64 ? 0x1p-52 : 0x1p-23);
     const bool is_max = reduction_.kind == ir::ReduceKind::Max;
@@ -135,9 +135,9 @@ class ReductionVjp {
     return sum;
   }
 
-  /// The product of the other elements of the row. In a row with one zero it is the product of the rest at the zero,
-  /// and 0 elsewhere. In a row with more zeros it is 0, but its derivative may not be: a separate expression has the
-  /// derivative.
+  /// The product of the other elements of the row. In a row with one zero, the product at the zero is that of all
+  /// nonzero elements, and 0 at every other element. In a row with several zeros, the product is 0 everywhere, but its
+  /// derivative may not be; a separate expression has that derivative.
   ir::NodeId product_of_others() {
     const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
     const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, zero);
@@ -146,7 +146,8 @@ class ReductionVjp {
     const ir::NodeId has_none = compared(ir::Op::Eq, zeros, zero), has_one = compared(ir::Op::Eq, zeros, one);
     const ir::NodeId quotient = node(ir::Op::Div, rest, operand_);
     const ir::NodeId value = chosen(is_zero, chosen(has_one, rest, zero), chosen(has_none, quotient, zero));
-    // The product of the zeros, and the other one of two zeros. Their values are 0, but they have derivatives.
+    // The product of all zeros, and, for each of two zeros, the other zero. Their values are 0, but they have
+    // derivatives.
     const ir::NodeId product = reduced(ir::ReduceKind::Prod, chosen(is_zero, operand_, one));
     const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
     const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);

@@ -8,7 +8,7 @@ namespace ingot::frontend {
 
 struct GuardedGradient {
   ir::NodeId value;                      ///< over the reduction's domain
-  std::optional<ir::NodeId> guard = {};  ///< the gradient is 0 where this is false
+  std::optional<ir::NodeId> guard = {};  ///< the gradient is 0 if this is false
 };
 
 /// Computes the gradient with respect to the operand of a reduction. `of_rows` is the gradient with respect to the

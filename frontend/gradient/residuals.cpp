@@ -14,15 +14,16 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
-// Finds the residuals of an op. A gradient recomputes what its op has computed. For an element that is cheap, but for a
-// row it costs a pass over the row. So the reduction values that the gradient reads are saved (docs/performance.md:
-// saved-row-statistics). They are found on the gradient itself: it is built in a Trial for unknown incoming gradients,
-// then followed from its results down to the first values that are constant along a row.
+// Finds the residuals of an op. A gradient recomputes what its op has computed. Recomputing an element is cheap, but
+// recomputing a reduction takes a pass over the row. The op therefore saves the reduction values that the gradient
+// reads (docs/performance.md: saved-row-statistics). To find them, a Trial builds the gradient for unknown upstream
+// gradients. Then the search follows the gradient's nodes from its results down to the first values that are constant
+// along a row.
 
 namespace ingot::frontend {
 namespace {
 
-/// A value of a reduction: the reduction's node, and the number of the value.
+/// A value of a reduction: the reduction's node, and the index of the value.
 using Reduced = std::pair<ir::NodeId, uint32_t>;
 
 class RowValues {
@@ -51,7 +52,8 @@ class RowValues {
     }
   }
 
-  /// The residuals that were found, or the reduction values that they depend on if there are fewer of these.
+  /// The row statistics and reduction values that `follow` found, or all reduction values that they depend on:
+  /// whichever set is smaller.
   std::vector<Residual> residuals() const {
     const std::set<Reduced> all = reduced_values();
     std::vector<Residual> residuals;
@@ -66,8 +68,9 @@ class RowValues {
  private:
   struct NodeFacts {
     VaryingDims varying;
-    bool is_row = false;  ///< it varies along the same dims as a reduction value that it depends on
-    bool known = true;    ///< the op computes the reductions that it depends on, and it depends on no incoming gradient
+    bool is_row = false;  ///< the node varies along the same dims as a reduction value that it depends on
+    bool known = true;  ///< the forward op computes all reductions that the node depends on, and the node depends on no
+                        ///< upstream gradient
   };
 
   NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
@@ -163,7 +166,7 @@ std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
   return needed;
 }
 
-/// An unknown gradient with respect to a result: a load of a parameter that exists only in the Trial.
+/// An unknown upstream gradient, with respect to a result: a load of a parameter that exists only in the Trial.
 Tensor unknown_gradient(Builder& builder, const Tensor& result) {
   const Shape shape = shape_of(builder, result);
   ir::Access access;
@@ -234,9 +237,9 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     std::vector<Residual> residuals = values.residuals();
     make_names_unique(residuals);
     return residuals;
-  } catch (const SpecializationRequest&) {  // the op is not specialised for its gradient alone
+  } catch (const SpecializationRequest&) {  // do not specialise the op only for residuals
     return {};
-  } catch (const Error& error) {  // reported when the gradient is asked for
+  } catch (const Error& error) {  // reported when the gradient is requested
     if (error.fault() != Fault::Author) throw;
     return {};
   }

@@ -13,8 +13,8 @@ namespace ingot::frontend {
 struct Residual {
   ir::NodeId node;
   std::optional<uint32_t> value;  ///< which value of a reduction, if the node is a reduction
-  /// The sizes of the last dims of the node's index, or of the reduction's domain; 1 along dims where the value is
-  /// constant.
+  /// The sizes of the last dims of the node's index, or of the reduction's domain; 1 along dims along which the value
+  /// is constant.
   Shape shape;
   std::string name;
 };
@@ -23,9 +23,9 @@ struct Residual {
 ir::NodeId node_of(Builder& builder, const Residual& residual);
 
 /// Finds the row statistics that are worth saving for the gradients with respect to the `asked` parameters (one bit
-/// each, the last one for the 64th and all later ones). Their order is the same wherever the op is evaluated on
-/// arguments with the same specs. The evaluation has recorded a tape and evaluated the op; it is left unchanged. Empty
-/// if there is no gradient.
+/// each, the last one for the 64th and all later ones). The order of the residuals is the same in every evaluation of
+/// the op on arguments with the same specs. The evaluation has recorded a tape and evaluated the op; it is left
+/// unchanged. Empty if there is no gradient.
 std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
                                      std::span<const std::optional<Value>> arguments, const Value& returned,
                                      uint64_t asked);

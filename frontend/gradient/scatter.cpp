@@ -13,7 +13,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// For each dim of the values, whether an index varies along it.
+/// For each dim of the values, whether an index varies along the dim.
 std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
   VaryingDims varying;
   for (const ir::NodeId index : indices) add_varying(varying, varying_dims_of(builder, index));

@@ -6,9 +6,9 @@
 
 #include "frontend/gradient/indexed_value.h"
 
-// The gradient of a gather that may read an element several times is a scatter that adds values up. A kernel in which
-// every element compares all indices computes it in one pass (transpose.h). Where tables and indices are large, the
-// values and their positions become results, and the caller of the graph adds them up (ir::Scatter).
+// The gradient of a gather that may read an element several times is a scatter-add. A kernel in which every element
+// compares all indices computes the gradient in one pass (transpose.h). If tables and indices are large, the values and
+// their positions become results, and the caller of the graph adds them up (ir::Scatter).
 
 namespace ingot::frontend {
 

@@ -54,8 +54,8 @@ class Transposition {
   size_t rank() const { return terms_.size(); }
   Shape shape() { return shape_of(builder_, values_); }
 
-  /// Adds a last dim of this size to the values. They are 0 except where the position along it is `at`, a function of
-  /// the index so far.
+  /// Adds a last dim of this size to the values. The values are at position `at` along the new dim, a function of the
+  /// index so far; at all other positions they are 0.
   void spread(ir::HostId size, const IndexedValue& at) {
     const size_t last = rank();
     const auto widened = [&](Tensor tensor) {
@@ -80,13 +80,13 @@ class Transposition {
     limit_comparisons();
   }
 
-  /// Limits the work where elements may be read several times: each element of the source then compares all reads.
+  /// Limits the work if elements may be read several times: each element of the source then compares all reads.
   void limit_comparisons() {
     const Shape shape = this->shape();
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
     if (!repeats) return;
-    // Up to `few` steps, no other way, which sorts or adds row by row, is faster (docs/performance.md:
+    // Up to `few` comparisons, no other method (sorting, or adding row by row) is faster (docs/performance.md:
     // gather-gradient-limit).
     const int64_t few = int64_t{1} << (builder_.on_cuda() ? 26 : 18), most = int64_t{1} << 36;
     const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
@@ -136,8 +136,8 @@ class Transposition {
     }
   }
 
-  /// A dim whose steps do not nest with those of other dims along the same dim of the source: windows overlap, or leave
-  /// gaps.
+  /// A dim whose steps do not nest with the steps of other dims along the same dim of the source, because windows
+  /// overlap or leave gaps.
   std::optional<size_t> overlapping_dim() {
     group_by_source_dim();
     for (std::vector<size_t>& dims : along_)
@@ -272,9 +272,9 @@ class Transposition {
 
   Builder& builder_;
   const Shape& source_;
-  Shape offsets_;  ///< the coordinates in the source for an index of zeros
+  Shape offsets_;  ///< the coordinates in the source that an index of zeros reads
   Tensor values_;
-  std::vector<std::vector<ir::Term>> terms_;  ///< where each dim of the values moves in the source
+  std::vector<std::vector<ir::Term>> terms_;  ///< for each dim of the values, its terms in the source's coordinates
   size_t own_;                                ///< this many dims are not gathered coordinates
   std::vector<std::vector<size_t>> along_;    ///< for each source dim, the dims that move along it, outer ones first
   Shape steps_;                               ///< the step of the values along each dim of the source

@@ -8,7 +8,8 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/storage.h"
 
-// A loss and its gradient as one op: both are evaluated on the same arguments, so the lowered graph reads them once.
+// A loss and its gradient as one op: both are evaluated on the same arguments, so the lowered graph reads the arguments
+// once.
 
 namespace ingot::frontend {
 namespace {
@@ -51,7 +52,7 @@ class ValueAndGrad : public Definition {
   }
 
  private:
-  /// The tensors with respect to which gradients are wanted; a list or a dict contributes each of its tensors.
+  /// The tensors with respect to which gradients are wanted; for a list or a dict, all its tensors.
   std::vector<Argument> wanted(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const {
     std::vector<Argument> of;
     for (uint32_t i = 0; i < arguments.size(); ++i)

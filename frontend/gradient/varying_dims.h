@@ -10,7 +10,7 @@
 
 namespace ingot::frontend {
 
-/// For each dim, the last one first: its size if the value varies along it.
+/// For each dim, the last one first: its size if the value varies along the dim.
 using VaryingDims = std::vector<std::optional<ir::HostId>>;
 
 void add_varying(VaryingDims& varying, const VaryingDims& more);

@@ -17,7 +17,7 @@ using Policy = AutocastPolicy;
 struct Row {
   std::string_view function;
   Policy cuda, cpu;
-  std::string_view unless = {};  ///< when this parameter is given, PyTorch calls other functions instead
+  std::string_view unless = {};  ///< if this parameter is given, PyTorch calls other functions instead
 };
 
 // The lists of ATen/autocast_mode, restricted to the supported functions. A test compares them with PyTorch's

@@ -8,8 +8,8 @@
 #include "frontend/interpret/evaluation.h"
 #include "frontend/syntax/ast.h"
 
-// torch.autocast casts the arguments of the functions on its lists (ATen's autocast_mode). The interpreter does the
-// same at calls of the supported functions. In-place calls such as x.exp_() are on no list.
+// torch.autocast casts the arguments of the functions on its lists (ATen's autocast_mode). The interpreter casts them
+// in the same way at calls of the supported functions. In-place calls such as x.exp_() are on no list.
 
 namespace ingot::frontend {
 
@@ -21,14 +21,14 @@ enum class AutocastPolicy : uint8_t {
   Float32OrDtype,  ///< cast to float32 unless the call names a dtype
   Lower,           ///< cast to autocast's own dtype
   Widest,          ///< cast to the widest dtype; 16-bit floats other than autocast's own are an error
-  Refused,         ///< an error: PyTorch calls the function unsafe
+  Refused,         ///< an error: PyTorch rejects the function as unsafe under autocast
 };
 
 /// The policy of a function, looked up by its primary name (not by an alias).
 AutocastPolicy autocast_policy(std::string_view function, Device device);
 
 /// Casts the arguments of a call, one per parameter, if the evaluation is under autocast. Returns whether the function
-/// is on a list: its body then runs without autocast. Errors (Author) where PyTorch has them.
+/// is on a list: its body then runs without autocast. Errors (Author): those of PyTorch's autocast.
 bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
               std::span<std::optional<Value>> arguments);
 

@@ -134,7 +134,7 @@ class Activation {
   bool called_ = false;
 };
 
-/// Limits recursion. A function may be active several times (a function that calls its argument often is), but not
+/// Limits recursion. A function may be active several times (for example a function that calls its argument), but not
 /// without end.
 void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
   constexpr std::ptrdiff_t kMostActivations = 32;

@@ -137,8 +137,7 @@ bool is_known(std::string_view name, bool has_attribute) {
 
 namespace {
 
-/// The function that the name is bound to after the module has run; null if the name is bound to something else by
-/// then.
+/// The function to which the name is bound after the module has run; null if the name is then bound to anything else.
 const Function* called(const Scope& globals, const ast::Function& function) {
   const auto defined = globals.values.find(function.name);
   if (defined == globals.values.end()) return nullptr;
@@ -182,7 +181,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
                     function.returns ? "end every path through it with `return …`" : "end it with `return …`");
   }
-  evaluation.diagnostics.here = returned_at;  // errors about the result are reported there
+  evaluation.diagnostics.here = returned_at;  // errors about the result are reported at the `return`
   return result;
 }
 

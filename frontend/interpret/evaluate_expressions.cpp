@@ -107,7 +107,7 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
     const size_t stated = conditions.size();
     const Value operands[] = {left, evaluate(node.rights[i])};
     // Python evaluates this operand only if the comparisons before it hold. If the operand adds a condition, which can
-    // fail, the result so far must be known.
+    // fail, the result of these comparisons must be known.
     if (conditions.size() > stated && result.is_number()) evaluation_.static_number(result.number());
     bool identity = node.ops[i] == Operator::Is || node.ops[i] == Operator::IsNot;
     if (node.ops.size() > 1 && !identity && (operands[0].is_tensor() || operands[1].is_tensor())) {
@@ -289,7 +289,7 @@ Value Frame::value_of(const ast::Attribute& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Call& node, const ast::Expr& expr) { return call_value(node, expr, true); }
 
-/// `used`: the result is needed, so the callee must return a value.
+/// `used`: whether the result is needed; then the callee must return a value.
 Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used) {
   Value callee = evaluate(node.function);
   Arguments arguments{values_of(node.arguments), {}};

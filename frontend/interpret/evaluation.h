@@ -21,8 +21,8 @@ struct CallStack {
   std::span<const std::optional<Value>> leaves;
   /// How deeply the active expressions and statements are nested.
   int depth = 0;
-  /// Objects that values refer to during the evaluation: functions and the scopes that they close over. They are freed
-  /// last to first, because later ones refer to earlier ones.
+  /// Objects that values refer to during the evaluation: functions and the scopes that they close over. The objects are
+  /// freed last to first, because later ones refer to earlier ones.
   std::vector<std::shared_ptr<const void>> kept;
 
   CallStack() = default;
@@ -60,7 +60,8 @@ class Evaluation : public Builder {
     inner.autocast = type;
     return inner;
   }
-  /// For an op whose results are intermediates of the evaluation: their readers need values, not scattered sums.
+  /// The same evaluation, for an op whose results are intermediates: readers of these results need values, not
+  /// scattered sums.
   Evaluation without_scatters() const {
     Evaluation inner = *this;
     inner.may_scatter = false;

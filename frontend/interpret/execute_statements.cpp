@@ -209,8 +209,8 @@ void Frame::check(ExprId test, const std::string& message) {
     ir::HostPool& host = evaluation_.graph.host;
     const ir::HostId id = host.resolve(value.number());
     const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
-    if (host[id].op == ir::HostOp::Eq && std::ranges::all_of(host[id].args, is_int)) {  // both are one size from here
-                                                                                        // on
+    if (host[id].op == ir::HostOp::Eq &&
+        std::ranges::all_of(host[id].args, is_int)) {  // from here on, both are one size
       const ir::HostId a = host[id].args[0], b = host[id].args[1];
       evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
       return host.unify(a, b);

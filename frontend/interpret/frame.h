@@ -15,8 +15,8 @@ namespace ingot::frontend {
 struct Scope {
   const ast::Module& module;
   Scope* enclosing = nullptr;
-  /// The names that the source binds in this scope, sorted. They are looked up here only, even while still unbound.
-  /// Null for a module.
+  /// The names that the source binds in this scope, sorted. These names are looked up only here, even while they are
+  /// unbound. Null for a module.
   const std::vector<std::string>* locals = nullptr;
   std::unordered_map<std::string_view, Value> values;
   std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< unsupported imports: name, module
@@ -111,7 +111,7 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
 /// place of the executed `return`.
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at = nullptr);
-/// Binds arguments to parameters; nullopt where the default applies. Errors name the callee and show its signature.
+/// Binds arguments to parameters; nullopt if the default applies. Errors name the callee and show its signature.
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments);
 

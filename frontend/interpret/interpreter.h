@@ -20,8 +20,8 @@ namespace ingot::frontend {
 
 struct Scope;
 
-/// A def, a nested def or a lambda with its closure. Its module and scope live as long as the evaluation that made it;
-/// those of the library live forever.
+/// A def, a nested def or a lambda with its closure. Its module and scope live as long as the evaluation that created
+/// the function; the library's live until the process ends.
 struct Function {
   const ast::Module* module = nullptr;
   ast::FunctionId id;
@@ -56,7 +56,7 @@ std::optional<Value> global_name(std::string_view name, bool inside_library = fa
 std::optional<Value> torch_function(std::string_view name);
 
 /// Evaluates a def for one value per parameter; nullopt selects the default. The annotations `float`, `int` and `bool`
-/// convert numbers and refuse tensors. `derivative_of`: the def whose gradient this def is; its defaults replace the
+/// convert numbers and reject tensors. `derivative_of`: the def whose gradient this def is; its defaults replace the
 /// arguments that its call left out.
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments,

@@ -27,7 +27,7 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
   int64_t step = stride.is_none() ? 1 : evaluation.static_int(stride, "the step of a slice");
   if (step == 0) evaluation.fail("the step of a slice cannot be zero");
   if (step == std::numeric_limits<int64_t>::min()) step = -std::numeric_limits<int64_t>::max();
-  // Bounds are clamped to this range; it depends on the direction of the slice.
+  // Bounds are clamped to this range, which depends on the direction of the slice.
   int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
   auto bound = [&](const Value& value, int64_t missing) {
     if (value.is_none()) return missing;
@@ -130,7 +130,7 @@ size_t Sequence::size() const {
 
 Value Sequence::operator[](size_t i) const {
   if (const auto* range = std::get_if<Range>(&of_)) {
-    evaluation_.step();  // each access makes a new number
+    evaluation_.step();  // each access creates a host constant, so it counts as a step
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
   }
   if (const auto* view = std::get_if<DictView>(&of_)) {

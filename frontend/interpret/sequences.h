@@ -15,7 +15,7 @@ namespace ingot::frontend {
 class Sequence {
  public:
   static bool is_one(const Value& value);
-  /// Errors (Author) when the value cannot be iterated; `what` names the consumer: "a `for`".
+  /// Errors (Author) if the value cannot be iterated; `what` names the consumer: "a `for`".
   Sequence(Evaluation& evaluation, const Value& value, std::string_view what);
 
   size_t size() const;

@@ -43,8 +43,8 @@ def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
 
 
 def _grad_where(passes, blocks, grad):
-    """grad where `passes`, 0 where `blocks`. For NaN neither holds: the result is 0 on the CPU, as in eager's vector
-    code, and grad on CUDA, as in its kernels."""
+    """grad if `passes`, 0 if `blocks`. For NaN neither is true: the result is 0 on the CPU, as in eager's vector code,
+    and grad on CUDA, as in eager's kernels."""
     return where(blocks, 0, grad) if _on_cuda() else where(passes, grad, 0)
 
 
@@ -79,7 +79,7 @@ def _logsigmoid(input):
 
 def _logsigmoid_backward(grad, result, input):
     small = exp(-abs(input))
-    share = small / (1 + small)  # its own derivative is lost where the exponential underflows to 0
+    share = small / (1 + small)  # the derivative of this quotient is lost if the exponential underflows to 0
     slope = where(input < 0, 1 - share, share)
     return grad * _with_slope_of(slope.detach(), sigmoid(-input))
 
@@ -139,8 +139,7 @@ def _gelu_slope(x):
 
 
 def _low_precision_gelu_slope(x):
-    """_gelu_slope with an error of at most 4e-7, for 16-bit results: one shared exponential, and a third of the
-    instructions
+    """_gelu_slope with an error of at most 4e-7, for 16-bit results: one exponential, and a third as many instructions
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """
@@ -164,7 +163,7 @@ def _gelu_backward(grad, result, input, approximate):
 
 @native
 def softplus(input, beta=1.0, threshold=20.0):
-    """log(1 + exp(beta * input)) / beta; input where beta * input exceeds threshold
+    """log(1 + exp(beta * input)) / beta; input if beta * input exceeds threshold
 
     Source: aten/src/ATen/native/cuda/ActivationSoftplusKernel.cu
     """
@@ -179,8 +178,8 @@ def _softplus_backward(grad, result, input, beta, threshold):
     scaled = input * beta
     power = exp(scaled)
     product = grad * power / (power + 1)
-    # The second derivative follows softplus_double_backward: the sigmoid's derivative below the threshold, 0 at the
-    # threshold.
+    # The second derivative follows softplus_double_backward: the sigmoid's derivative below the threshold, 0 at and
+    # above the threshold.
     curved = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
     return where(scaled > threshold, grad, _with_slope_of(product.detach(), curved))
 
@@ -200,7 +199,7 @@ def _elu_backward(grad, result, input, alpha, scale, input_scale):
 
 
 def elu(input, alpha=1.0, inplace=False):
-    """input where it is positive, else alpha * (exp(input) - 1)
+    """input if it is positive, else alpha * (exp(input) - 1)
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
@@ -209,7 +208,7 @@ def elu(input, alpha=1.0, inplace=False):
 
 
 def selu(input, inplace=False):
-    """elu, scaled with the constants that preserve the mean and variance of activations
+    """elu with alpha and a scale that make activations keep mean 0 and variance 1 (self-normalising)
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
@@ -218,7 +217,7 @@ def selu(input, inplace=False):
 
 
 def celu(input, alpha=1.0, inplace=False):
-    """input where it is positive, else alpha * (exp(input / alpha) - 1)
+    """input if it is positive, else alpha * (exp(input / alpha) - 1)
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
@@ -230,7 +229,7 @@ def celu(input, alpha=1.0, inplace=False):
 
 @native
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    """input where it is positive, else negative_slope * input
+    """input if it is positive, else negative_slope * input
 
     Source: aten/src/ATen/native/cuda/ActivationLeakyReluKernel.cu
     """
@@ -253,7 +252,7 @@ def _prelu_backward(grad, result, input, weight):
 
 @method
 def prelu(input: Tensor, weight: Tensor):
-    """input where it is positive, else weight * input; one weight for all, or one per coordinate of dim 1
+    """input if it is positive, else weight * input; one weight for all, or one per coordinate of dim 1
 
     Source: aten/src/ATen/native/cuda/ActivationPreluKernel.cu
     """
@@ -300,7 +299,7 @@ def hardswish(input, inplace=False):
 
 
 def _hardswish_backward(grad, result, input, inplace):
-    between = grad * (input / 3 + 0.5)  # also for NaN in the CPU's vector code
+    between = grad * (input / 3 + 0.5)  # also the result for NaN on the CPU, as in eager's vector code
     upper = where(input < 3, between, grad) if _on_cuda() else where(input >= 3, grad, between)
     return where(input <= -3, 0, upper)
 
@@ -332,7 +331,7 @@ def tanhshrink(input):
 
 @native
 def softshrink(input, lambd=0.5):
-    """input moved towards 0 by lambd; 0 where abs(input) is at most lambd
+    """input moved towards 0 by lambd; 0 if abs(input) is at most lambd
 
     Source: aten/src/ATen/native/cuda/ActivationSoftshrinkKernel.cu
     """
@@ -355,7 +354,7 @@ def _grad_beyond(input, lambd, grad):
 
 @native
 def hardshrink(input, lambd=0.5):
-    """0 where abs(input) is at most lambd, else input
+    """0 if abs(input) is at most lambd, else input
 
     Source: aten/src/ATen/native/cuda/ActivationHardshrinkKernel.cu
     """
@@ -370,7 +369,7 @@ def _hardshrink_backward(grad, result, input, lambd):
 
 @native
 def threshold(input, threshold, value, inplace=False):
-    """input where it exceeds the threshold, else value
+    """input if it exceeds the threshold, else value
 
     Source: aten/src/ATen/native/cuda/ActivationThresholdKernel.cu
     """

@@ -35,7 +35,7 @@ def floor_divide(input, other):
 
 @native
 def _floor_divide_result(quotient):
-    # PyTorch's derivative of div(rounding_mode="floor") is 0; floor_divide has none.
+    # PyTorch's derivative of div(rounding_mode="floor") is 0; floor_divide has no derivative.
     return quotient
 
 
@@ -81,7 +81,7 @@ def _trunc_divide16(input, other):
 
 @native
 def _floor_divide16(input, other):
-    # On the CPU every step of the kernel rounds to 16 bits, on CUDA only the last steps do.
+    # On the CPU, every step of the kernel rounds to 16 bits; on CUDA, only the last steps round.
     input, other = _promoted(input, other)
     dtype = torch.float32 if _on_cuda() else input.dtype
     rest = fmod(input, other)
@@ -94,7 +94,7 @@ def _floor_divide16(input, other):
 
 
 def _floored_to(quotient, dtype):
-    # The kernels store the floor in the tensors' dtype, where it may round to less than the quotient's floor.
+    # The kernels store the floor in the tensors' dtype, in which it may round to less than the quotient's floor.
     floored = floor(quotient).to(dtype)
     return where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
 
@@ -141,7 +141,7 @@ def _lerp_backward(grad, result, input, end, weight):
 
 
 def _whole(number):
-    # A tensor is truncated where it is cast.
+    # A tensor is truncated when it is cast.
     return number if isinstance(number, torch.Tensor) else int(number)
 
 
@@ -204,7 +204,7 @@ def ldexp(input: Tensor, other: Tensor):
 
 @native
 def _scaled(x, n):
-    """x * 2 ** n. Narrower dtypes compute in float64, where the product is exact. float64 scales in steps, of which
+    """x * 2 ** n. Narrower dtypes compute in float64, in which the product is exact. float64 scales in steps, of which
     only one rounds.
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, ldexp_kernel_cuda (C's ldexp)
@@ -245,7 +245,7 @@ def _round_decimals(input, decimals):
     power = full_like(input, 10.0 ** abs(decimals))
     scaled = input * power if decimals > 0 else input / power
     if _on_cuda():
-        scaled = scaled.to(input.dtype)  # before rounding to a whole number
+        scaled = scaled.to(input.dtype)  # before rounding to an integer
     return _round(scaled) / power if decimals > 0 else _round(scaled) * power
 
 

@@ -68,7 +68,7 @@ ir::HostId integer_argument(Builder& builder, const Value& value, std::string_vi
 
 ir::DType require_dtype(const Builder& builder, const Value& value) {
   if (value.is<ir::DType>()) return value.as<ir::DType>();
-  // Python's own types are represented by their functions.
+  // Python's own types are represented by the functions that construct them.
   if (value.is<const PythonFunction*>()) {
     const std::string_view name = value.as<const PythonFunction*>()->name;
     if (name == "float") return ir::DType::F64;

@@ -242,8 +242,8 @@ Value call_known(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(args[0].is_number() && host.is_constant(host.resolve(args[0].number())))};
 }
 
-/// Whether a number is 0, for functions that become another op then. A parameter is specialised only if it is 0; all
-/// other values share a kernel.
+/// Whether a number is 0, for functions that become another op if it is. A parameter is specialised only if it is 0;
+/// all other values share a kernel.
 bool is_zero(Builder& builder, ir::HostId number) {
   const ir::HostPool& host = builder.graph.host;
   number = host.resolve(number);
@@ -258,7 +258,7 @@ Value call_is_zero(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(is_zero(builder, args[0].number()))};
 }
 
-/// As _promoted, but converts integers and bools to the default dtype, as PyTorch's floating-point functions do.
+/// Converts as _promoted does, and integers and bools to the default dtype, as PyTorch's floating-point functions do.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
   if (std::ranges::none_of(values, &Value::is_tensor)) {
@@ -284,7 +284,8 @@ Value call_check_same_dtype(Builder& builder, const Builtin&, Args args) {
 
 Value call_default_dtype(Builder& builder, const Builtin&, Args) { return builder.signature.default_dtype; }
 
-/// Refuses a tensor whose dtype is not accepted: "float", "int float", …; "unsigned" means uint16 to uint64.
+/// Raises an error for a tensor whose dtype is not accepted: "float", "int float", …; "unsigned" means uint16 to
+/// uint64.
 Value call_check(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
@@ -306,8 +307,8 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
 
-/// Whether a result has low precision (8 or 11 significant bits) on CUDA, where computing a function's last bits takes
-/// more time than memory access.
+/// Whether a result has low precision (8 or 11 significant bits) on CUDA. There, computing a function with float32's
+/// full precision takes more time than memory access.
 Value call_low_precision_output(Builder& builder, const Builtin& self, Args args) {
   const bool is_narrow = builder.low_precision_output || ir::is_narrow_float(input(builder, self, args).dtype);
   return Number{builder.graph.host.boolean(builder.on_cuda() && is_narrow)};

@@ -130,8 +130,8 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
-/// One sample of random numbers: `count` words for each element of a tensor, adjacent in the random stream. A word is
-/// an int64 from 0 to 2**32 - 1.
+/// One sample of random numbers: `count` 32-bit random words for each element of a tensor, adjacent in the random
+/// stream. A word is an int64 from 0 to 2**32 - 1.
 Value call_random_words(Builder& builder, const Builtin& self, Args args) {
   const Tensor& like = require_tensor(builder, args[0], self.name);
   const int64_t count = builder.static_int(args[1], "the number of words");

@@ -30,7 +30,7 @@ Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
   return result;
 }
 
-/// Refuses the call if the argument needs a gradient: PyTorch has no derivative with respect to it.
+/// Rejects the call if the argument needs a gradient: PyTorch has no derivative with respect to it.
 Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
   if (const Tensor* tensor = args[0].tensor())
     refuse_gradient(builder, *tensor,

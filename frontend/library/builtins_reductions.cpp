@@ -115,7 +115,7 @@ std::string subscripts_of(Builder& builder, const Value& sublist) {
   return term;
 }
 
-/// Returns the equation as a string. It is given as one, or as a pair: the operands' lists of subscripts, and the
+/// Returns the equation as a string. `equation` is a string, or a pair: the operands' lists of subscripts, and the
 /// result's list or None.
 std::string equation_of(Builder& builder, const Value& equation) {
   if (equation.is<std::string>()) return equation.as<std::string>();

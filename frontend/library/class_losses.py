@@ -17,8 +17,8 @@ def _class_indices(input, target, classes, function):
 
 
 def _nan_where(is_out_of_range, loss):
-    """Makes the loss NaN where the class is out of range. CUDA kernels report that only in debug mode; on the CPU the
-    gather raises."""
+    """Makes the loss NaN if the class is out of range. CUDA kernels report such a class only in debug mode; on the CPU
+    the gather raises an error."""
     return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
 
 

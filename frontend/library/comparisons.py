@@ -1,4 +1,4 @@
-"""Tests of values, and functions that replace selected values."""
+"""Predicates on values, and functions that replace selected values."""
 
 
 @method
@@ -39,7 +39,7 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
 @native
 @method
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    """NaN and infinities replaced by numbers, by default by 0 and the largest and smallest of the dtype
+    """NaN and infinities replaced by numbers, by default by 0 and the dtype's maximum and minimum finite value
 
     Source: aten/src/ATen/native/cuda/UnaryOpsKernel.cu
     """
@@ -56,7 +56,7 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
 @native
 @method
 def heaviside(input: Tensor, values: Tensor):
-    """0 where input is negative, 1 where it is positive, values where it is 0
+    """0 if input is negative, 1 if it is positive, values if it is 0
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -66,6 +66,7 @@ def heaviside(input: Tensor, values: Tensor):
 
 
 def _heaviside_backward(grad, result, input, values):
+    # PyTorch has no derivative of heaviside. A string in place of a gradient names the function in the error.
     return "heaviside", "heaviside"
 
 
@@ -80,7 +81,7 @@ def isreal(input):
 
 
 def fill(input, value):
-    """a number, or the value of a 0-dim tensor, in the shape and dtype of input"""
+    """a tensor like input, filled with a number or with the value of a 0-dim tensor"""
     if not isinstance(value, torch.Tensor):
         return full_like(input, value)
     if value.ndim != 0:
@@ -90,7 +91,7 @@ def fill(input, value):
 
 @method
 def masked_fill(input, mask, value):
-    """value where mask is true, else input"""
+    """value if mask is true, else input"""
     if isinstance(value, torch.Tensor):
         if value.ndim != 0:
             raise ValueError("expected a number, or a 0-dim tensor")

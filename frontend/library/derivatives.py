@@ -1,8 +1,8 @@
 """Derivatives of the primitives: the gradient of each operand, None if there is none.
 
-They are the formulas of tools/autograd/derivatives.yaml, as eager PyTorch computes them. `_where_backward` and casts
-are in frontend/gradient/differentiate.cpp. The derivative of a native function is next to the function. A primitive
-without an entry has no derivative.
+The formulas are those of tools/autograd/derivatives.yaml, as eager PyTorch computes them. The derivatives of `where`
+and of casts are in frontend/gradient/differentiate.cpp. The derivative of a native function is next to the function. A
+primitive without an entry has no derivative.
 """
 
 
@@ -247,7 +247,8 @@ def _copysign_backward(grad, result, a, b):
     return where(a == 0, 0, grad * (result / a))
 
 
-# PyTorch has no derivative of these functions with respect to the first operand: a string names it in the error.
+# PyTorch has no derivative of these functions with respect to the first operand. A string instead of a gradient means
+# that there is none; the error quotes the string.
 
 
 def _zeta_backward(grad, result, a, b):

@@ -38,7 +38,7 @@ def _logaddexp2_backward(grad, result, input, other):
 @native
 @method
 def xlogy(input, other):
-    """input * log(other), 0 where input is 0 and other is not NaN
+    """input * log(other), 0 if input is 0 and other is not NaN
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -110,7 +110,7 @@ def rad2deg(input):
 @native
 @method
 def angle(input):
-    """the angle of real numbers: pi where input is negative, else 0
+    """the angle of real numbers: pi if input is negative, else 0
 
     Source: aten/src/ATen/native/cuda/UnaryComplexKernels.cu
     """

@@ -6,8 +6,8 @@
 #include "frontend/syntax/ast.h"
 
 // The supported functions: the primitives of ir/ops.def and the other builtins (builtins.h), and the functions of the
-// library. The latter are defs in the language itself, in the .py files of this folder, one file per theme. The files
-// share one namespace.
+// library. The library's functions are defs in the language itself, in the .py files of this folder, one file per
+// theme. The files share one namespace.
 //
 // Each function matches PyTorch's function of the same name. Its decorators say how:
 //
@@ -27,13 +27,13 @@
 //   _fma(a, b, c)                           a * b + c, rounded once
 //   _promoted(*inputs)                      casts operands to their common dtype
 //   _floating(*inputs)                      as _promoted, and integers become floating
-//   _check(input, accepted)                 refuses dtypes that PyTorch's kernel does not support
+//   _check(input, accepted)                 rejects dtypes that PyTorch's kernel does not support
 //   _rounded(number, input)                 rounds a number to a 16-bit dtype
 //   _number(number)                         the value of a number or a CPU scalar
 //   _reciprocal_of(number, input)           1 / number in a dtype
 //   _with_slope_of(a, b)                    a, with the gradient of b
-//   _without_derivative(x, function, name)  refuses a recorded call if x requires grad
-//   _on_cuda()                              tells devices apart whose kernels differ
+//   _without_derivative(x, function, name)  rejects a recorded call if x requires grad
+//   _on_cuda()                              whether the op runs on CUDA, for functions whose kernels differ by device
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static
 //   _with_strides_of(value, like)           value, with the strides of a unary op's result on `like`
 //   _in_format_of(value, like)              value, in the memory format that PyTorch suggests for `like`

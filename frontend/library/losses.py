@@ -82,7 +82,7 @@ def _huber_loss_backward(grad, result, input, target, delta):
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weight=None):
-    """half the squared error where the error is less than delta, linear beyond
+    """half the squared error if the error is less than delta, linear beyond
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -116,7 +116,7 @@ def _smooth_l1_loss_backward(grad, result, input, target, beta):
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """half the squared error divided by beta where the error is less than beta, linear beyond
+    """half the squared error divided by beta if the error is less than beta, linear beyond
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
@@ -212,7 +212,7 @@ def binary_cross_entropy_with_logits(
         logarithm = logsigmoid(input)
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
-    if _is_differentiated():  # the loss above has eager's rounding of each step
+    if _is_differentiated():  # the loss above rounds each step as eager does
         loss = _with_slope_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
@@ -220,7 +220,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target * (log(target) - input), where input holds logarithms, and target too with log_target
+    """target * (log(target) - input); input contains logarithms, and so does target with log_target
 
     Source: aten/src/ATen/native/Loss.cpp, kl_div
     """
@@ -295,7 +295,7 @@ def _log_of_one_more_backward(grad, result, exponent):
 
 @native
 def _share_beside_one(exponent):
-    """exp(exponent) / (1 + exp(exponent)); NaN where eager's formula is, unlike sigmoid(exponent)
+    """exp(exponent) / (1 + exp(exponent)); unlike sigmoid(exponent), NaN if eager's formula is NaN
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, soft_margin_loss_double_backward
     """
@@ -322,7 +322,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """input where target is 1, max(0, margin - input) where target is -1
+    """input if target is 1, max(0, margin - input) if target is -1
 
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
     """
@@ -347,7 +347,7 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
-    """1 - the cosine of two vectors where target is 1, max(0, cosine - margin) where target is -1
+    """1 - the cosine of two vectors if target is 1, max(0, cosine - margin) if target is -1
 
     Source: aten/src/ATen/native/Loss.cpp, cosine_embedding_loss
     """

@@ -1,4 +1,4 @@
-"""Functions that move elements. Each result is built from views, joined by `cat` where one view is not enough, so that
+"""Functions that move elements. Each result is built from views, joined by `cat` if one view is not enough, so that
 every kernel reads with constant strides. Masks are computed from the index."""
 
 
@@ -295,4 +295,4 @@ def embedding(
     if padding_idx is None or not _is_differentiated():
         return found
     padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)
-    return where(padding.unsqueeze(-1), found.detach(), found)  # that row gets no gradient
+    return where(padding.unsqueeze(-1), found.detach(), found)  # the padding row gets no gradient

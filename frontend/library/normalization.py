@@ -35,7 +35,8 @@ def _log_softmax(input, dim):
 
 
 def _in_one_pass(input):
-    """whether sums of exponentials do not wait for the maximum (docs/performance.md: one-pass-softmax)"""
+    """whether sums of exponentials are computed without waiting for the maximum (docs/performance.md:
+    one-pass-softmax)"""
     return _low_precision_output(input) and input.ndim > 0
 
 
@@ -92,7 +93,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 @method
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """log(softmax(input)), accurate where softmax is nearly 0
+    """log(softmax(input)), accurate even if softmax is nearly 0
 
     Source: aten/src/ATen/native/cuda/SoftMax.cu
     """
@@ -284,8 +285,8 @@ def _moved_towards(running, value, momentum, count):
 
 
 def _laid_out(result, input, affine):
-    """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format, CUDA's own
-    kernels the input's strides."""
+    """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format; CUDA's own
+    kernels use the input's strides."""
     return _with_strides_of(result, input) if _on_cuda() and not affine else _in_format_of(result, input)
 
 

@@ -35,7 +35,7 @@ def _check_not_empty(input, dims):
 
 
 def _check_not_emptied(input, pad):
-    """refuses negative sizes, and padding that leaves every padded dim empty; eager's kernels check no more"""
+    """rejects negative sizes, and padding that leaves every padded dim empty; eager's kernels check no more"""
     widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
     for width in widths:
         assert width >= 0, "the input is too small for its negative padding: a dim would have a negative size"

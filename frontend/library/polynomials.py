@@ -1,10 +1,10 @@
-"""Orthogonal polynomials: PyTorch's recurrences in n, and its closed forms where it has them."""
+"""Orthogonal polynomials: PyTorch's recurrences in n, and its closed forms if it has them."""
 
 
 def _degree(x, n):
-    """x and n in their common floating dtype; n is truncated, and -1 where int64 cannot hold it
+    """x and n in their common floating dtype; n is truncated, and -1 if int64 cannot represent it
 
-    Eager converts n to int64. NaN becomes the smallest int64, and so does infinity on the CPU.
+    Eager converts n to int64. NaN becomes the smallest int64; on the CPU, infinity does so, too.
     """
     x, n = _floating(x, n)
     holds = n == n if _on_cuda() else n < 2.0**63
@@ -16,12 +16,12 @@ def _is_even(n):
 
 
 def _one(positive, n):
-    """1 where `positive` holds, else -1"""
+    """1 if `positive` is true, else -1"""
     return where(positive, ones_like(n), -1.0)
 
 
 def _recurrence(twice_x, first, n, closed):
-    """Chebyshev's recurrence, where no closed form applies"""
+    """Chebyshev's recurrence, if no closed form applies"""
     return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(closed, 0.0, n)))
 
 

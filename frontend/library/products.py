@@ -246,7 +246,7 @@ def _sum_of_products(x, y, gone):
 
 
 def einsum(equation, *operands):
-    """the sums of products that the equation describes; of two tensors with dims of their own, over at most 16 terms
+    """the sums of products that the equation describes; over at most 16 terms if each of two tensors has other dims
 
     Source: aten/src/ATen/native/Linear.cpp, einsum
     """
@@ -282,7 +282,7 @@ def einsum(equation, *operands):
         x = sum(x, x_alone, True) if len(x_alone) > 0 else x
         y = sum(y, y_alone, True) if len(y_alone) > 0 else y
         x = _sum_of_products(x, y, shared)
-    # As eager does: squeezing would give dims of size 1 other strides.
+    # Reshape as eager does: squeezing would give dims of size 1 other strides.
     return x.view(x.shape[: len(output)]) if len(gone) > 0 else x
 
 

@@ -1,19 +1,19 @@
 """Random numbers, computed in the kernel from a seed that PyTorch's generator gives each call.
 
-`_random_words(like, count)` takes one sample: `count` tensors of words, int64 from 0 to 2 ** 32 - 1. A function takes
-its sample even if the values do not matter (a dropout with p = 0). An op, its gradient and python/ingot/random.py,
-which repeats these formulas, therefore number their samples alike.
+`_random_words(like, count)` takes one sample: `count` tensors of 32-bit random words, as int64. A function takes its
+sample even if the values do not matter (a dropout with p = 0). An op, its gradient and python/ingot/random.py, which
+repeats these formulas, therefore use the same indices of samples.
 """
 
 
 def rand(*size, generator=None, dtype=None, device=None):
-    """uniform random numbers from 0 up to but without 1, in a shape"""
+    """uniform random numbers in [0, 1), in a shape"""
     _refuse_generator(generator)
     return _uniform(zeros(*size, dtype=dtype, device=device))
 
 
 def rand_like(input, *, dtype=None, device=None, memory_format=None):
-    """uniform random numbers from 0 up to but without 1, in the shape of another tensor"""
+    """uniform random numbers in [0, 1), in the shape of another tensor"""
     return _uniform(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
 
 
@@ -29,7 +29,7 @@ def randn_like(input, *, dtype=None, device=None, memory_format=None):
 
 
 def randint(low=None, high=None, size=None, *, generator=None, dtype=None, device=None):
-    """random integers from low, by default 0, up to but without high"""
+    """random integers in [low, high); low is 0 by default"""
     _refuse_generator(generator)
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
@@ -41,7 +41,7 @@ def randint(low=None, high=None, size=None, *, generator=None, dtype=None, devic
 
 
 def randint_like(input, low=None, high=None, *, dtype=None, device=None, memory_format=None):
-    """random integers from low, by default 0, up to but without high, in the shape of another tensor"""
+    """random integers in [low, high), in the shape of another tensor; low is 0 by default"""
     if high is None:
         low, high = 0, low
     elif low is None:
@@ -81,7 +81,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """dropout of whole channels, one for each index of the first two dims
+    """dropout of whole channels; a channel is an index of dims 0 and 1
 
     Source: torch/nn/functional.py, dropout2d
     """
@@ -90,7 +90,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """dropout of whole channels: the first dim of a 4-D tensor, else one for each index of the first two dims
+    """dropout of whole channels; a channel is an index of dim 0 of a 4-D tensor, else of dims 0 and 1
 
     Source: torch/nn/functional.py, dropout3d
     """
@@ -101,7 +101,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 
 def feature_dropout(input, p, train):
-    """dropout of whole channels, one for each index of the first two dims
+    """dropout of whole channels; a channel is an index of dims 0 and 1
 
     Source: aten/src/ATen/native/Dropout.cpp, _feature_dropout
     """
@@ -119,7 +119,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """alpha_dropout of whole channels, one for each index of the first two dims
+    """alpha_dropout of whole channels; a channel is an index of dims 0 and 1
 
     Source: aten/src/ATen/native/Dropout.cpp, _feature_alpha_dropout
     """
@@ -128,14 +128,14 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def _dropping(function, input, p):
-    """the result of a dropout function; input itself if p is 0"""
+    """the result of a dropout function; if p is 0, input itself"""
     if not _is_zero(p):
         return function(input, p)
-    _random_words(input, 1)
+    _random_words(input, 1)  # keeps the indices of later samples
     return input
 
 
-# The versions in torch have no defaults and no `inplace`.
+# torch.dropout (unlike F.dropout) and its variants have no defaults and no `inplace`.
 
 
 def _torch_dropout(input, p, train):
@@ -215,7 +215,7 @@ def _alpha_dropped(input, drawn, p):
 
 
 def _kept(like, p):
-    """Whether each element is kept. Decided in float32, as in PyTorch's kernels."""
+    """Whether dropout keeps each element. The comparison is in float32, as in PyTorch's kernels."""
     return _unit_numbers(like, torch.float32) < 1 - p
 
 
@@ -234,8 +234,8 @@ def _compute_dtype(input):
 
 
 def _unit_numbers(like, dtype):
-    """Uniform numbers from 0 up to but without 1, with as many bits as the dtype has: rounding more bits could give
-    1."""
+    """Uniform random numbers in [0, 1). They have as many random bits as the dtype's significand, because more bits
+    could round to 1."""
     if dtype == torch.float64:
         return _of_53_bits(*_random_words(like, 2))
     digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]

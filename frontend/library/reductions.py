@@ -30,7 +30,7 @@ def _one_dim(dim, function):
 
 
 def _dim_with(keepdim, dim, function):
-    """dim, where None means all dims; PyTorch's sum and mean require dim if keepdim is given"""
+    """dim; None means all dims. PyTorch's sum and mean require dim if keepdim is given"""
     if dim is not ...:
         return dim
     if keepdim:

@@ -12,7 +12,8 @@ def _source_positions(input, size, output, scale, exact):
     """The input position for each output position, computed in floating point as in eager's kernels."""
     wide = input.dtype == torch.float64 and not _on_cuda()
     place = arange(output).to(torch.float64 if wide else torch.float32)
-    ratio = 1 / scale if scale is not None else full_like(place, size) / output  # in double, rounded afterwards
+    # 1 / scale is a number: computed in double, then rounded to the dtype of `place`.
+    ratio = 1 / scale if scale is not None else full_like(place, size) / output
     position = (place + 0.5) * ratio if exact else place * ratio
     return clamp(floor(position.float()).long(), max=size - 1)
 

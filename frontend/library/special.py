@@ -1,4 +1,5 @@
-"""Special functions: of the normal distribution, entropy, Airy's. The gamma and Bessel functions have their own files.
+"""Special functions: those of the normal distribution, entropy, Airy's. The gamma and Bessel functions have their own
+files.
 
 The coefficients are those of the Cephes Mathematical Library (Stephen L. Moshier), which PyTorch also uses.
 """
@@ -8,7 +9,7 @@ expit = sigmoid
 
 @native
 def entr(input):
-    """-input * log(input), 0 at 0 and -inf where input is negative
+    """-input * log(input), 0 at 0 and -inf if input is negative
 
     Source: aten/src/ATen/native/cuda/Math.cuh, entr_string
     """
@@ -128,7 +129,7 @@ def _ndtri_backward(grad, result, input):
 
 @native
 def xlog1py(input, other):
-    """input * log1p(other), 0 where input is 0 and other is not NaN
+    """input * log1p(other), 0 if input is 0 and other is not NaN
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, xlog1py_kernel_cuda
     """

@@ -21,7 +21,7 @@ def _over_freedom(squares, freedom):
 
 
 def _over_freedom_backward(grad, result, squares, freedom):
-    """divides by the degrees of freedom even if they are negative, which the result counts as 0
+    """divides by the degrees of freedom even if they are negative; the result counts negative ones as 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
     """
@@ -36,10 +36,11 @@ def _widened_for_sums(input):
 def _moments(input, dim, keepdim, function, widened=False):
     """input - mean, the error of the rounded mean, and the sum of the squared distances from the mean
 
-    The mean's rounding error is relative to the mean itself, so it may be large compared with small distances. The sum
-    of the distances corrects the squares for it, as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for
-    Computing the Sample Variance, 1983, (1.7). The error takes no part in a gradient. It is None if only the gradient
-    is needed, or if the input was widened to float64, where the mean of narrower numbers is practically exact.
+    The mean's rounding error is relative to the mean itself, so the error may be large compared with small distances.
+    The sum of the distances corrects the squares for the error, as in T. F. Chan, G. H. Golub and R. J. LeVeque,
+    Algorithms for Computing the Sample Variance, 1983, (1.7). The error has no gradient. It is None if only the
+    gradient is needed, or if the input was widened to float64, in which the mean of narrower numbers is practically
+    exact.
     """
     mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
     rest = input - mean
@@ -81,7 +82,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
 
 
 def _flat_where(condition, x):
-    """x, without a gradient where the condition holds, as in norm_backward and std_backward for a length of 0"""
+    """x, without a gradient if the condition is true, as in norm_backward and std_backward for a length of 0"""
     return where(condition, x.detach(), x) if _is_differentiated() else x
 
 
@@ -124,7 +125,7 @@ def _largest_or_none(input, dim, keepdim):
 
 
 def _finite(input):
-    """input with infinities replaced by the dtype's largest number, so that exp(x - it) is 0, not NaN, for other
+    """input with infinities replaced by the dtype's largest number, so that exp(x - maximum) is 0, not NaN, for other
     elements"""
     return where(abs(input) == math.inf, torch.finfo(input.dtype).max, input)
 
@@ -170,7 +171,7 @@ def _widened(input, dtype, function):
 
 
 def _length_of_one(x):
-    """abs(x), with the gradient sign(x): 0 at 0, and NaN where x is NaN or infinite, as for a longer row"""
+    """abs(x), with the gradient sign(x): 0 at 0, and NaN if x is NaN or infinite, as for a longer row"""
     length = abs(x)
     if not _is_differentiated():
         return length

@@ -12,8 +12,8 @@
 #include "frontend/syntax/operator.h"
 
 // The syntax tree of an op's source. A module owns all expressions, statements and functions in flat tables; nodes
-// refer to each other by ids. A tree of any depth is thus built, copied and destroyed without recursion. Python syntax
-// outside the language never gets here: the parser refuses it.
+// refer to each other by ids. A tree of any depth is thus built, copied and destroyed without recursion. There are no
+// nodes for Python syntax outside the language, because the parser rejects it.
 
 namespace ingot::frontend::ast {
 

@@ -38,7 +38,7 @@ struct Token {
 };
 
 /// Splits a source text into tokens. The indentation of the first line is the base of all others, so a text may be
-/// indented as a whole. Throws Error(Author) for input that Python's lexical rules refuse.
+/// indented as a whole. Throws Error(Author) for input that violates Python's lexical rules.
 class Lexer {
  public:
   explicit Lexer(const Source& source);

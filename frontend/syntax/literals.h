@@ -13,7 +13,7 @@ struct NumberLiteral {
   double real = 0;
 };
 
-/// Reads the whole span as a number. Errors (Author): literals that Python refuses, complex numbers, integers past
+/// Reads the whole span as a number. Errors (Author): literals that Python rejects, complex numbers, integers past
 /// 2**63.
 NumberLiteral read_number_literal(Span span);
 

@@ -29,7 +29,7 @@ enum class Operator : uint8_t {
   Is,
   IsNot,
   In,
-  NotIn,  // a host operation only; refused for tensors
+  NotIn,  // a host operation only; an error for tensors
   Neg,
   Pos,
   Invert,

@@ -99,7 +99,7 @@ ExprId Parser::starred_or_expression() {
   return expr(start, ast::Starred{value});
 }
 
-/// Parses an expression, or `name := value` where Python allows it without its own parentheses.
+/// Parses an expression, or `name := value` in a position in which Python requires no parentheses around it.
 ExprId Parser::named_expression() {
   if (!peek().is(Token::Kind::Name) || !peek(1).is_operator(":=")) return expression();
   uint32_t start = begin();

@@ -15,7 +15,7 @@ using KnownName = std::function<bool(std::string_view name, bool has_attribute)>
 
 /// Parses an op's source: a file of defs, imports and constants, or a single expression, which constants may precede.
 /// The expression becomes a def whose parameters are its free names in order of first use. Throws Error(Author) with
-/// the place for input that Python refuses and for Python syntax outside the language.
+/// the location for input that Python rejects and for Python syntax outside the language.
 ast::Module parse(std::shared_ptr<const Source> source, const KnownName& is_known = {});
 
 }  // namespace ingot::frontend

@@ -132,7 +132,7 @@ class Parser {
   bool at_comprehension() { return at_keyword("for") || at_keyword("async"); }
   bool at_expression_end();
 
-  // Refusals
+  // Errors
   [[noreturn]] void refuse_statement();
   [[noreturn]] void refuse_atom();
   [[noreturn]] void unexpected_end(ast::ExprId before);

@@ -19,7 +19,7 @@ class Budget {
   void items(uint64_t count);
   /// Counts characters of strings.
   void bytes(uint64_t count);
-  /// Counts the blocks of tensors that cat and stack made, each time that they are processed.
+  /// Counts concat blocks, each time that they are processed.
   void blocks(uint64_t count);
   /// Counts the nodes that a view rewrites: each view is pushed down to the loads.
   void nodes(uint64_t count);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kStaticAboveNodes = 5'000;
 constexpr size_t kMaxNodes = 50'000;
-constexpr size_t kMostAliasQuestions = 32;  // each one restarts lowering
+constexpr size_t kMostAliasQuestions = 32;  // each query restarts lowering
 
 }  // namespace
 

@@ -18,19 +18,19 @@
 #include "ir/graph.h"
 
 // Lowering evaluates an op for one signature: static values are computed, tensors become nodes. The whole front end
-// uses the builder to make nodes, ask for static values, state conditions and report errors.
+// uses the builder to make nodes, request static values, state conditions and report errors.
 
 namespace ingot::frontend {
 
 /// Thrown when evaluation needs the values of these symbols; `lower` catches it and restarts with them known.
 struct SpecializationRequest {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the throwing graph's pool
-  bool specialized = false;         ///< asked by `specialize_small` (ir::Static::specialized)
+  bool specialized = false;         ///< requested by `specialize_small` (ir::Static::specialized)
 };
 
-/// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with that known.
+/// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with the answer known.
 struct NeedAliases {
-  uint32_t number;  ///< of the alias question
+  uint32_t number;  ///< the index of the alias query
   ir::AliasFact fact;
 };
 
@@ -57,14 +57,14 @@ struct Lowered {
   ir::Graph graph;
   Diagnostics diagnostics;
   Budget budget{diagnostics};
-  /// The conditions that the graph already states.
+  /// The conditions that the graph states already.
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< set if the results are to be differentiated
-  int64_t random_count = 0;  ///< how many tensors of random numbers there are so far
+  int64_t random_count = 0;  ///< the number of samples of random numbers so far
   ResidualBindings residual_bindings;
   std::map<size_t, ScatteredSum> sums;        ///< by position among the returned values, each of which holds zeros
-  uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share storage
-  std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by number of the question
+  uint32_t alias_questions = 0;               ///< the number of alias queries so far
+  std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by the index of the query
 };
 
 /// A handle on one lowering. Copies refer to the same lowering; they differ only in the kind of function that new ops
@@ -86,7 +86,7 @@ class Builder {
   bool native = false;
   /// Whether new ops belong to a derivative of 16-bit floats, whose operands are in float32.
   bool low_precision_output = false;
-  /// The parameters (bits) with respect to which gradients are asked of the evaluated op.
+  /// The parameters (bits) with respect to which gradients of the evaluated op are requested.
   uint64_t gradients;
 
   bool on_cuda() const { return signature.device == Device::Cuda; }
@@ -102,8 +102,8 @@ class Builder {
   ir::HostId sub(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Sub, {x, y}); }
   ir::HostId mul(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Mul, {x, y}); }
   ir::HostId integer(int64_t value) { return graph.host.integer(value); }
-  /// The value of a number. If it depends on symbols, asks for them (throws SpecializationRequest). `what` names the
-  /// use in the error for a tensor: "the bound of a range".
+  /// The value of a number. If it depends on symbols, requests their values (throws SpecializationRequest). `what`
+  /// names the use in the error for a tensor: "the bound of a range".
   ir::HostValue static_number(const Value& value, std::string_view what);
   ir::HostValue static_number(ir::HostId id);
   int64_t static_int(const Value& value, std::string_view what);
@@ -113,18 +113,18 @@ class Builder {
   /// {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
 
-  /// The graph's random seed, which the first random tensor adds to the graph.
+  /// The graph's random seed, which the first sample of random numbers adds to the graph.
   ir::NodeId seed();
-  /// The number of the next tensor of random numbers. Tensors are numbered in the order of evaluation. An op, its
-  /// gradient and its source in eager make the same calls in the same order, so their numbers agree.
+  /// The index of the next sample (a tensor of random numbers). Samples are numbered in the order of evaluation. An op,
+  /// its gradient and its source in eager take the same samples in the same order, so the indices agree.
   int64_t next_random_index() { return lowered_.random_count++; }
 
-  /// The number of the next alias question: does a tensor share storage with its input?
+  /// The index of the next alias query: does a tensor share storage with its input?
   uint32_t next_alias_question() { return lowered_.alias_questions++; }
-  /// The answer to an alias question, if it is known.
+  /// The answer to an alias query, if it is known.
   std::optional<bool> shares_memory(uint32_t question) const;
-  /// Restarts evaluation with the answer known, unless there were too many such restarts. `step` is the tensor's layout
-  /// step.
+  /// Restarts evaluation with the answer to an alias query known, unless there were too many such restarts. `step` is
+  /// the tensor's layout step.
   void ask_for_alias(uint32_t question, uint32_t step);
 
   /// Records an author's name for a tensor and its nodes; no effect on other values.
@@ -133,7 +133,7 @@ class Builder {
   void mention(const Value& value);
   /// Records the place of a new node in the op's source, and checks the graph's limits.
   ir::NodeId placed(ir::NodeId node);
-  /// Above 5,000 nodes asks for all sizes to be static; above 50,000 fails.
+  /// Above 5,000 nodes, requests all sizes to be static; above 50,000 nodes, fails.
   void check_limits();
 
   /// Undoes, at the end of its lifetime, all that was lowered during it.

@@ -21,8 +21,8 @@ ConcatBlock rebuilt(Builder& builder, const ConcatBlock& block, std::vector<Affi
   return {node, std::move(shape), simplified(std::move(groups)), std::move(offsets)};
 }
 
-/// Expressions that keep the dims before `begin` and those from `begin + removed` on; the latter move behind `added`
-/// new dims. The expressions in between are left empty.
+/// Expressions that keep the dims before `begin` and the dims from `begin + removed` on, which move behind `added` new
+/// dims. The expressions of the removed dims are empty.
 std::vector<AffineExpr> rows_around(Builder& builder, size_t rank, size_t begin, size_t removed, size_t added) {
   std::vector<AffineExpr> rows = identity_rows(builder, rank);
   for (size_t d = begin; d < rank; ++d) {

@@ -7,8 +7,9 @@
 #include "frontend/tensor/reindex.h"
 #include "frontend/tensor/shapes.h"
 
-// Views of one concat block. Dims are those of the grid. A grid dim that merges several of the block's own dims is
-// handled as such where it stays whole. Otherwise it becomes one dim whose index is divided again (linearised).
+// Views of one concat block. Dims are those of the grid. A grid dim may merge several of the block's own dims. If the
+// grid dim stays whole, its own dims are handled one by one. Otherwise the grid dim becomes one dim whose index is
+// divided again (linearised).
 
 namespace ingot::frontend {
 

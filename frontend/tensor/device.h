@@ -4,8 +4,7 @@
 
 #include "frontend/tensor/builder.h"
 
-// Devices as authors write them. An op runs on one device, that of its tensors. An op on CUDA may also have CPU
-// scalars.
+// Devices in an op's source. An op runs on one device, that of its tensors. An op on CUDA may also have CPU scalars.
 
 namespace ingot::frontend {
 
@@ -13,8 +12,8 @@ namespace ingot::frontend {
 std::string device_of(const Builder& builder, const Tensor& tensor);
 /// Whether a value can be a device: a string, or the index of a CUDA device.
 bool names_device(const Builder& builder, const Value& value);
-/// Whether a device is the CPU in an op on CUDA. Errors (Author): PyTorch's message for an invalid device; a device
-/// that the op does not run on.
+/// Whether `device` is the CPU although the op runs on CUDA. Errors (Author): PyTorch's message for an invalid device;
+/// a device that the op does not run on.
 bool is_host_device(Builder& builder, const Value& device);
 /// Whether a newly created tensor is a CPU tensor in an op on CUDA; `device` may be None.
 bool made_on_host(Builder& builder, const Tensor& made, const Value& device);

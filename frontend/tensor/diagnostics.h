@@ -12,8 +12,8 @@ namespace ingot::frontend {
 /// The prefix of the names of the library's Sources. Errors inside them are shown at the author's own call.
 inline constexpr std::string_view kLibraryPrefix = "<library>/";
 
-/// The current place of evaluation, and how evaluation fails. Errors are the author's, located in the op's source, with
-/// a note for every enclosing call.
+/// The current place of evaluation, and how evaluation fails. Errors are of kind Author, located in the op's source,
+/// with a note for every enclosing call.
 class Diagnostics {
  public:
   /// The expression or statement that is being evaluated.

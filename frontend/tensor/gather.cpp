@@ -31,7 +31,7 @@ bool any_zero(const Builder& builder, const Shape& shape) {
   return std::ranges::any_of(shape, [&](ir::HostId size) { return host.is_int(host.resolve(size), 0); });
 }
 
-/// Whether x[…] is empty whatever the arguments: then nothing is gathered.
+/// Whether x[…] has no elements, whatever the arguments; then nothing is gathered.
 bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   Shape kept;
   const Shape shape = shape_of(builder, x);
@@ -51,7 +51,7 @@ Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tenso
   return plain ? x : materialize_concat(builder, x);
 }
 
-/// Disables counting from the end: negative indices, which PyTorch refuses here, become too large for any tensor.
+/// Disables counting from the end: negative indices, which PyTorch rejects here, become too large for any tensor.
 Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));

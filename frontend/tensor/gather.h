@@ -4,13 +4,13 @@
 
 #include "frontend/tensor/builder.h"
 
-// Indexing by tensors: a view whose coordinates are values. Like a slice it is pushed down to the loads, which become
-// gathers.
+// Indexing by tensors: a view whose coordinates are values. Like a slice, such a view is pushed down to the loads,
+// which become gathers.
 
 namespace ingot::frontend {
 
-/// Indexes x by the tensors of `indices` at some of its dims, as x[:, i, j]. The dims that they broadcast to replace
-/// the indexed dims if those are adjacent; otherwise they come first.
+/// Indexes x by the tensors of `indices` at some of its dims, as x[:, i, j]. The broadcast dims of the indices replace
+/// the indexed dims if the indexed dims are adjacent; otherwise they come first.
 Tensor index_by_tensors(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices);
 /// Selects along `dim` at the coordinate that a 0-dim tensor holds. Eager reads the coordinate on the host, then
 /// selects.

@@ -72,13 +72,13 @@ Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast
   return tensor.dtype == type ? tensor : cast(builder, tensor, type);
 }
 
-/// Refuses to write values of the GPU to a CPU scalar.
+/// Raises an error for a write of GPU values to a CPU scalar.
 void require_device(Builder& builder, const Tensor& to, const Tensor& values) {
   if (!to.on_host || values.on_host) return;
   builder.fail("a CUDA tensor is written to a CPU tensor in place", "an op runs on one device: make a new tensor");
 }
 
-/// Refuses a result whose dtype has a higher category than the dtype of the tensor that is written.
+/// Raises an error for a result whose dtype has a higher category than the dtype of the written tensor.
 void require_castable(Builder& builder, const Tensor& to, ir::DType type) {
   if (ir::category(type) <= ir::category(to.dtype)) return;
   builder.fail(

@@ -5,12 +5,12 @@
 #include "frontend/tensor/builder.h"
 #include "frontend/tensor/promotion.h"
 
-// In-place ops: their result is written to the tensor's elements (storage.h), in its own dtype and shape.
+// In-place ops write their result to the tensor's elements (storage.h), in the tensor's dtype and shape.
 
 namespace ingot::frontend {
 
-/// x.name_(…) and x += y: `result` is the function's result, `operands` are its arguments other than x. Refuses, with
-/// eager's messages, a dtype or a shape that x does not have, and operands that partly overlap x.
+/// x.name_(…) and x += y: `result` is the function's result, `operands` are its arguments other than x. Raises eager's
+/// errors for a result of another dtype or shape than x, and for operands that partly overlap x.
 void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands);
 
 /// x.copy_(source): a tensor of any dtype that broadcasts to x, or a number, which is converted as `cast` says.
@@ -22,7 +22,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
 bool is_mask(const Value& index);
 /// x[mask] op= operand: `result` is x op operand, of x's shape.
 void change_masked(Builder& builder, const Value& x, const Value& mask, const Value& result);
-/// Fails if x[index] is not a view of x: nothing can be written through it.
+/// Fails if x[index] is not a view of x: nothing can be written through such an index.
 void require_view_index(Builder& builder, const Value& index);
 
 }  // namespace ingot::frontend

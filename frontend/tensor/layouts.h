@@ -6,9 +6,10 @@
 #include "frontend/tensor/builder.h"
 #include "frontend/tensor/storage.h"
 
-// Records eager's tensors as the author's ops are evaluated: ir::LayoutStep for their strides, storage.h for what they
-// share. Each function appends one step, for a tensor of the given shape, and returns the tensor's handle. Inside a
-// native library function nothing is recorded: PyTorch runs it as one kernel, which is recorded at its boundary.
+// Records eager's tensors as the author's ops are evaluated: ir::LayoutStep for their strides, storage.h for their
+// storages. Each function appends one step, for a tensor of the given shape, and returns the tensor's handle. Inside a
+// native library function nothing is recorded: PyTorch runs the function as one kernel, which is recorded at the
+// function's boundary.
 
 namespace ingot::frontend {
 
@@ -20,10 +21,10 @@ TensorHandle record_param(Builder& builder, uint32_t param, Shape shape);
 TensorHandle record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
 TensorHandle record_preserve(Builder& builder, LayoutId input, Shape shape);
 TensorHandle record_contiguous(Builder& builder, Shape shape);
-/// A tensor in the memory format that its author asks for; without an input, a new tensor.
+/// A tensor in the memory format that the author requests; without an input, a new tensor.
 TensorHandle record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
 TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
-/// The result of F.pad: `kept` is what negative padding leaves of the input.
+/// The result of F.pad: `kept` is the part of the input that negative padding leaves.
 TensorHandle record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape);
 
 /// A view of `x`. `rows[k]` are the terms of new dim k over the input's dims.

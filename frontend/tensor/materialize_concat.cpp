@@ -27,8 +27,8 @@ std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Sha
   return dims;
 }
 
-/// Whether an element is in a block along one dim, and its coordinate in the block. Outside of the block the coordinate
-/// is that of the block's border.
+/// Whether an element is in a block along one dim, and its coordinate in the block. Outside of the block, the
+/// coordinate is clamped to the block's border.
 class Along {
  public:
   Along(Builder& builder, const GridDim& dim, ir::HostId offset, ir::HostId size, ir::HostId whole)
@@ -106,7 +106,7 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
     for (size_t i = 1; i < conditions.size(); ++i) {
       is_here = graph.add(ir::Op::LogicalAnd, ir::DType::Bool, {is_here, conditions[i]});
     }
-    // Both arms are evaluated: an index outside of the whole is detected by any block that reads.
+    // Both arms are evaluated, so that any block that reads detects an index outside of the whole tensor.
     chosen = builder.placed(graph.add({ir::Op::Where, type, ir::kEagerArms, {is_here, value, *chosen}}));
   }
   Tensor result =

@@ -2,8 +2,9 @@
 
 #include "frontend/tensor/pointwise.h"
 
-// The boundary of a native library function: one Call node per block, at which rounding and differentiation stop. Its
-// operands are the tensors and the numbers of the call; bools have already selected the body.
+// The boundary of a native library function: one Call node per block, at which rounding is applied and derivative rules
+// are looked up. Its operands are the tensors and the numbers of the call; bools are not operands, because they have
+// selected the body already.
 
 namespace ingot::frontend {
 Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands) {

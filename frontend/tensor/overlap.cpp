@@ -7,9 +7,9 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/storage.h"
 
-// The overlap of two tensors in one storage. Eager refuses dense tensors whose extents overlap in part, and leaves the
-// result for other tensors to the order of its loop. Here only tensors that are known to give the right result are
-// accepted.
+// The overlap of two tensors in one storage. Eager raises an error for dense tensors whose memory ranges overlap in
+// part. For other tensors, eager's result depends on the order of its loop. Ingot accepts only tensors that are known
+// to give the right result.
 
 namespace ingot::frontend {
 namespace {
@@ -25,7 +25,7 @@ struct Range {
 struct Region {
   /// One per dim of the tensor.
   std::vector<Range> ranges;
-  /// For each dim of the view, the tensor's dim; nullopt for a dim that moves along none.
+  /// For each dim of the view, the tensor's dim; nullopt for a dim that moves along no dim of the tensor.
   std::vector<std::optional<size_t>> dims;
 };
 

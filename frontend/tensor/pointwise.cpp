@@ -32,7 +32,7 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
     return operand.is_tensor() ? operand.tensor()->dtype == ir::DType::Bool
                                : builder.graph.host.kind(operand.number()) == ir::HostKind::Bool;
   };
-  // PyTorch refuses these by the operands' types, whatever they promote to.
+  // PyTorch rejects these ops by the operands' types, whatever the promoted type is.
   if (op == ir::Op::Sub && std::ranges::any_of(operands, is_bool)) {
     builder.fail("subtraction, the `-` operator, with a bool tensor is not supported",
                  "to invert a mask use `~` or logical_not(), for the difference of two masks `^` or logical_xor()");
@@ -108,7 +108,7 @@ ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
 }
 
 /// States that no integer is divided by a number that is zero, whether or not a result needs the quotient. Eager's CPU
-/// kernels check that, its CUDA kernels do not.
+/// kernels check the divisor, its CUDA kernels do not.
 void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<const Value> operands,
                      const Tensor& result) {
   const bool divides =
@@ -130,7 +130,7 @@ uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContractable : 0;
 }
 
-/// The limit; if it is a number and NaN, which eager's clamp ignores, a limit that changes nothing.
+/// The limit of a clamp. A number that is NaN, which eager's clamp ignores, becomes a limit that changes nothing.
 Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
   ir::HostPool& host = builder.graph.host;
   if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;

@@ -38,7 +38,7 @@ bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b);
 /// a + alpha * b, or a - alpha * b.
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha);
 Value power(Builder& builder, const Value& base, const Value& exponent);
-/// The effect of NaN as the only limit of a clamp, if that limit is a number.
+/// The effect of NaN as the only limit of a clamp, if the limit is a number.
 enum class NanLimit : uint8_t { Ignored, Propagates };
 /// Each limit may be None. NaN in `x` stays, and NaN in any other limit makes the result NaN.
 Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit lone = NanLimit::Ignored);

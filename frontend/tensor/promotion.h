@@ -4,16 +4,16 @@
 
 #include "frontend/tensor/builder.h"
 
-// Types: PyTorch's promotion, casts, and the representation of 16-bit floats. A tensor's dtype is PyTorch's. Its nodes
-// have that dtype or, for a 16-bit float, float32, in which it is computed. `numerics = eager` rounds to the dtype
-// after each of the author's ops.
+// Types: PyTorch's promotion, casts, and the representation of 16-bit floats. A tensor's dtype is PyTorch's. The
+// tensor's nodes have this dtype or, for a 16-bit float, float32, in which it is computed. `numerics = eager` rounds to
+// the dtype after each of the author's ops.
 
 namespace ingot::frontend {
 
 /// The dtype of a tensor that is made from a Python number.
 ir::DType type_of_number(const Builder& builder, ir::HostId number);
 
-/// torch.promote_types; fails where PyTorch refuses.
+/// torch.promote_types; fails if PyTorch raises an error.
 ir::DType promoted(Builder& builder, ir::DType a, ir::DType b);
 /// torch.result_type: the dtype of values by PyTorch's three priorities (tensors with dims, 0-dim tensors, Python
 /// numbers). A lower priority decides only if its type has a higher category.
@@ -43,8 +43,8 @@ Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, Number
 bool is_scalar(const Value& value);
 /// The dtype of a tensor that is made from such a value alone.
 ir::DType type_of_scalar(const Builder& builder, const Value& value);
-/// A 0-dim tensor that holds such a value. No gradient flows through a tensor that is used as a number. Its range is
-/// not checked, because it is read when the kernel runs.
+/// A 0-dim tensor that holds such a value. No gradient flows through a tensor that is used as a number. The range of
+/// the value is not checked, because the value is read when the kernel runs.
 Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast);
 /// A tensor filled with one number, converted as PyTorch does (NumberCast::Checked); the caller records its layout.
 Tensor filled(Builder& builder, Shape shape, const Value& number, ir::DType type);
@@ -59,7 +59,8 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type);
 /// Whether PyTorch's CUDA kernels take a value as a number: a Python number, or a CPU scalar in an op on CUDA, whose
 /// value they read on the host.
 bool is_host_number(const Value& value);
-/// The value of such a number. A value that the op computes from a CPU scalar is unknown on the host: that is an error.
+/// The value of such a number. A value that the op computes from a CPU scalar is unknown on the host and causes an
+/// error.
 ir::HostId host_number(const Builder& builder, const Value& value);
 
 }  // namespace ingot::frontend

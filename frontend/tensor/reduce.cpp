@@ -9,8 +9,8 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// A reduction leaves its operand unchanged: its domain consists of the finest dims of the tensor's single block. So
-// merged dims cost nothing here either, and views of its values stop at their load.
+// A reduction leaves its operand unchanged: its domain consists of the finest dims of the tensor's single block. Merged
+// dims therefore cost nothing here either, and views of the reduction's values end at the load of a value.
 
 namespace ingot::frontend {
 namespace {

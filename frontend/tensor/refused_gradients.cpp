@@ -10,8 +10,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// The parameters (bits) whose elements a tensor depends on, through floating-point nodes that are not detached (like
-/// ir::find_gradients).
+/// The parameters (a bit mask, as Result::gradients) with respect to which a tensor has a gradient: the tensor depends
+/// on them through floating-point nodes that are not detached (like ir::find_gradients).
 uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
   std::vector<bool> is_seen(graph.count());
   std::vector<ir::NodeId> pending;

@@ -4,20 +4,21 @@
 
 #include "frontend/tensor/builder.h"
 
-// Calls that eager refuses because a tensor requires grad. A refusal is a condition of the graph
-// (ir/host/gradient_condition.h). If it does not hold, the call falls back to the op's source in eager, which raises
-// its own error. A condition that holds means that a call with other gradients may be refused.
+// Calls for which eager raises an error because a tensor requires grad: PyTorch has no such gradient. A condition of
+// the graph represents the missing gradient (ir/host/gradient_condition.h). If the condition does not hold, the call
+// falls back to the op's source in eager, which raises its own error. A condition that holds means that a call that
+// requests other gradients may fail.
 
 namespace ingot::frontend {
 
-/// Refuses the call if autograd records it and something that `of` depends on requires grad. `reason` names what has no
-/// gradient: "the weight of nll_loss".
+/// Rejects the call if autograd records it and a tensor on which `of` depends requires grad. `reason` names the operand
+/// without a gradient: "the weight of nll_loss".
 void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason);
 
-/// Fails if a gradient that is asked was refused; otherwise removes the conditions.
+/// Fails if a requested gradient does not exist; otherwise removes the conditions of missing gradients.
 void require_gradients(Builder& builder);
 
-/// Removes the refusals stated so far.
+/// Removes the conditions of missing gradients that were stated so far.
 void allow_gradients(ir::Graph& graph);
 
 }  // namespace ingot::frontend

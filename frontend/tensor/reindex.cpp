@@ -100,8 +100,8 @@ class Reindexer {
     return result;
   }
 
-  /// Rewrites a position: an Index for its affine part, plus the gathered parts. It reads nothing, so it does not count
-  /// as a read: an index out of range would not be detected.
+  /// Rewrites a position: an Index for its affine part, plus the gathered parts. A position reads no element, so it
+  /// does not count as a read: an index out of range would not be detected.
   ir::NodeId position(ir::Access old) {
     const std::vector<bool> read = is_read_;
     std::vector<ir::NodeId> indices;
@@ -136,7 +136,8 @@ class Reindexer {
       }
       const ir::HostId full = host_.resolve(view_.from[skipped + j]);
       const AffineExpr& row = view_.rows[skipped + j];
-      // The dim may have size 1 while the value is wider: the factor is then 0, so that steps along it lead nowhere.
+      // The dim may have size 1 while the value is wider. The factor is then 0, so that a step along the dim reads the
+      // same element.
       const bool exact = size == full || not_one(builder_, size);
       const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
       if (row.gathered) {
@@ -154,7 +155,8 @@ class Reindexer {
         offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, row.offset), moves));
       }
       for (const ir::Term& part : row.terms) {
-        // If several coordinates move with the dim, its size cannot say which of them is 1: then the steps do.
+        // If several coordinates move with the dim, its size does not determine which of the coordinates has size 1;
+        // the steps do.
         const bool shared = users_[part.dim] > 1;
         const bool unchanged = !shared && row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
         sizes[part.dim] = unchanged ? size
@@ -173,7 +175,7 @@ class Reindexer {
     return access;
   }
 
-  /// Checks the index along a dim of one element: it selects nothing, but must be in range.
+  /// Checks the index along a dim of one element: the index selects nothing, but must be in range.
   void check_index(const AffineExpr& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
     if (!row.gathered || !(always_checked_[dim] || is_one(builder_, view_.from[dim]))) return;
     access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
@@ -181,8 +183,8 @@ class Reindexer {
     is_read_[dim] = true;
   }
 
-  /// The dims of an access in their canonical form: no terms of coefficient 0, no terms where the size is 1, no leading
-  /// dims of size 1.
+  /// The dims of an access in their canonical form: no terms of coefficient 0, no terms along a dim of size 1, no
+  /// leading dims of size 1.
   std::vector<ir::AccessDim> trimmed(const std::vector<ir::HostId>& sizes,
                                      const std::vector<std::map<uint32_t, ir::HostId>>& terms) {
     std::vector<ir::AccessDim> dims;
@@ -201,7 +203,7 @@ class Reindexer {
   ir::Graph& graph_;
   ir::HostPool& host_;
   const IndexMap& view_;
-  std::vector<int> users_;  ///< how many of the old coordinates move with each new dim
+  std::vector<int> users_;  ///< for each new dim, the number of old coordinates that move with it
   std::vector<bool> always_checked_, is_read_;
   bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;

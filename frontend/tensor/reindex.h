@@ -6,8 +6,9 @@
 
 #include "frontend/tensor/builder.h"
 
-// Every value is a function of its index. So a view of a value rewrites the indices of all that the value depends on,
-// down to the loads: (a + b)[..., 0] is a[..., 0] + b[..., 0]. Views cost nothing, copy nothing and leave no node.
+// Every value is a function of its index. A view of a value therefore rewrites the indices of all nodes on which the
+// value depends, down to the loads: (a + b)[..., 0] is a[..., 0] + b[..., 0]. Views cost nothing, copy nothing and
+// leave no node.
 
 namespace ingot::frontend {
 
@@ -24,7 +25,7 @@ struct IndexMap {
   Shape from, to;
 };
 
-/// Identity expressions, coordinate d is index d: a view starts from these and changes some of them.
+/// Identity expressions (coordinate d is index d), of which a view changes some.
 std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank);
 
 /// The node whose value at an index of the new space is the value of `node` at the old index.
@@ -32,7 +33,8 @@ ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing
 
 // int64 nodes for index arithmetic. Adding 0, and multiplying or dividing by 1, makes no node.
 
-/// The position along dim `dim` of a value of this shape; 0 if the size is 1, where the value may be broadcast.
+/// The position along dim `dim` of a value of this shape; 0 if the size is 1, because the value may be broadcast along
+/// the dim.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim);
 /// The row-major position among all elements of a value of this shape.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape);

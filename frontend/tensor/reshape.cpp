@@ -5,8 +5,8 @@
 #include "frontend/tensor/tensors.h"
 
 // Splits of dims are pushed down to the loads, merges move up to the results. A change of shape that keeps row-major
-// order splits dims into pieces and merges adjacent pieces again. If no such pieces are found, sizes are asked to be
-// static. If there are none even then, indices are computed.
+// order splits dims into pieces and merges adjacent pieces again. If no such pieces are found, sizes are specialised.
+// If there are none even then, indices are computed.
 
 namespace ingot::frontend {
 namespace {
@@ -57,7 +57,7 @@ std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId
   return pieces;
 }
 
-/// Asks for the sizes that are not known; does nothing if all are known.
+/// Requests the values of the sizes that are not known; does nothing if all are known.
 void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
   std::vector<ir::HostId> symbols;
   for (const ir::HostId size : sizes) {

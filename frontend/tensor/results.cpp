@@ -9,8 +9,8 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// Makes results of tensors: each concat block becomes an output block. Its affine store map follows from its merged
-// dims and its offsets among other blocks.
+// Makes results of tensors: each concat block becomes an output block. The affine store map of the output block follows
+// from the merged dims of the concat block and its offsets in the grid.
 
 namespace ingot::frontend {
 namespace {
@@ -87,8 +87,8 @@ ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const 
   return output;
 }
 
-/// The author's name for a tensor: its own if all of its blocks have it and no parameter has it, else the last such
-/// name.
+/// The author's name for a tensor, chosen among the names that all of its blocks and no parameter have: the tensor's
+/// own name if it is one of these, else the last one.
 std::string authors_name(const Builder& builder, const Tensor& tensor) {
   std::string chosen;
   for (const std::string& name : builder.graph.names(tensor.blocks.front().node)) {
@@ -110,8 +110,7 @@ ir::Result result_of(Builder& builder, Tensor tensor) {
   return result;
 }
 
-/// Whether two accesses lead to the same elements, index by index. Leading dims of size 1 may be present in one of them
-/// alone.
+/// Whether two accesses map each index to the same element. One of them may have additional leading dims of size 1.
 bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Access& b) {
   const auto same = [&](ir::HostId x, ir::HostId y) { return host.same(x, y); };
   const auto same_term = [&](const ir::Term& x, const ir::Term& y) { return x.dim == y.dim && same(x.coef, y.coef); };
@@ -123,7 +122,7 @@ bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Acce
          std::ranges::equal(std::views::drop_while(a.dims, is_one), std::views::drop_while(b.dims, is_one), same_dim);
 }
 
-/// Whether an output block stores what a parameter already holds at the same place.
+/// Whether an output block stores the values that a parameter already has at the same position.
 bool is_untouched(const Builder& builder, const ir::OutputBlock& output, uint32_t param) {
   const ir::Graph& graph = builder.graph;
   if (graph[output.node].op != ir::Op::Load) return false;

@@ -46,8 +46,8 @@ std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t ran
 /// The sizes of a shape argument: a tuple, a list, or *sizes; each a number.
 Shape sizes_argument(Builder& builder, const Value& sizes);
 
-/// Asks for a size up to 16 to be static, because a constant index or slice uses it: the coordinates of a box are then
-/// known to be four. A larger size stays a symbol, which from then on is known to be more than 16.
+/// Specialises a size up to 16, because a constant index or slice uses it: the number of coordinates of a box is then
+/// known to be 4. A larger size stays a symbol, which is then known to be greater than 16.
 void specialize_small(Builder& builder, ir::HostId size);
 
 /// Prints a shape: "[3, x.size(1)]".

@@ -78,7 +78,7 @@ Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const 
       "clone() the tensor before performing the operation");
 }
 
-/// `base` after its part that `view` sees has become `part`.
+/// Returns `base` with the elements that `view` covers replaced by `part`.
 Tensor written(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
   switch (view.kind) {
     case View::Kind::Permute: {
@@ -129,7 +129,7 @@ void make_others_unclear(Builder& builder, Storage& storage) {
   }
 }
 
-/// Before a write: asks whether it reaches other tensors, if only the strides decide that.
+/// Before a write: queries whether the write reaches other tensors, if that depends on strides.
 void ask_for_aliases(Builder& builder, const Storage& storage) {
   if (!storage.candidates || !builder.symbol_values.strides) return;
   std::optional<Storage::Question> first;
@@ -164,7 +164,7 @@ bool same_views(const View* a, const View* b) {
   return true;
 }
 
-/// The contents, then what each of the views sees. The views lead from the storage to a tensor in it.
+/// The contents, then the tensor that each of the views covers. The views lead from the storage to a tensor in it.
 std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
   const Storage& storage = *handle.storage;
   const std::shared_ptr<History>& history = handle.history;
@@ -220,7 +220,7 @@ void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<Hist
   }
 }
 
-/// If `place` is one of several views, refuses the call if `read` requires grad.
+/// If `place` is one of several views, rejects the call if `read` requires grad.
 void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* reason) {
   if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
 }
@@ -291,7 +291,7 @@ TensorHandle detached_memory(const Tensor& x) {
   keep_contents(x);
   handle.history = std::make_shared<History>();
   handle.storage->detached.push_back(handle.history);
-  if (handle.view && handle.view->is_of_several) {  // autograd does not know that it is one of several
+  if (handle.view && handle.view->is_of_several) {  // autograd does not know that the tensor is one of several views
     View view = *handle.view;
     view.is_of_several = false;
     handle.view = std::make_shared<const View>(std::move(view));

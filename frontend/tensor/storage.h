@@ -7,14 +7,14 @@
 
 #include "frontend/tensor/builder.h"
 
-// Models eager's storages, beside its strides (layouts.h): which tensors share elements, so that an in-place op reaches
-// all of them. Nodes never change. A write replaces the contents of a storage by a new tensor, made from the old
-// contents and the written values. Every tensor in the storage reads its values again at its next use. Inside a native
-// library function storages are not modelled.
+// Models eager's storages, while layouts.h models its strides: which tensors share elements, so that an in-place op
+// reaches all of them. Nodes never change. A write replaces the contents of a storage by a new tensor, made from the
+// old contents and the written values. Every tensor in the storage reads its values again at its next use. Inside a
+// native library function storages are not modelled.
 
 namespace ingot::frontend {
 
-/// How a view reads the tensor that it is a view of.
+/// How a view reads its base tensor.
 struct View {
   enum class Kind : uint8_t { Permute, Unsqueeze, Select, Slice, Expand, Reshape, Bitcast } kind;
   size_t dim = 0;                       ///< Unsqueeze, Select, Slice
@@ -23,23 +23,23 @@ struct View {
   std::vector<size_t> order = {};       ///< Permute
   Shape shape = {};                     ///< Expand, Reshape
   ir::DType dtype = ir::DType::F32;     ///< Bitcast
-  uint32_t depth = 1;                   ///< how many views it is made of
+  uint32_t depth = 1;                   ///< the number of views in the chain down to the storage
   bool is_of_several = false;           ///< whether split, chunk or unbind returned it or a view below it
-  std::shared_ptr<const View> of = {};  ///< the view that is viewed; null: the whole storage
+  std::shared_ptr<const View> of = {};  ///< the view that this is a view of; null: the whole storage
 };
 
 /// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to what
 /// these tensors wrote.
 struct History {
-  std::shared_ptr<const Tensor> contents;  ///< null: nothing was written through it yet, and no gradient flows
+  std::shared_ptr<const Tensor> contents;  ///< null if nothing was written through it yet; then no gradient flows
 };
 
 /// The memory that eager allocates for a tensor that is not a view.
 struct Storage {
   explicit Storage(const Builder& maker) : builder(maker) {}
 
-  Builder builder;                                    ///< reads values again where no other builder is at hand
-  std::optional<uint32_t> param = {};                 ///< the parameter that it belongs to
+  Builder builder;                                    ///< reads values again if the caller has no builder
+  std::optional<uint32_t> param = {};                 ///< the parameter whose storage this is
   std::shared_ptr<const Tensor> contents;             ///< null while nothing is stored
   std::vector<std::weak_ptr<History>> detached = {};  ///< the histories of its detach() calls; some may have expired
   uint64_t version = 0;                               ///< how many times it was written
@@ -52,17 +52,18 @@ struct Storage {
     uint64_t version = 0;  ///< valid while it equals the storage's version
   };
   Reshaped reshaped = {};
-  /// The storages that may be this one, depending on the strides of a call, including this one itself. Null: no other
-  /// may be.
+  /// The storages that may be identical with this one, depending on the strides of a call; this one is included. Null
+  /// if no other storage may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
-  /// The alias question whether this is the storage of another tensor; `step` is the tensor's layout step.
+  /// The alias query whether this is the storage of another tensor; `step` is the tensor's layout step.
   struct Question {
     uint32_t number, step;
   };
   std::optional<Question> question = {};
-  /// Whether a storage that may be this one was written: then the contents are unknown.
+  /// Whether a storage that may be identical with this one was written; then the contents are unknown.
   bool may_alias_written = false;
-  /// Whether it has a tensor of which several elements may be one: overlapping windows, an expanded tensor.
+  /// Whether a tensor in this storage may have several elements at one address: overlapping windows, an expanded
+  /// tensor.
   bool overlaps_itself = false;
 };
 
@@ -72,7 +73,7 @@ TensorHandle new_storage(const Builder& builder, uint32_t step);
 TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
 /// A tensor that is a view of `other` or a copy, depending on strides.
 TensorHandle unclear_storage(const Builder& builder, uint32_t step, const TensorHandle& other);
-/// A view of `x` or a copy, depending on strides. Which of the two is asked for when something is written.
+/// A view of `x` or a copy, depending on strides. Lowering queries which of the two only when something is written.
 TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
 /// Whether several elements of a tensor may be at one address.
 bool overlaps_itself(const TensorHandle& handle);
@@ -80,14 +81,14 @@ bool overlaps_itself(const TensorHandle& handle);
 TensorHandle view_memory(const Tensor& x, uint32_t step, View view);
 /// x.detach(): the same elements, a new history of gradients.
 TensorHandle detached_memory(const Tensor& x);
-/// Marks a view as one of several that a function returned. While autograd records the call, eager refuses to write to
-/// it, and to read it after another tensor of its storage was written.
+/// Marks a view as one of several that a function returned. While autograd records the call, eager raises an error for
+/// a write to such a view, and for a read of it after a write to another tensor of its storage.
 Tensor one_of_several(Tensor tensor);
 
 using Views = std::vector<const View*>;
 /// The views that lead from a storage to a tensor in it.
 Views views_of(const TensorHandle& handle);
-/// The contents of a handle's storage, with the gradients of its history, seen through views.
+/// The part of a handle's storage that the views cover, with the gradients of the handle's history.
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
 /// Stores the values of a tensor with its own storage as the storage's contents, unless there are contents already.

@@ -19,12 +19,13 @@ struct TapedCall {
 /// The information about an evaluation that derivatives need besides its graph.
 class Tape {
  public:
-  /// Records a call. Returns the name for its Call nodes: views copy these nodes, and keep the name.
+  /// Records a call. Returns the name for the Call nodes of the call. Views copy these nodes and keep the name.
   std::string record(std::string_view function, std::vector<Value> arguments);
-  /// The call that a Call node names; null if the node names only a function, as those of reductions do.
+  /// The call that a Call node names; null if the node names only a function, as the Call nodes of reductions do.
   const TapedCall* find(std::string_view name) const;
 
-  /// Whether the differentiated values are themselves results: then they must be as exact as without a gradient.
+  /// Whether the differentiated values are results too: of this op, or saved by the forward call as residuals. Then
+  /// they must be as exact as without a gradient.
   bool has_results = false;
 
  private:

@@ -12,8 +12,8 @@ void for_blocks(Tensor& tensor, Change change) {
   for (ConcatBlock& block : tensor.blocks) block = change(block);
 }
 
-/// Whether the range [start, start + length) is exactly that of some blocks along a dim of the grid, and all other
-/// blocks are known to be outside. Then a slice needs no static values.
+/// Whether the range [start, start + length) covers some blocks along a dim of the grid exactly, and all other blocks
+/// are known to be outside. Then a slice needs no static values.
 bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                         std::vector<ConcatBlock>& taken) {
   ir::HostPool& host = builder.graph.host;
@@ -78,7 +78,7 @@ Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::Hos
   return result;
 }
 
-/// Adds leading dims of size 1 up to a rank. Nodes are aligned at their last dims, so they stay.
+/// Adds leading dims of size 1 up to a rank. Nodes stay unchanged, because they are aligned at their last dims.
 Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   const size_t missing = rank - tensor.rank();
   if (missing == 0) return tensor;
@@ -94,7 +94,8 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   return tensor;
 }
 
-/// Keeps the one block that has an element along a dim of size 1 that is divided into blocks: only that is broadcast.
+/// For a dim of size 1 that is divided into blocks, keeps only the block that has the element along the dim: only this
+/// block is broadcast.
 void keep_nonempty_block(Builder& builder, Tensor& tensor, size_t dim) {
   std::vector<ConcatBlock> kept;
   for (const ConcatBlock& block : tensor.blocks) {
@@ -125,8 +126,7 @@ void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> g
   tensor.grid.assign(grid.begin(), grid.end());
 }
 
-/// Splits the dims of tensors of one rank that some of them merge across blocks; returns the groups that are to be
-/// merged again.
+/// Splits the dims that some of the tensors, all of one rank, merge across blocks. Returns the groups to merge again.
 Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return tensor.groups.empty(); })) return {};
   Reassociation result(tensors.front().rank(), 1);

@@ -30,8 +30,8 @@ Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::Host
 /// Splits a dim; the product of the sizes is the size of the dim.
 Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes);
 Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t count);
-/// The same values with the merges of the tensor undone, and those of its block if it has only one: its dims are the
-/// finest there are.
+/// The same values with the merges of the tensor undone. If the tensor has only one block, the merges of the block are
+/// undone, too. The dims of the result are then the finest ones.
 Tensor unmerged(Builder& builder, const Tensor& tensor);
 /// Reshapes in row-major order. The shapes have the same number of elements (the caller states the condition).
 Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape);
@@ -45,7 +45,7 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
 void require_same_device(const Builder& builder, std::span<const Tensor> tensors);
 
 /// Applies `make` to the nodes of tensors that broadcast together, block by block. Tensors with different blocks or
-/// merged dims are first split alike. `make` takes one node per tensor and returns the node of the result.
+/// merged dims are first split in the same way. `make` takes one node per tensor and returns the node of the result.
 Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make);
 

@@ -22,11 +22,11 @@ struct Builtin;         // a function on tensors that is written in C++: library
 struct PythonFunction;  // a builtin of Python: library/builtins.h
 
 using Shape = std::vector<ir::HostId>;
-/// How many consecutive dims are merged into each dim of something; empty if one each.
+/// For each merged dim, the number of consecutive dims that it merges; empty if each merges one.
 using Reassociation = std::vector<uint32_t>;
 
-/// A block of a tensor: the values of a node over the index space `shape`. Its dims are merged by `groups` into those
-/// of the tensor's grid, where it starts at `offsets`.
+/// A block of a tensor: the values of a node over the index space `shape`. Its dims are merged by `groups` into the
+/// dims of the tensor's grid. In the grid, the block starts at `offsets`.
 struct ConcatBlock {
   ir::NodeId node;
   Shape shape;
@@ -38,21 +38,21 @@ struct Storage;  // tensor/storage.h
 struct View;
 struct History;
 
-/// Identifies one of eager's tensors: its strides, its storage, and what part of the storage it covers. A copy of a
-/// Tensor is the same tensor of eager's; every layout step (layouts.h) is a different one.
+/// Identifies a tensor of eager PyTorch: its strides, its storage, and the part of the storage that it covers. A copy
+/// of a Tensor represents the same tensor in eager; every layout step (layouts.h) represents a different one.
 struct TensorHandle {
   uint32_t step = 0;                      ///< in Graph::eager_layouts
   std::shared_ptr<Storage> storage;       ///< null inside a native library function
   std::shared_ptr<const View> view;       ///< null: the whole storage
   uint64_t version = 0;                   ///< of the storage, when the tensor's values were read
-  std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(); null: the storage's own
+  std::shared_ptr<History> history = {};  ///< the history of gradients: that of a detach(); null: the storage's own
 
   operator uint32_t() const { return step; }
 };
 
 /// A tensor: blocks that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
-/// merged into those of the tensor. A merge changes no node and moves up to the results. It is part of the block where
-/// possible (cat of flattened tensors), and of the tensor where it crosses blocks (a flattened stack).
+/// merged into those of the tensor. A merge changes no node and moves up to the results. The merge is part of the block
+/// if possible (cat of flattened tensors), and of the tensor if it crosses blocks (a flattened stack).
 struct Tensor {
   ir::DType dtype = ir::DType::F32;  ///< PyTorch's dtype; that of a node may be float32 for a 16-bit float
   std::vector<ConcatBlock> blocks;

@@ -25,7 +25,7 @@ Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows ro
   return result;
 }
 
-/// A change of shape that PyTorch refuses if it cannot share storage.
+/// A change of shape for which PyTorch raises an error if the result cannot share storage.
 Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
   if (result.layout.step == x.layout.step) return result;
   result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
@@ -88,8 +88,8 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }
 
-/// Sizes as their author wrote them. One may be -1: it is inferred from `whole` and the others. A run-time number that
-/// may be -1 is asked to be static, unless the others are constants.
+/// Sizes as their author wrote them. One size may be -1; it is inferred from `whole` and the other sizes. A run-time
+/// number that may be -1 is specialised, unless the other sizes are constants.
 Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
   const ir::HostPool& host = builder.graph.host;
   std::optional<size_t> at;
@@ -281,7 +281,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
   specialize_small(builder, size);
-  // For small sizes there are fewer chunks than asked for; only a known size tells how many.
+  // For small sizes there are fewer chunks than requested; their number is known only if the size is.
   const auto least = static_cast<double>(std::max<int64_t>(host.least(size), 0));
   const auto others = static_cast<double>(chunks - 1);
   if (least <= others * others) builder.static_number(size);

@@ -17,7 +17,7 @@ ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size)
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order);
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b);
 Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim);
-/// Removes those of the given dims that have size 1; without `dims`, of all dims.
+/// Removes the given dims that have size 1; without `dims`, all dims of size 1.
 Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size_t>> dims);
 /// Selects along a dim. A constant negative index counts from the end; a symbolic one is wrapped if it is negative.
 Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index);
@@ -30,7 +30,7 @@ Tensor flip(Builder& builder, const Tensor& x, std::span<const size_t> dims);
 /// A size of -1 keeps the size of the dim.
 Tensor expand(Builder& builder, const Tensor& x, Shape sizes);
 std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size_t dim);
-/// Pieces of `size`, the last one shorter if necessary, or pieces of the given sizes.
+/// Parts of `size`, the last one shorter if necessary, or parts of the given sizes.
 std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, size_t dim);
 std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, size_t dim);
 std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim);
@@ -39,7 +39,7 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes);
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last);
 /// Shares storage or copies, depending on strides. One of the sizes may be -1.
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes);
-/// x itself if it is contiguous, else a copy. For most tensors that is known only when strides are.
+/// x itself if it is contiguous, else a copy. For most tensors, this is known only when strides are known.
 Tensor contiguous(Builder& builder, const Tensor& x);
 /// x.clone()
 Tensor copied(Builder& builder, const Tensor& x);

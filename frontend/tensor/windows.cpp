@@ -42,7 +42,7 @@ Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count,
   return result;
 }
 
-/// The part of a diagonal that is in a block of a cat; nullopt if it misses the block.
+/// The part of a diagonal that is in a block of a cat; nullopt if the diagonal is outside of the block.
 std::optional<ConcatBlock> diagonal_in(Builder& builder, const ConcatBlock& block, std::array<size_t, 2> dims,
                                        std::array<int64_t, 2> starts, int64_t length) {
   const Shape sizes = extents(builder, block);
