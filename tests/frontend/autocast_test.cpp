@@ -1,7 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// torch.autocast in the front end: which calls it casts, and which it leaves alone. The contents of PyTorch's lists are
-// tested by tests/runtime/autocast_test.cpp and tests/python/test_autocast.py.
+// torch.autocast in the front end: the calls whose arguments it casts, and the calls whose arguments it does not cast.
+// The contents of PyTorch's lists are tested by tests/runtime/autocast_test.cpp and tests/python/test_autocast.py.
 
 namespace ingot::frontend {
 namespace {

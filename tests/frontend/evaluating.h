@@ -57,7 +57,7 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
 }
 
 /// Evaluates the last def of a source text and returns its result. Parameters without defaults are run-time numbers
-/// (ints if annotated so). If evaluation needs a value, the parameters become 2, 3, …, and the result begins with
+/// (ints if annotated so). If evaluation requests a value, the parameters become 2, 3, …, and the result begins with
 /// "static: ".
 inline std::string result_of(const std::string& text) {
   const auto definition = define(text);

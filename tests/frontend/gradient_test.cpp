@@ -77,7 +77,7 @@ TEST(Gradient, IsKnownOfEachResultBeforehand) {
   EXPECT_EQ(found, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
 }
 
-/// The graph of an op whose gradients with respect to all arguments will be asked.
+/// The graph of an op for a signature that requests gradients with respect to all arguments.
 ir::Graph with_residuals(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
   static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs refer to their sources
   definitions.push_back(define(text));
@@ -103,7 +103,7 @@ TEST(Gradient, SavesTheRowStatisticsItReads) {
     EXPECT_EQ(residual_names(with_residuals(text, {{4, 50}})), Names{}) << text;
 }
 
-/// An extreme is compared with the sums that it was taken from: both are those of the call.
+/// The gradient compares a saved extreme with the sums from which it was taken, so the sums are saved as well.
 TEST(Gradient, SavesTheSumsOfASavedExtreme) {
   EXPECT_EQ(residual_names(with_residuals("x.sum(0).amax()", {{40, 50}})),
             (std::vector<std::string>{"row_sum", "row_max"}));

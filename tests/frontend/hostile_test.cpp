@@ -8,16 +8,17 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Lowering any text ends soon and in little memory, with a graph or with an author's error.
+// Lowering any source text ends within kSoon and kMostKilobytes, with a graph or with an author's error.
 
 namespace ingot::frontend {
 namespace {
 
-/// The slowest text takes half a second on an idle machine; without limits, these texts take minutes.
+/// The slowest source takes half a second on an idle machine, and SECURITY.md promises about a second; the rest is
+/// margin for slower machines. Without limits, these sources take minutes.
 constexpr std::chrono::seconds kSoon{4};
 constexpr long kMostKilobytes = 1'000'000;
 
-/// Sanitizers and builds without optimisation are slower, whatever the text.
+/// Sanitizers and builds without optimisation are slower, whatever the source.
 #if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)
 constexpr int kSlower = 1;
 #else
@@ -30,7 +31,7 @@ long peak_kilobytes() {
   return usage.ru_maxrss;
 }
 
-/// The error message of a text; "" if it lowers to a graph.
+/// The error message of a source text; "" if it lowers to a graph.
 std::string outcome(const std::string& text) {
   try {
     lowered(text);
@@ -41,15 +42,15 @@ std::string outcome(const std::string& text) {
   }
 }
 
-/// The processor time of this thread, which does not depend on the load of the machine.
+/// The processor time of this thread, which does not count the time spent waiting for a core.
 std::chrono::nanoseconds thread_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// `before`, then `count` copies of `repeated`, with the copy's number in place of each #, then `after`. The text is
-/// expanded only by the test that uses it: GoogleTest makes the parameters of all tests in every test process.
+/// `before`, then `count` copies of `repeated`, with the copy's number in place of each #, then `after`. Only the test
+/// that uses the source expands it: GoogleTest creates the parameters of all tests in every test process.
 struct Text {
   std::string before;
   int count = 0;
@@ -67,7 +68,7 @@ struct Text {
 struct Case {
   const char* what;
   Text text;
-  const char* message;  ///< a part of its error; "" if the text is a valid op
+  const char* message;  ///< a part of the error; "" if the source is a valid op
 };
 
 /// Prints the parameter of a test by its title, for GoogleTest.

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Dicts and `:=`. CPython evaluated the expected results, except for errors.
+// Dicts and `:=`. The expected values are CPython's; the messages are Ingot's.
 
 namespace ingot::frontend {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Errors of evaluation: each text with the exact place, the message and the hint.
+// Errors of evaluation: for each source, the exact location, the message and the hint.
 
 namespace ingot::frontend {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Static values behave as in Python. CPython evaluated each expected result.
+// Static values behave as in Python. The expected values are CPython's.
 
 namespace ingot::frontend {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Tensors, sizes and run-time scalars in Python code: which values stay expressions, which are specialised, which are
-// refused.
+// Tensors, sizes and run-time scalars in Python code: which values stay expressions, which are specialised, and which
+// are errors.
 
 namespace ingot::frontend {
 namespace {

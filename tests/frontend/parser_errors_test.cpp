@@ -6,7 +6,7 @@
 
 #include "tests/frontend/parsing.h"
 
-// Errors of the parser: each text with the exact place, the message and the hint.
+// Errors of the parser: for each source, the exact location, the message and the hint.
 
 namespace ingot::frontend {
 namespace {

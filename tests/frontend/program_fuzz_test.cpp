@@ -10,9 +10,10 @@
 #include "tests/frontend/tensor_testing.h"
 #include "tests/rounds.h"
 
-// Random programs of statements, loops, conditions, helper functions, lists, dicts and views. Each is written as text
-// and, in parallel, executed on arrays. The text's graph must give the same values. With some of its words changed, the
-// text must lower, or be refused at a place, within the budget of lowering.
+// Random programs of statements, loops, conditions, helper functions, lists, dicts and views. Each program is written
+// as source text and, at the same time, executed on arrays. The graph of the source must give the same values. With
+// some of its words changed, the source must lower, or fail with an error that has a location, within the budget of
+// lowering.
 
 namespace ingot::frontend {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "tests/frontend/tensor_testing.h"
 
-// Random numbers: how random tensors are numbered, and the positions of their elements.
+// Random numbers: the indices of samples, and the positions of their elements.
 
 namespace ingot::frontend {
 namespace {
 
-/// The numbers of the random tensors whose words occur in a graph.
+/// The indices of the samples whose words occur in a graph.
 std::multiset<int64_t> random_tensors_of(const ir::Graph& graph) {
   std::multiset<int64_t> numbers;
   const std::vector<bool> live = graph.live();
@@ -28,7 +28,8 @@ TEST(Random, TensorsAreNumberedInOrderOfEvaluation) {
   EXPECT_EQ(random_tensors_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
             (TensorNumbers{0}));
   EXPECT_EQ(random_tensors_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (TensorNumbers{0, 0, 1}));
-  // A dropout with p = 0 samples nothing but uses up a number, like one whose p is known only at run time.
+  // A dropout with p = 0 uses no random numbers but takes a sample, as a dropout does whose p is known only at run
+  // time.
   EXPECT_EQ(random_tensors_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (TensorNumbers{1}));
   EXPECT_EQ(random_tensors_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")),
             (TensorNumbers{0, 1}));
@@ -42,7 +43,7 @@ TEST(Random, OnlyOpsWithRandomTensorsHaveASeed) {
   ASSERT_TRUE(graph.seed);
   EXPECT_EQ(*graph.seed, 1u);
   EXPECT_EQ(graph.params[1].name, "seed_");
-  // Also if the random tensor is not used: the op's source in eager draws a seed, too.
+  // Also if the sample is not used: the op's source in eager takes a seed, too.
   EXPECT_TRUE(call.lower("def f(x):\n    torch.rand_like(x)\n    return x * 2").seed);
 }
 

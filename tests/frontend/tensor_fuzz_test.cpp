@@ -157,7 +157,7 @@ class Program {
     return Pair{x.value.expand({shape.begin(), shape.end()}), broadcast(x.array, shape)};
   }
 
-  /// Merges adjacent dims, splits one, or asks for an unrelated shape.
+  /// Merges adjacent dims, splits one, or requests an unrelated shape.
   std::optional<Pair> reshaped(const Pair& x) {
     Array array = x.array;
     Sizes& shape = array.shape;

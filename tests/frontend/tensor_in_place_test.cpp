@@ -1,6 +1,6 @@
 #include "tests/frontend/tensor_testing.h"
 
-// In-place ops: the values of all tensors in a storage afterwards, what is written to parameters, and what is refused.
+// In-place ops: the values of all tensors in a storage afterwards, the values written to parameters, and the errors.
 
 namespace ingot::frontend {
 namespace {

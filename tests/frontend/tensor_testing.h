@@ -87,7 +87,7 @@ struct Call {
   }
 };
 
-/// The message with which an op is refused, or "accepted".
+/// The error message of an op, or "accepted".
 inline std::string refusal(const std::string& text, const Call& call) {
   try {
     call.lower(text);

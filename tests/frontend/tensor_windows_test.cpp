@@ -1,7 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Views whose strides are multiples or sums of the tensor's, and the functions that move elements, which are made of
-// such views: their reads are affine, and no index is computed.
+// Views whose strides are multiples or sums of the tensor's strides, and the functions that move elements, which
+// consist of such views. All reads are affine, and no index is computed.
 
 namespace ingot::frontend {
 namespace {
@@ -16,7 +16,7 @@ TEST(TensorWindows, WindowsOverlapInOneRead) {
 }
 
 TEST(TensorWindows, AlongADiagonalEachOperandSaysItselfWhereItIsBroadcast) {
-  // x[:k] may be one row or all of them. If it is one, only its column advances along the diagonal.
+  // x[:k] may be one row or all of them. If x[:k] is one row, only the column advances along the diagonal.
   const ir::Graph graph = Call({"f32:100x64", "int=1"}).lower("def f(x, k: int): return (x[:k] * x).diagonal()");
   for (uint32_t id = 0; id < graph.count(); ++id) {
     if (graph[{id}].op != ir::Op::Load) continue;

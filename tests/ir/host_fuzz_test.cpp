@@ -15,7 +15,7 @@ namespace {
 constexpr int kAssignments = 6;
 constexpr int64_t kLarge = 7;
 
-/// An expression and its value under each assignment of the symbols, computed without the pool; no value where Python
+/// An expression and its value under each assignment of the symbols, computed without the pool; no value if Python
 /// raises an error.
 struct Expression {
   HostId id;

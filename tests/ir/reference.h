@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "ir/graph.h"
 
-// A simple evaluator of pointwise graphs at one element, for comparing graphs. Where targets may differ it returns an
-// arbitrary marker, so that a rewrite that relies on one target's result is detected.
+// A simple evaluator of pointwise graphs at one element, for comparing graphs. If targets may differ, the evaluator
+// returns an arbitrary marker, so that a rewrite that relies on one target's result is detected.
 
 namespace ingot::ir {
 

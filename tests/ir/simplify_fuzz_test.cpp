@@ -7,7 +7,8 @@
 #include "tests/ir/testing.h"
 #include "tests/rounds.h"
 
-// Random pointwise graphs before and after simplification: the same bits for values at which exactness is easily lost.
+// Random pointwise graphs before and after simplification: the results have the same bits, for values at which
+// exactness is easily lost.
 
 namespace ingot::ir {
 namespace {
