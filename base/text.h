@@ -25,8 +25,8 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 /// Returns "did you mean `a`, `b` or `c`?"; empty if no candidate is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
-/// Returns the shortest decimal text that reads back as the same double, independent of the locale. It always contains
-/// a '.', an 'e', or is one of inf, -inf, nan.
+/// Returns the shortest decimal text that reads back as the same double, independent of the locale. The text contains a
+/// '.' or an 'e', or is one of inf, -inf, nan.
 std::string round_trip(double value);
 /// Returns the same for a float.
 std::string round_trip(float value);

@@ -1,4 +1,4 @@
-# Headers that nearly every file of the modules includes. They are precompiled once per library.
+# Headers that nearly every file of the modules includes, precompiled once per library.
 set(INGOT_COMMON_HEADERS
   <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <unordered_map> <utility> <variant> <vector>)

@@ -46,7 +46,8 @@ function(ingot_find_torch python error)
   target_include_directories(ingot::torch_cpu INTERFACE ${root}/include
                              ${root}/include/torch/csrc/api/include)
   target_link_libraries(ingot::torch_cpu INTERFACE ${lib}/libtorch_cpu.so ${lib}/libc10.so)
-  # PyTorch's headers contain a newer fmt. It hides the system's headers but not its library, so use it header-only.
+  # PyTorch's headers contain a newer fmt. The newer fmt hides the system's headers but not the system's library, so use
+  # it header-only.
   target_compile_definitions(ingot::torch_cpu INTERFACE FMT_HEADER_ONLY)
 
   add_library(ingot::torch_python INTERFACE IMPORTED)

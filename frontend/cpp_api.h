@@ -17,8 +17,8 @@
 #include "frontend/interpret/evaluation.h"
 #include "frontend/syntax/operator.h"
 
-// The C++ API: an op as a C++ function on ingot::Value. It has the meaning of the same Python source, and gives the
-// same graph:
+// The C++ API: an op as a C++ function on ingot::Value. The C++ function has the same meaning as the Python source of
+// the same op, and gives the same graph:
 //
 //   define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
 

@@ -48,8 +48,8 @@ Sizes dense_strides(View sizes, View order) {
 }
 
 /// Sorts the dims from the innermost to the outermost, as TensorIterator does. `compare` returns 0 for an ambiguous
-/// pair: the insertion sort then keeps the order of the two dims and continues with the next one. This is not a strict
-/// order, so another sorting algorithm could give another result.
+/// pair: the insertion sort then keeps the order of the two dims and continues with the next one. The comparison is not
+/// a strict order, so another sorting algorithm could give another result.
 template <typename Compare>
 std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
   std::vector<int64_t> order(rank);

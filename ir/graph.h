@@ -144,8 +144,8 @@ struct Result {
   /// later ones.
   uint64_t gradients = 0;
   Use use = Use::Returned;
-  /// If not empty, the result has no blocks. It is the sum of these scatter-adds and, if given, of the result `beside`,
-  /// which has its shape. The sum is computed in the dtype of the summands and rounded to `dtype`.
+  /// If not empty, the result has no blocks. The result is the sum of these scatter-adds and, if given, of the result
+  /// `beside`, which has the same shape. The sum is computed in the dtype of the summands and rounded to `dtype`.
   std::vector<Scatter> scatters = {};
   std::optional<uint32_t> beside = {};
 };

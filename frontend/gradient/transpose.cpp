@@ -12,7 +12,7 @@
 
 // Transforms the dims of the values step by step into those of the source. Dims that belong to no dim of the source are
 // summed. Dims that move along one dim of the source are merged into it. The remaining block is padded with zeros to
-// the size of the source. These are the ordinary steps of tensors (tensors.h), so parts remain concat blocks and cost
+// the size of the source. All steps are functions of tensors.h, so the parts of a tensor remain concat blocks and cost
 // nothing.
 
 namespace ingot::frontend {

@@ -114,7 +114,7 @@ bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<c
   return false;
 }
 
-/// Marks a function as active, and records the place of its call.
+/// Marks a function as active, and records the location of its call.
 class Activation {
  public:
   Activation(Evaluation& evaluation, const ast::Function& function) : evaluation_(evaluation) {

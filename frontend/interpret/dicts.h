@@ -9,7 +9,7 @@
 
 #include "frontend/interpret/evaluation.h"
 
-// Python's dicts. They are static: keys are compared when the op is lowered, and a run-time number used as a key is
+// Python's dicts. Dicts are static: keys are compared when the op is lowered, and a run-time number used as a key is
 // specialised. Lookup is linear, and each comparison counts as a step of the budget: an op's dicts are small.
 
 namespace ingot::frontend {

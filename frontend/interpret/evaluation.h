@@ -40,8 +40,8 @@ class Evaluation : public Builder {
       : Builder(builder), call_stack(shared), autocast(builder.signature.autocast) {}
 
   CallStack& call_stack;
-  /// torch.autocast's own dtype, if it is on. It applies to the author's code, and to library functions that PyTorch
-  /// composes from other functions (interpret/autocast.h).
+  /// torch.autocast's own dtype, if autocast is on. Autocast applies to the author's code, and to library functions
+  /// that PyTorch composes from other functions (interpret/autocast.h).
   std::optional<ir::DType> autocast;
   /// Whether gradients that the whole evaluation returns may be scattered sums, which the caller computes
   /// (Builder::sums).

@@ -108,7 +108,7 @@ class Depth {
 /// torch.name, math.name, …; nullopt if there is no such attribute.
 std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name);
 /// Calls a function with bound values, one per parameter; nullopt selects the default. `returned_at` is set to the
-/// place of the executed `return`.
+/// location of the executed `return`.
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at = nullptr);
 /// Binds arguments to parameters; nullopt if the default applies. Errors name the callee and show its signature.

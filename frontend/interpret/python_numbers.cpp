@@ -319,7 +319,7 @@ bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
   return a.storage && a.storage == b.storage && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 
-/// Python's `is`. It is an error for two tensor arguments of the op: one kernel serves calls with the same tensor and
+/// Python's `is`; an error for two tensor arguments of the op, because one kernel serves calls with the same tensor and
 /// calls with different tensors.
 bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
   const auto parameter = [](const Value& value) {

@@ -6,8 +6,8 @@
 
 namespace ingot::frontend {
 
-/// The module as a tree, for the `ast` stage of `ingot emit`: one line per statement with its place, indented blocks,
-/// and expressions as prefix terms.
+/// The module as a tree, for the `ast` stage of `ingot emit`: one line per statement with its location, indented
+/// blocks, and expressions as prefix terms.
 ///
 ///   def relu_add(x, y, bias: float)                          # 1:1
 ///     return (+ (+ (call relu x) y) bias)                    # 2:5

@@ -10,7 +10,7 @@ using ast::ExprId;
 
 std::vector<std::string> Parser::sorted(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
 
-/// Parses the `@name(…)` lines before a def. They are kept as expressions and never evaluated.
+/// Parses the `@name(…)` lines before a def. Decorators are stored as expressions and never evaluated.
 std::vector<ExprId> Parser::decorators() {
   std::vector<ExprId> result;
   while (at_operator("@")) {

@@ -8,7 +8,7 @@
 namespace ingot::frontend {
 
 /// Limits the work of lowering one op, so that it ends within a second and a gigabyte whatever the op's source is.
-/// Spent budget is never returned. Exceeding a limit is an author's error at the current place of evaluation.
+/// Spent budget is never returned. Exceeding a limit is an author's error at the current location of evaluation.
 class Budget {
  public:
   explicit Budget(const Diagnostics& diagnostics) : diagnostics_(diagnostics) {}

@@ -91,7 +91,7 @@ class Builder {
 
   bool on_cuda() const { return signature.device == Device::Cuda; }
 
-  /// Fails with an author's error at the current place of evaluation.
+  /// Fails with an author's error at the current location of evaluation.
   [[noreturn]] void fail(std::string message, std::string hint = {}) const {
     diagnostics.fail(std::move(message), std::move(hint));
   }
@@ -131,7 +131,7 @@ class Builder {
   void name(const Value& value, std::string_view name);
   /// Records that the expression evaluated here yields a tensor's node; no effect on other values.
   void mention(const Value& value);
-  /// Records the place of a new node in the op's source, and checks the graph's limits.
+  /// Records the location of a new node in the op's source, and checks the graph's limits.
   ir::NodeId placed(ir::NodeId node);
   /// Above 5,000 nodes, requests all sizes to be static; above 50,000 nodes, fails.
   void check_limits();

@@ -12,7 +12,7 @@ namespace ingot::frontend {
 /// The prefix of the names of the library's Sources. Errors inside them are shown at the author's own call.
 inline constexpr std::string_view kLibraryPrefix = "<library>/";
 
-/// The current place of evaluation, and how evaluation fails. Errors are of kind Author, located in the op's source,
+/// The current location of evaluation, and how evaluation fails. Errors are of kind Author, located in the op's source,
 /// with a note for every enclosing call.
 class Diagnostics {
  public:

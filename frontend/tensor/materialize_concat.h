@@ -3,8 +3,8 @@
 #include "frontend/tensor/builder.h"
 
 // Separate blocks, which cat and stack create (concat_blocks.h), cost nothing. Blocks cannot stay separate if indices
-// are unknown until the kernel runs, or if a new shape's rows start at any position of a block. Then the kernel selects
-// the block for each element.
+// are unknown until the kernel runs, or if a new shape's rows start at any position of a block. For such tensors, the
+// kernel selects the block for each element.
 
 namespace ingot::frontend {
 

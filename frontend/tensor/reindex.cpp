@@ -55,7 +55,7 @@ class Reindexer {
     for (const ir::NodeId id : nodes) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
-      // A read is located where the author indexes: messages refer to `table[0, t]`, not to the parameter.
+      // The location of a read is that of the author's index: messages refer to `table[0, t]`, not to the parameter.
       if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.placed(moved);
       if (moved != id) graph_.carry(graph_, id, moved);
       moved_[id.index] = moved;

@@ -96,7 +96,7 @@ void keep_contents(const Tensor& tensor);
 bool is_stale(const Tensor& tensor);
 void refresh(Tensor& tensor);
 
-/// Writes values to the elements of a tensor. They have its dtype and shape.
+/// Writes values, of the tensor's dtype and shape, to the elements of a tensor.
 void write(Builder& builder, const Tensor& to, const Tensor& values);
 
 /// A placeholder for elements that are still to be written.

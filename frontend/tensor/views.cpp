@@ -51,7 +51,7 @@ void require_nonnegative(Builder& builder, ir::HostId size, const std::string& m
   if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, size, message);
 }
 
-/// A size as its author wrote it, where -1 means `otherwise`.
+/// A size as its author wrote it; -1 means `otherwise`.
 ir::HostId unless_minus_one(Builder& builder, ir::HostId size, ir::HostId otherwise) {
   if (is_nonnegative(builder, size)) return size;
   const ir::HostId is_minus_one = builder.host(ir::HostOp::Eq, {size, builder.integer(-1)});

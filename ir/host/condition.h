@@ -7,7 +7,7 @@
 
 namespace ingot::ir {
 
-/// A condition on the arguments. It is checked when a shape is new, or at each call if it involves a scalar.
+/// A condition on the arguments, checked when a shape is new, or at each call if the condition involves a scalar.
 struct Condition {
   enum class Kind : uint8_t {
     Equal,        ///< a == b: two sizes that must match

@@ -11,10 +11,10 @@
 
 #include "ir/types/dtype.h"
 
-// Host expressions: values that are computed only from sizes, scalars and constants. They follow Python's arithmetic,
-// are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments. Integers are
-// kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are equal as
-// polynomials are one node.
+// Host expressions: values that are computed only from sizes, scalars and constants. Host expressions follow Python's
+// arithmetic, are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments.
+// Integers are kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are
+// equal as polynomials are one node.
 
 namespace ingot::ir {
 
@@ -44,9 +44,9 @@ struct HostId {
   auto operator<=>(const HostId&) const = default;
 };
 
-/// The operations of host expressions. They have Python's meaning, unless noted otherwise. Over integers, Add, Sub, Neg
-/// and products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of
-/// operands, ascending.
+/// The operations of host expressions, with Python's meaning unless noted otherwise. Over integers, Add, Sub, Neg and
+/// products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of operands,
+/// ascending.
 // clang-format off
 enum class HostOp : uint8_t {
   Constant,
@@ -91,8 +91,8 @@ struct TooMuchWork : std::length_error {
 };
 
 /// Owns host expressions; ids are in topological order. The functions that create expressions fold constants and
-/// normalise. They throw an error of Python's arithmetic (division by zero, a domain error, an integer past 64 bits) as
-/// std::domain_error with Python's message, and so does `evaluate`. Callers attach the location.
+/// normalise. These functions and `evaluate` throw an error of Python's arithmetic (division by zero, a domain error,
+/// an integer past 64 bits) as std::domain_error with Python's message. Callers attach the location.
 class HostPool {
  public:
   HostId constant(HostValue value);

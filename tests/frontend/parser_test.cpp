@@ -14,7 +14,7 @@ namespace {
 
 using Table = std::vector<std::pair<std::string, std::string>>;
 
-/// The tree of a text without places, its lines joined by " | ".
+/// The tree of a source text without locations, its lines joined by " | ".
 std::string tree(const std::string& text) {
   std::string result;
   const std::string printed = print(parse_text(text));

@@ -13,7 +13,7 @@ namespace ingot::frontend {
 
 /// The parts of an error that an author sees.
 struct Refusal {
-  std::string place;  ///< "2:5", line and column in <text>; empty if there is no place
+  std::string place;  ///< "2:5", line and column in <text>; empty if the error has no location
   std::string message, help, rendered;
 };
 

@@ -24,7 +24,7 @@ TEST(Devices, OnlyNumbersAndCpuScalarsAreNumbersToCudasKernels) {
   EXPECT_FALSE(divides_by_number("x / x.new_full((), 41.0)", cuda({"f32:3"})));
   EXPECT_FALSE(divides_by_number("x / s.to(x.device)", cuda({"f32:3", "cpu f32"})));
   EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", {"f32:3"}));
-  // `s / 3.0` is computed on the CPU, where it is a division.
+  // `s / 3.0` is computed on the CPU, as a division.
   EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));
 }
 
