@@ -7,15 +7,15 @@
 namespace ingot::ir {
 namespace {
 
-using View = std::span<const int64_t>;
+using Dims = std::span<const int64_t>;
 
-int64_t element_count(View sizes) {
+int64_t element_count(Dims sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
 /// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, innermost first. Ignores
 /// dims of size 1.
-bool is_dense_in_order(View sizes, View strides, View order) {
+bool is_dense_in_order(Dims sizes, Dims strides, Dims order) {
   int64_t expected = 1;
   for (const int64_t d : order) {
     const auto i = static_cast<size_t>(d);
@@ -30,13 +30,13 @@ constexpr int64_t kChannelsLast2d[] = {1, 3, 2, 0};
 constexpr int64_t kChannelsLast3d[] = {1, 4, 3, 2, 0};
 
 /// Whether the strides are those of memory_format=channels_last, or for rank 5 of channels_last_3d.
-bool is_channels_last(View sizes, View strides) {
+bool is_channels_last(Dims sizes, Dims strides) {
   return (sizes.size() == 4 && is_dense_in_order(sizes, strides, kChannelsLast2d)) ||
          (sizes.size() == 5 && is_dense_in_order(sizes, strides, kChannelsLast3d));
 }
 
 /// The strides of a new tensor laid out in `order`, innermost dim first.
-Sizes dense_strides(View sizes, View order) {
+Sizes dense_strides(Dims sizes, Dims order) {
   Sizes strides(sizes.size());
   int64_t next = 1;
   for (const int64_t d : order) {
@@ -71,7 +71,7 @@ std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
 
 /// Compares two dims by the strides of one tensor: 1 if dim `a` should be outside dim `b`, -1 if inside, 0 if
 /// ambiguous.
-int compare_dims(View sizes, View strides, int64_t a, int64_t b) {
+int compare_dims(Dims sizes, Dims strides, int64_t a, int64_t b) {
   const int64_t stride_a = strides[static_cast<size_t>(a)], stride_b = strides[static_cast<size_t>(b)];
   if (stride_a == 0 || stride_b == 0) return 0;  // broadcast
   if (stride_a != stride_b) return stride_a < stride_b ? -1 : 1;
@@ -79,7 +79,7 @@ int compare_dims(View sizes, View strides, int64_t a, int64_t b) {
 }
 
 /// The strides of an input that is expanded to the result's sizes.
-Sizes broadcast_strides(View sizes, const Extents& input) {
+Sizes broadcast_strides(Dims sizes, const Extents& input) {
   Sizes strides(sizes.size());
   const size_t missing = sizes.size() - input.sizes.size();
   for (size_t d = 0; d < input.sizes.size(); ++d) {
@@ -90,7 +90,7 @@ Sizes broadcast_strides(View sizes, const Extents& input) {
 }
 
 /// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering; nullopt for other inputs.
-std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> inputs) {
+std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const Extents> inputs) {
   const auto all = [&](const auto& holds) { return std::ranges::all_of(inputs, holds); };
   if (inputs.empty()) return contiguous_strides(sizes);
   if (!all([&](const Extents& x) { return x.sizes == inputs[0].sizes; })) return std::nullopt;
@@ -108,29 +108,29 @@ std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> in
 
 /// The strides of a view of the input; nullopt if no view exists. As PyTorch's computeStride does, divides the input's
 /// dims into groups that are contiguous in memory, and splits each group into dims of the view.
-std::optional<Sizes> view_strides(const Extents& input, View sizes) {
+std::optional<Sizes> view_strides(const Extents& input, Dims sizes) {
   if (input.sizes.empty()) return Sizes(sizes.size(), 1);
   if (element_count(input.sizes) == 0) {
     return std::ranges::equal(input.sizes, sizes) ? input.strides : contiguous_strides(sizes);
   }
   Sizes strides(sizes.size());
-  size_t done = sizes.size();  // the strides of the view's dims from this one on are computed
-  int64_t base = input.strides.back(), piece = 1;
+  size_t first_done = sizes.size();  // the strides of the view's dims from this one on are computed
+  int64_t group_stride = input.strides.back(), group_elements = 1;
   for (size_t d = input.sizes.size(); d-- > 0;) {
-    piece *= input.sizes[d];
-    const bool ends = d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != piece * base);
+    group_elements *= input.sizes[d];
+    const bool ends = d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != group_elements * group_stride);
     if (!ends) continue;
     int64_t covered = 1;
-    while (done > 0 && (covered < piece || sizes[done - 1] == 1)) {
-      --done;
-      strides[done] = covered * base;
-      covered *= sizes[done];
+    while (first_done > 0 && (covered < group_elements || sizes[first_done - 1] == 1)) {
+      --first_done;
+      strides[first_done] = covered * group_stride;
+      covered *= sizes[first_done];
     }
-    if (covered != piece) return std::nullopt;
-    if (d > 0) base = input.strides[d - 1];
-    piece = 1;
+    if (covered != group_elements) return std::nullopt;
+    if (d > 0) group_stride = input.strides[d - 1];
+    group_elements = 1;
   }
-  if (done != 0) return std::nullopt;
+  if (first_done != 0) return std::nullopt;
   return strides;
 }
 
@@ -141,7 +141,7 @@ bool suggests_channels_last(const Extents& input) {
   if (rank != 4 && rank != 5) return false;
   if (input.strides[1] == 0) return false;
   int64_t least = 0;
-  for (const int64_t d : rank == 4 ? View(kChannelsLast2d) : View(kChannelsLast3d)) {
+  for (const int64_t d : rank == 4 ? Dims(kChannelsLast2d) : Dims(kChannelsLast3d)) {
     const int64_t size = input.sizes[static_cast<size_t>(d)];
     const int64_t stride = input.strides[static_cast<size_t>(d)];
     if (size == 0 || stride < least) return false;
@@ -153,7 +153,7 @@ bool suggests_channels_last(const Extents& input) {
 
 }  // namespace
 
-Sizes contiguous_strides(View sizes) {
+Sizes contiguous_strides(Dims sizes) {
   Sizes strides(sizes.size());
   int64_t next = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -163,18 +163,18 @@ Sizes contiguous_strides(View sizes) {
   return strides;
 }
 
-Sizes channels_last_strides(View sizes) {
-  return dense_strides(sizes, sizes.size() == 4 ? View(kChannelsLast2d) : View(kChannelsLast3d));
+Sizes channels_last_strides(Dims sizes) {
+  return dense_strides(sizes, sizes.size() == 4 ? Dims(kChannelsLast2d) : Dims(kChannelsLast3d));
 }
 
-bool is_contiguous(View sizes, View strides) {
+bool is_contiguous(Dims sizes, Dims strides) {
   if (element_count(sizes) == 0) return true;
   std::vector<int64_t> order(sizes.size());
   std::iota(order.rbegin(), order.rend(), 0);
   return is_dense_in_order(sizes, strides, order);
 }
 
-bool is_non_overlapping_and_dense(View sizes, View strides) {
+bool is_non_overlapping_and_dense(Dims sizes, Dims strides) {
   if (is_contiguous(sizes, strides)) return true;
   std::vector<int64_t> order;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -184,7 +184,7 @@ bool is_non_overlapping_and_dense(View sizes, View strides) {
   return is_dense_in_order(sizes, strides, order);
 }
 
-Sizes pointwise_strides(View sizes, std::span<const Extents> inputs) {
+Sizes pointwise_strides(Dims sizes, std::span<const Extents> inputs) {
   if (auto strides = same_layout_strides(sizes, inputs)) return *strides;
   std::vector<Sizes> broadcast;
   for (const Extents& input : inputs) broadcast.push_back(broadcast_strides(sizes, input));
@@ -208,61 +208,61 @@ Sizes preserve_strides(const Extents& input) {
   return dense_strides(sizes, order);
 }
 
-Sizes reshape_strides(const Extents& input, View sizes) {
+Sizes reshape_strides(const Extents& input, Dims sizes) {
   return view_strides(input, sizes).value_or(contiguous_strides(sizes));
 }
 
-Sizes cat_strides(View sizes, std::span<const Extents> inputs) {
+Sizes cat_strides(Dims sizes, std::span<const Extents> inputs) {
   if (inputs.empty() || !std::ranges::all_of(inputs, suggests_channels_last)) {
     return contiguous_strides(sizes);
   }
   return channels_last_strides(sizes);
 }
 
-Sizes pad_strides(View sizes, const Extents& kept, const Extents& input) {
+Sizes pad_strides(Dims sizes, const Extents& kept, const Extents& input) {
   if (std::ranges::equal(sizes, kept.sizes)) return preserve_strides(kept);
   return cat_strides(sizes, std::span(&input, 1));
 }
 
-Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
+Sizes gather_strides(Dims sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices) {
   // Eager PyTorch treats an index of rank 0 as a number, which selects and removes the dim.
-  Extents moved, whole;
-  std::vector<Extents> tensors;
-  std::vector<size_t> places;
+  Extents without_scalars, source_with_index_dims;
+  std::vector<Extents> index_tensors;
+  std::vector<size_t> indexed_dims;
   for (size_t d = 0; d < source.sizes.size(); ++d) {
     const auto at = std::ranges::find(dims, d) - dims.begin();
     const bool indexed = at < std::ssize(dims);
     const Extents* index = indexed ? &indices[static_cast<size_t>(at)] : nullptr;
     if (indexed && index->sizes.empty()) continue;
     if (indexed) {
-      places.push_back(moved.sizes.size());
-      tensors.push_back(*index);
+      indexed_dims.push_back(without_scalars.sizes.size());
+      index_tensors.push_back(*index);
     } else {
-      whole.sizes.push_back(source.sizes[d]);
-      whole.strides.push_back(source.strides[d]);
+      source_with_index_dims.sizes.push_back(source.sizes[d]);
+      source_with_index_dims.strides.push_back(source.strides[d]);
     }
-    moved.sizes.push_back(source.sizes[d]);
-    moved.strides.push_back(source.strides[d]);
+    without_scalars.sizes.push_back(source.sizes[d]);
+    without_scalars.strides.push_back(source.strides[d]);
   }
-  if (places.empty()) return moved.strides;
+  if (indexed_dims.empty()) return without_scalars.strides;
 
   // The broadcast dims of the indices replace the indexed dims in place if the indexed dims are adjacent; otherwise
   // they come first.
-  const bool neighbours = places.back() - places.front() + 1 == places.size();
-  const size_t first = neighbours ? places.front() : 0;
+  const bool are_adjacent = indexed_dims.back() - indexed_dims.front() + 1 == indexed_dims.size();
+  const size_t first = are_adjacent ? indexed_dims.front() : 0;
   size_t rank = 0;
-  for (const Extents& index : tensors) rank = std::max(rank, index.sizes.size());
-  const View shape = sizes.subspan(first, rank);
+  for (const Extents& index : index_tensors) rank = std::max(rank, index.sizes.size());
+  const Dims shape = sizes.subspan(first, rank);
   const auto at = static_cast<std::ptrdiff_t>(first);
-  whole.sizes.insert(whole.sizes.begin() + at, shape.begin(), shape.end());
-  whole.strides.insert(whole.strides.begin() + at, rank, 0);
+  source_with_index_dims.sizes.insert(source_with_index_dims.sizes.begin() + at, shape.begin(), shape.end());
+  source_with_index_dims.strides.insert(source_with_index_dims.strides.begin() + at, rank, 0);
 
   // Expand the indices to their common shape, then insert dims of size 1 for the dims before and after them.
   Sizes around(sizes.size(), 1);
   std::ranges::copy(shape, around.begin() + at);
-  std::vector<Extents> inputs{whole};
-  for (const Extents& index : tensors) {
+  std::vector<Extents> inputs{source_with_index_dims};
+  for (const Extents& index : index_tensors) {
     const Extents expanded{Sizes(shape.begin(), shape.end()), broadcast_strides(shape, index)};
     inputs.push_back({around, reshape_strides(expanded, around)});
   }
@@ -285,17 +285,17 @@ AliasQuestion alias_question(const GraphFrame& graph, uint32_t step) {
     if (needed[i])
       for (const uint32_t input : steps[i].inputs) needed[input] = true;
   AliasQuestion question{graph.host, {}};
-  std::vector<uint32_t> now(needed.size());
+  std::vector<uint32_t> new_index(needed.size());
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
-    now[i] = static_cast<uint32_t>(question.steps.size());
-    LayoutStep& moved = question.steps.emplace_back(steps[i]);
-    for (uint32_t& input : moved.inputs) input = now[input];
+    new_index[i] = static_cast<uint32_t>(question.steps.size());
+    LayoutStep& copied = question.steps.emplace_back(steps[i]);
+    for (uint32_t& input : copied.inputs) input = new_index[input];
   }
   return question;
 }
 
-bool has_view(const Extents& input, View sizes) { return view_strides(input, sizes).has_value(); }
+bool has_view(const Extents& input, Dims sizes) { return view_strides(input, sizes).has_value(); }
 
 std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
                                    std::span<const Extents> arguments) {

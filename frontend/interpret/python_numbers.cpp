@@ -271,7 +271,7 @@ bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> oper
   std::vector<HostKind> kinds;
   for (const HostId operand : operands) kinds.push_back(host.kind(operand));
   if (op == HostOp::Pow && !host.known_nonnegative(operands[1])) kinds.push_back(HostKind::Float);
-  return ir::python_raises(op, kinds);
+  return ir::python_may_raise(op, kinds);
 }
 
 /// Adds the condition that a divisor is not zero, as `assert divisor != 0` does. Folding may remove the division
@@ -281,7 +281,7 @@ void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> 
   const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });
   const HostId is_zero = evaluation.host(HostOp::Eq, {operands[1], evaluation.integer(0)});
   const HostId is_something = evaluation.host(HostOp::Not, {is_zero});
-  evaluation.require(ir::Condition::Kind::True, is_something, is_something, ir::division_by_zero(op, is_float));
+  evaluation.require(ir::Condition::Kind::True, is_something, is_something, ir::division_by_zero_message(op, is_float));
 }
 
 }  // namespace

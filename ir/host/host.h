@@ -183,14 +183,14 @@ class HostPool {
 
 /// Evaluates one op of Python's arithmetic on values. Accepts every op that has operands, except Affine. Throws
 /// std::domain_error with Python's message. Broadcast does not check that sizes match, because conditions do.
-HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t b = 0);
+HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t dtype = 0);
 
 /// Whether Python raises an error for some operand values of these kinds. An integer that does not fit in 64 bits does
 /// not count.
-bool python_raises(HostOp op, std::span<const HostKind> kinds);
+bool python_may_raise(HostOp op, std::span<const HostKind> kinds);
 
 /// Python's message for a division by zero.
-const char* division_by_zero(HostOp op, bool is_float);
+const char* division_by_zero_message(HostOp op, bool is_float);
 
 /// Evaluates all nodes of a pool into `slots`, one slot for each node. With `per_call_only`, evaluates only the nodes
 /// that depend on a scalar and leaves the other slots as they are.

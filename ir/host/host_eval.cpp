@@ -17,7 +17,7 @@ namespace {
 
 using Args = std::span<const HostValue>;
 
-[[noreturn]] void fail(const char* words) { throw std::domain_error(words); }
+[[noreturn]] void fail(const char* message) { throw std::domain_error(message); }
 
 bool is_float(const HostValue& x) { return x.kind == HostKind::Float; }
 
@@ -45,7 +45,7 @@ std::partial_ordering compare(const HostValue& x, const HostValue& y) {
 
 /// x / y rounded once, even if x or y is not exactly representable as a double.
 double true_div(int64_t x, int64_t y) {
-  if (y == 0) fail(division_by_zero(HostOp::TrueDiv, false));
+  if (y == 0) fail(division_by_zero_message(HostOp::TrueDiv, false));
   __extension__ using Wide = unsigned __int128;
   const auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : v; };
   const uint64_t dividend = magnitude(x), divisor = magnitude(y);
@@ -122,10 +122,10 @@ double float_arithmetic(HostOp op, double x, double y) {
     case HostOp::Sub:
       return x - y;
     case HostOp::FloorDiv:
-      if (y == 0) fail(division_by_zero(op, true));
+      if (y == 0) fail(division_by_zero_message(op, true));
       return float_divmod(x, y).quotient;
     case HostOp::Mod:
-      if (y == 0) fail(division_by_zero(op, true));
+      if (y == 0) fail(division_by_zero_message(op, true));
       return float_divmod(x, y).remainder;
     default:
       return x * y;
@@ -172,7 +172,7 @@ int64_t rounded(HostOp op, double x) {
 
 // math
 
-double elementary(HostOp op, double x) {
+double libm_value(HostOp op, double x) {
   switch (op) {
     case HostOp::Sqrt:
       return std::sqrt(x);
@@ -247,7 +247,7 @@ bool overflows(HostOp op, double x) {
 }
 
 double math_function(HostOp op, double x) {
-  const double result = elementary(op, x);
+  const double result = libm_value(op, x);
   if (std::isnan(result) && !std::isnan(x)) fail("math domain error");
   if (std::isinf(result) && std::isfinite(x)) {
     fail(overflows(op, x) ? "math range error" : "math domain error");
@@ -295,14 +295,14 @@ HostValue affine(const HostNode& node, std::span<const HostValue> slots) {
 }
 
 /// Converts a value to the kind of its node.
-HostValue widened(const HostValue& value, HostKind kind) {
+HostValue converted_to(const HostValue& value, HostKind kind) {
   if (value.kind == kind) return value;
   return kind == HostKind::Float ? HostValue::of(value.as_double()) : HostValue::of(value.as_int());
 }
 
 }  // namespace
 
-const char* division_by_zero(HostOp op, bool is_float) {
+const char* division_by_zero_message(HostOp op, bool is_float) {
   switch (op) {
     case HostOp::FloorDiv:
       return is_float ? "float floor division by zero" : kFloorDivByZero;
@@ -313,8 +313,8 @@ const char* division_by_zero(HostOp op, bool is_float) {
   }
 }
 
-bool python_raises(HostOp op, std::span<const HostKind> kinds) {
-  const bool of_float = std::ranges::count(kinds, HostKind::Float) > 0;
+bool python_may_raise(HostOp op, std::span<const HostKind> kinds) {
+  const bool has_float = std::ranges::count(kinds, HostKind::Float) > 0;
   switch (op) {
     case HostOp::TrueDiv:
     case HostOp::FloorDiv:
@@ -326,7 +326,7 @@ bool python_raises(HostOp op, std::span<const HostKind> kinds) {
     case HostOp::Ceil:
     case HostOp::Trunc:
     case HostOp::Round:
-      return of_float;
+      return has_float;
     case HostOp::Fmod:
     case HostOp::Sqrt:
     case HostOp::Exp:
@@ -353,7 +353,7 @@ bool python_raises(HostOp op, std::span<const HostKind> kinds) {
   }
 }
 
-HostValue apply(HostOp op, Args args, uint32_t b) {
+HostValue apply(HostOp op, Args args, uint32_t dtype) {
   switch (op) {
     case HostOp::Add:
     case HostOp::Sub:
@@ -364,7 +364,7 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
       return HostValue::of(float_arithmetic(op, args[0].as_double(), args[1].as_double()));
     case HostOp::TrueDiv:
       if (!any_float(args)) return HostValue::of(true_div(args[0].integer, args[1].integer));
-      if (args[1].as_double() == 0) fail(division_by_zero(op, true));
+      if (args[1].as_double() == 0) fail(division_by_zero_message(op, true));
       return HostValue::of(args[0].as_double() / args[1].as_double());
     case HostOp::Pow:
       return power(args[0], args[1]);
@@ -420,9 +420,9 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
     case HostOp::Fmod:
       return HostValue::of(math_fmod(args[0].as_double(), args[1].as_double()));
     case HostOp::RoundTo:
-      return HostValue::of(round_to(static_cast<DType>(b), args[0].as_double()));
+      return HostValue::of(round_to(static_cast<DType>(dtype), args[0].as_double()));
     case HostOp::ReciprocalIn:
-      return HostValue::of(reciprocal_in(static_cast<DType>(b), args[0].as_double()));
+      return HostValue::of(reciprocal_in(static_cast<DType>(dtype), args[0].as_double()));
 
     case HostOp::Constant:
     case HostOp::Size:
@@ -447,7 +447,7 @@ void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValu
         slots[i] = HostValue::of(inputs.size(node.a, node.b));
         break;
       case HostOp::Scalar:
-        slots[i] = widened(inputs.scalar(node.a), node.kind);
+        slots[i] = converted_to(inputs.scalar(node.a), node.kind);
         break;
       case HostOp::Affine:
         slots[i] = affine(node, slots);
@@ -455,7 +455,7 @@ void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValu
       default:
         args.clear();
         for (const HostId arg : node.args) args.push_back(slots[arg.index]);
-        slots[i] = widened(apply(node.op, args, node.b), node.kind);
+        slots[i] = converted_to(apply(node.op, args, node.b), node.kind);
     }
   }
 }
