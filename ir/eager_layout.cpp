@@ -269,30 +269,30 @@ Sizes gather_strides(Dims sizes, const Extents& source, std::span<const uint32_t
   return pointwise_strides(sizes, inputs);
 }
 
-bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments) {
-  const std::vector<Extents> tensors = eager_tensors(question.steps, host, arguments);
-  const LayoutStep& step = question.steps.back();
+bool shares_memory(const AliasQuery& query, std::span<const HostValue> host, std::span<const Extents> arguments) {
+  const std::vector<Extents> tensors = eager_tensors(query.steps, host, arguments);
+  const LayoutStep& step = query.steps.back();
   const Extents& input = tensors[step.inputs[0]];
   if (step.kind == LayoutStep::Kind::Reshape) return has_view(input, tensors.back().sizes);
   return tensors.back().strides == input.strides;
 }
 
-AliasQuestion alias_question(const GraphFrame& graph, uint32_t step) {
+AliasQuery alias_query(const GraphFrame& graph, uint32_t step) {
   const std::vector<LayoutStep>& steps = graph.eager_layouts;
   std::vector<bool> needed(step + 1);
   needed[step] = true;
   for (size_t i = needed.size(); i-- > 0;)
     if (needed[i])
       for (const uint32_t input : steps[i].inputs) needed[input] = true;
-  AliasQuestion question{graph.host, {}};
+  AliasQuery query{graph.host, {}};
   std::vector<uint32_t> new_index(needed.size());
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
-    new_index[i] = static_cast<uint32_t>(question.steps.size());
-    LayoutStep& copied = question.steps.emplace_back(steps[i]);
+    new_index[i] = static_cast<uint32_t>(query.steps.size());
+    LayoutStep& copied = query.steps.emplace_back(steps[i]);
     for (uint32_t& input : copied.inputs) input = new_index[input];
   }
-  return question;
+  return query;
 }
 
 bool has_view(const Extents& input, Dims sizes) { return view_strides(input, sizes).has_value(); }

@@ -51,9 +51,9 @@ std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<
                                    std::span<const Extents> arguments);
 /// Evaluates an alias query: whether the two tensors share storage. `host` holds the evaluated slots of the query's
 /// pool.
-bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments);
+bool shares_memory(const AliasQuery& query, std::span<const HostValue> host, std::span<const Extents> arguments);
 /// Returns the alias query for one step of a graph.
-AliasQuestion alias_question(const GraphFrame& graph, uint32_t step);
+AliasQuery alias_query(const GraphFrame& graph, uint32_t step);
 /// Whether input.view(sizes) exists, that is, needs no copy.
 bool has_view(const Extents& input, std::span<const int64_t> sizes);
 

@@ -192,14 +192,14 @@ struct LayoutStep {
 
 /// The query whether the tensor of the last step shares its input's storage. A Reshape that can be a view shares it,
 /// and so does a conversion to a memory format that the input already has. The answer depends only on these steps.
-struct AliasQuestion {
+struct AliasQuery {
   HostPool host;
   std::vector<LayoutStep> steps;
 };
 
 /// The answer to an alias query that lowering assumed.
 struct AliasFact {
-  AliasQuestion question;
+  AliasQuery query;
   bool shares;
 };
 

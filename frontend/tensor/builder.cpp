@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kStaticAboveNodes = 5'000;
 constexpr size_t kMaxNodes = 50'000;
-constexpr size_t kMostAliasQuestions = 32;  // each query restarts lowering
+constexpr size_t kMostAliasQueries = 32;  // each query restarts lowering
 
 }  // namespace
 
@@ -94,17 +94,17 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
   if (lowered_.required.insert({kind, a, b}).second) graph.conditions.push_back(std::move(condition));
 }
 
-std::optional<bool> Builder::shares_memory(uint32_t question) const {
-  const auto known = lowered_.aliases.find(question);
+std::optional<bool> Builder::shares_memory(uint32_t query) const {
+  const auto known = lowered_.aliases.find(query);
   return known == lowered_.aliases.end() ? std::nullopt : std::optional(known->second.shares);
 }
 
-void Builder::ask_for_alias(uint32_t question, uint32_t step) {
-  if (lowered_.aliases.size() >= kMostAliasQuestions) return;
-  ir::AliasFact fact{ir::alias_question(graph, step), false};
-  std::vector<ir::HostValue> slots(fact.question.host.count());
+void Builder::query_alias(uint32_t query, uint32_t step) {
+  if (lowered_.aliases.size() >= kMostAliasQueries) return;
+  ir::AliasFact fact{ir::alias_query(graph, step), false};
+  std::vector<ir::HostValue> slots(fact.query.host.count());
   try {
-    ir::evaluate(fact.question.host, symbol_values, slots);
+    ir::evaluate(fact.query.host, symbol_values, slots);
   } catch (const std::domain_error& error) {
     fail(error.what());
   }
@@ -116,8 +116,8 @@ void Builder::ask_for_alias(uint32_t question, uint32_t step) {
     for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(symbol_values.size(p, d));
     extents.strides = symbol_values.strides(p);
   }
-  fact.shares = ir::shares_memory(fact.question, slots, arguments);
-  throw NeedAliases{question, std::move(fact)};
+  fact.shares = ir::shares_memory(fact.query, slots, arguments);
+  throw NeedAliases{query, std::move(fact)};
 }
 
 ir::NodeId Builder::seed() {

@@ -63,7 +63,7 @@ struct Lowered {
   int64_t random_count = 0;  ///< the number of samples of random numbers so far
   ResidualBindings residual_bindings;
   std::map<size_t, ScatteredSum> sums;        ///< by position among the returned values, each of which holds zeros
-  uint32_t alias_questions = 0;               ///< the number of alias queries so far
+  uint32_t alias_queries = 0;                 ///< the number of alias queries so far
   std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by the index of the query
 };
 
@@ -120,12 +120,12 @@ class Builder {
   int64_t next_random_index() { return lowered_.random_count++; }
 
   /// The index of the next alias query: does a tensor share storage with its input?
-  uint32_t next_alias_question() { return lowered_.alias_questions++; }
+  uint32_t next_alias_query() { return lowered_.alias_queries++; }
   /// The answer to an alias query, if it is known.
-  std::optional<bool> shares_memory(uint32_t question) const;
+  std::optional<bool> shares_memory(uint32_t query) const;
   /// Restarts evaluation with the answer to an alias query known, unless there were too many such restarts. `step` is
   /// the tensor's layout step.
-  void ask_for_alias(uint32_t question, uint32_t step);
+  void query_alias(uint32_t query, uint32_t step);
 
   /// Records an author's name for a tensor and its nodes; no effect on other values.
   void name(const Value& value, std::string_view name);

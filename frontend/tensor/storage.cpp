@@ -130,17 +130,17 @@ void make_others_unclear(Builder& builder, Storage& storage) {
 }
 
 /// Before a write: queries whether the write reaches other tensors, if that depends on strides.
-void ask_for_aliases(Builder& builder, const Storage& storage) {
+void query_aliases(Builder& builder, const Storage& storage) {
   if (!storage.candidates || !builder.symbol_values.strides) return;
-  std::optional<Storage::Question> first;
+  std::optional<Storage::Query> first;
   bool has_others = false;
   for (const std::weak_ptr<Storage>& candidate : *storage.candidates) {
     const std::shared_ptr<Storage> other = candidate.lock();
     if (!other) continue;
     has_others |= other.get() != &storage;
-    if (other->question && (!first || other->question->number < first->number)) first = other->question;
+    if (other->query && (!first || other->query->number < first->number)) first = other->query;
   }
-  if (first && (has_others || storage.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
+  if (first && (has_others || storage.overlaps_itself)) builder.query_alias(first->number, first->step);
 }
 
 /// The contents, with the gradients of one history.
@@ -253,15 +253,15 @@ TensorHandle unclear_storage(const Builder& builder, uint32_t step, const Tensor
 
 TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
   if (builder.native || !x.layout.storage) return new_storage(builder, step);
-  const uint32_t question = builder.next_alias_question();
-  const std::optional<bool> shares = builder.shares_memory(question);
+  const uint32_t query = builder.next_alias_query();
+  const std::optional<bool> shares = builder.shares_memory(query);
   if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
   if (shares == false) return new_storage(builder, step);
   TensorHandle handle = unclear_storage(builder, step, x.layout);
   const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
   // A copy in a memory format does not overlap itself.
   handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.layout);
-  handle.storage->question = {question, step};
+  handle.storage->query = {query, step};
   return handle;
 }
 
@@ -347,7 +347,7 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const TensorHandle place = to.layout;
   if (!place.storage) throw_internal("a tensor without storage is written");
   Storage& storage = *place.storage;
-  ask_for_aliases(builder, storage);
+  query_aliases(builder, storage);
   if (storage.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "use .clone() first: expanded tensors and overlapping windows share elements");

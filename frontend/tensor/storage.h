@@ -56,10 +56,10 @@ struct Storage {
   /// if no other storage may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
   /// The alias query whether this is the storage of another tensor; `step` is the tensor's layout step.
-  struct Question {
+  struct Query {
     uint32_t number, step;
   };
-  std::optional<Question> question = {};
+  std::optional<Query> query = {};
   /// Whether a storage that may be identical with this one was written; then the contents are unknown.
   bool may_alias_written = false;
   /// Whether a tensor in this storage may have several elements at one address: overlapping windows, an expanded

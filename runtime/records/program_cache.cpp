@@ -36,7 +36,7 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
 constexpr const char* kLarge = "large";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
-std::string answer_text(const ir::AliasQuestion& question, const CallKey& key) {
+std::string answer_text(const ir::AliasQuery& question, const CallKey& key) {
   std::vector<ir::HostValue> slots(question.host.count());
   std::string failure;
   run_host(question.host, key, slots, failure);
@@ -97,7 +97,7 @@ std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics
 }
 
 /// The parameters (bits) whose numbers affect an answer.
-uint64_t numbers_of(const ir::AliasQuestion& question) {
+uint64_t numbers_of(const ir::AliasQuery& question) {
   uint64_t numbers = 0;
   for (uint32_t i = 0; i < question.host.count(); ++i)
     if (const ir::HostNode& node = question.host[{i}]; node.op == ir::HostOp::Scalar && node.a < 64)
@@ -149,8 +149,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.specialized));
   for (const ir::HostId id : lowered.specialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
-    result.symbols.push_back(
-        {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});
+    result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].query});
   // Without reductions there are no residuals, whichever gradients are requested.
   const auto is_asked = [&](const ir::Condition& one) { return ir::depends_on_gradients(one, lowered.host); };
   if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))

@@ -30,7 +30,7 @@ struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
   bool specialized = false;  ///< a size that matters only if it is at most ir::kSpecializedSize
   uint32_t param = 0, dim = 0;
-  std::optional<ir::AliasQuestion> question = {};  ///< of an Alias; `param` is its index among the questions
+  std::optional<ir::AliasQuery> question = {};  ///< of an Alias; `param` is its index among the queries
 };
 
 /// The entry for a signature and some specialised values: the program, or the further values on which it depends. A new
