@@ -79,7 +79,7 @@ int compare_dims(Dims sizes, Dims strides, int64_t a, int64_t b) {
 }
 
 /// The strides of an input that is expanded to the result's sizes.
-Sizes broadcast_strides(Dims sizes, const Extents& input) {
+Sizes broadcast_strides(Dims sizes, const SizesAndStrides& input) {
   Sizes strides(sizes.size());
   const size_t missing = sizes.size() - input.sizes.size();
   for (size_t d = 0; d < input.sizes.size(); ++d) {
@@ -90,17 +90,17 @@ Sizes broadcast_strides(Dims sizes, const Extents& input) {
 }
 
 /// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering; nullopt for other inputs.
-std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const Extents> inputs) {
+std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const SizesAndStrides> inputs) {
   const auto all = [&](const auto& holds) { return std::ranges::all_of(inputs, holds); };
   if (inputs.empty()) return contiguous_strides(sizes);
-  if (!all([&](const Extents& x) { return x.sizes == inputs[0].sizes; })) return std::nullopt;
-  if (all([](const Extents& x) { return is_contiguous(x.sizes, x.strides); })) {
+  if (!all([&](const SizesAndStrides& x) { return x.sizes == inputs[0].sizes; })) return std::nullopt;
+  if (all([](const SizesAndStrides& x) { return is_contiguous(x.sizes, x.strides); })) {
     return contiguous_strides(sizes);
   }
-  if (sizes.size() == 4 && all([](const Extents& x) { return is_channels_last(x.sizes, x.strides); })) {
+  if (sizes.size() == 4 && all([](const SizesAndStrides& x) { return is_channels_last(x.sizes, x.strides); })) {
     return dense_strides(sizes, kChannelsLast2d);
   }
-  const bool dense = all([&](const Extents& x) {
+  const bool dense = all([&](const SizesAndStrides& x) {
     return x.strides == inputs[0].strides && is_non_overlapping_and_dense(x.sizes, x.strides);
   });
   return dense ? std::optional(inputs[0].strides) : std::nullopt;
@@ -108,7 +108,7 @@ std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const Extents> in
 
 /// The strides of a view of the input; nullopt if no view exists. As PyTorch's computeStride does, divides the input's
 /// dims into groups that are contiguous in memory, and splits each group into dims of the view.
-std::optional<Sizes> view_strides(const Extents& input, Dims sizes) {
+std::optional<Sizes> view_strides(const SizesAndStrides& input, Dims sizes) {
   if (input.sizes.empty()) return Sizes(sizes.size(), 1);
   if (element_count(input.sizes) == 0) {
     return std::ranges::equal(input.sizes, sizes) ? input.strides : contiguous_strides(sizes);
@@ -136,7 +136,7 @@ std::optional<Sizes> view_strides(const Extents& input, Dims sizes) {
 
 /// Whether PyTorch suggests channels_last for a tensor: its strides ascend in that order. If the strides fit the
 /// contiguous order as well, PyTorch suggests contiguous.
-bool suggests_channels_last(const Extents& input) {
+bool suggests_channels_last(const SizesAndStrides& input) {
   const size_t rank = input.sizes.size();
   if (rank != 4 && rank != 5) return false;
   if (input.strides[1] == 0) return false;
@@ -184,10 +184,10 @@ bool is_non_overlapping_and_dense(Dims sizes, Dims strides) {
   return is_dense_in_order(sizes, strides, order);
 }
 
-Sizes pointwise_strides(Dims sizes, std::span<const Extents> inputs) {
+Sizes pointwise_strides(Dims sizes, std::span<const SizesAndStrides> inputs) {
   if (auto strides = same_layout_strides(sizes, inputs)) return *strides;
   std::vector<Sizes> broadcast;
-  for (const Extents& input : inputs) broadcast.push_back(broadcast_strides(sizes, input));
+  for (const SizesAndStrides& input : inputs) broadcast.push_back(broadcast_strides(sizes, input));
   const auto order = order_dims(sizes.size(), [&](int64_t a, int64_t b) {
     for (const Sizes& strides : broadcast) {
       if (const int comparison = compare_dims(sizes, strides, a, b)) return comparison;
@@ -199,7 +199,7 @@ Sizes pointwise_strides(Dims sizes, std::span<const Extents> inputs) {
   return contiguous ? contiguous_strides(sizes) : dense_strides(sizes, order);
 }
 
-Sizes preserve_strides(const Extents& input) {
+Sizes preserve_strides(const SizesAndStrides& input) {
   if (is_non_overlapping_and_dense(input.sizes, input.strides)) return input.strides;
   const auto order = order_dims(input.sizes.size(),
                                 [&](int64_t a, int64_t b) { return compare_dims(input.sizes, input.strides, a, b); });
@@ -208,32 +208,32 @@ Sizes preserve_strides(const Extents& input) {
   return dense_strides(sizes, order);
 }
 
-Sizes reshape_strides(const Extents& input, Dims sizes) {
+Sizes reshape_strides(const SizesAndStrides& input, Dims sizes) {
   return view_strides(input, sizes).value_or(contiguous_strides(sizes));
 }
 
-Sizes cat_strides(Dims sizes, std::span<const Extents> inputs) {
+Sizes cat_strides(Dims sizes, std::span<const SizesAndStrides> inputs) {
   if (inputs.empty() || !std::ranges::all_of(inputs, suggests_channels_last)) {
     return contiguous_strides(sizes);
   }
   return channels_last_strides(sizes);
 }
 
-Sizes pad_strides(Dims sizes, const Extents& kept, const Extents& input) {
+Sizes pad_strides(Dims sizes, const SizesAndStrides& kept, const SizesAndStrides& input) {
   if (std::ranges::equal(sizes, kept.sizes)) return preserve_strides(kept);
   return cat_strides(sizes, std::span(&input, 1));
 }
 
-Sizes gather_strides(Dims sizes, const Extents& source, std::span<const uint32_t> dims,
-                     std::span<const Extents> indices) {
+Sizes gather_strides(Dims sizes, const SizesAndStrides& source, std::span<const uint32_t> dims,
+                     std::span<const SizesAndStrides> indices) {
   // Eager PyTorch treats an index of rank 0 as a number, which selects and removes the dim.
-  Extents without_scalars, source_with_index_dims;
-  std::vector<Extents> index_tensors;
+  SizesAndStrides without_scalars, source_with_index_dims;
+  std::vector<SizesAndStrides> index_tensors;
   std::vector<size_t> indexed_dims;
   for (size_t d = 0; d < source.sizes.size(); ++d) {
     const auto at = std::ranges::find(dims, d) - dims.begin();
     const bool indexed = at < std::ssize(dims);
-    const Extents* index = indexed ? &indices[static_cast<size_t>(at)] : nullptr;
+    const SizesAndStrides* index = indexed ? &indices[static_cast<size_t>(at)] : nullptr;
     if (indexed && index->sizes.empty()) continue;
     if (indexed) {
       indexed_dims.push_back(without_scalars.sizes.size());
@@ -252,7 +252,7 @@ Sizes gather_strides(Dims sizes, const Extents& source, std::span<const uint32_t
   const bool are_adjacent = indexed_dims.back() - indexed_dims.front() + 1 == indexed_dims.size();
   const size_t first = are_adjacent ? indexed_dims.front() : 0;
   size_t rank = 0;
-  for (const Extents& index : index_tensors) rank = std::max(rank, index.sizes.size());
+  for (const SizesAndStrides& index : index_tensors) rank = std::max(rank, index.sizes.size());
   const Dims shape = sizes.subspan(first, rank);
   const auto at = static_cast<std::ptrdiff_t>(first);
   source_with_index_dims.sizes.insert(source_with_index_dims.sizes.begin() + at, shape.begin(), shape.end());
@@ -261,18 +261,19 @@ Sizes gather_strides(Dims sizes, const Extents& source, std::span<const uint32_t
   // Expand the indices to their common shape, then insert dims of size 1 for the dims before and after them.
   Sizes around(sizes.size(), 1);
   std::ranges::copy(shape, around.begin() + at);
-  std::vector<Extents> inputs{source_with_index_dims};
-  for (const Extents& index : index_tensors) {
-    const Extents expanded{Sizes(shape.begin(), shape.end()), broadcast_strides(shape, index)};
+  std::vector<SizesAndStrides> inputs{source_with_index_dims};
+  for (const SizesAndStrides& index : index_tensors) {
+    const SizesAndStrides expanded{Sizes(shape.begin(), shape.end()), broadcast_strides(shape, index)};
     inputs.push_back({around, reshape_strides(expanded, around)});
   }
   return pointwise_strides(sizes, inputs);
 }
 
-bool shares_memory(const AliasQuery& query, std::span<const HostValue> host, std::span<const Extents> arguments) {
-  const std::vector<Extents> tensors = eager_tensors(query.steps, host, arguments);
+bool shares_memory(const AliasQuery& query, std::span<const HostValue> host,
+                   std::span<const SizesAndStrides> arguments) {
+  const std::vector<SizesAndStrides> tensors = eager_tensors(query.steps, host, arguments);
   const LayoutStep& step = query.steps.back();
-  const Extents& input = tensors[step.inputs[0]];
+  const SizesAndStrides& input = tensors[step.inputs[0]];
   if (step.kind == LayoutStep::Kind::Reshape) return has_view(input, tensors.back().sizes);
   return tensors.back().strides == input.strides;
 }
@@ -295,17 +296,17 @@ AliasQuery alias_query(const GraphFrame& graph, uint32_t step) {
   return query;
 }
 
-bool has_view(const Extents& input, Dims sizes) { return view_strides(input, sizes).has_value(); }
+bool has_view(const SizesAndStrides& input, Dims sizes) { return view_strides(input, sizes).has_value(); }
 
-std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
-                                   std::span<const Extents> arguments) {
+std::vector<SizesAndStrides> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
+                                           std::span<const SizesAndStrides> arguments) {
   using Kind = LayoutStep::Kind;
-  std::vector<Extents> tensors;
+  std::vector<SizesAndStrides> tensors;
   tensors.reserve(steps.size());
   for (const LayoutStep& step : steps) {
-    Extents tensor;
+    SizesAndStrides tensor;
     for (const HostId size : step.shape) tensor.sizes.push_back(host[size.index].as_int());
-    std::vector<Extents> inputs;
+    std::vector<SizesAndStrides> inputs;
     for (const uint32_t input : step.inputs) inputs.push_back(tensors[input]);
     switch (step.kind) {
       case Kind::Param:

@@ -20,7 +20,7 @@ bool is_contiguous(std::span<const int64_t> sizes, std::span<const int64_t> stri
 bool is_non_overlapping_and_dense(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 
 /// The sizes and strides of a tensor, which are all that the rules depend on.
-struct Extents {
+struct SizesAndStrides {
   Sizes sizes;
   Sizes strides;
 };
@@ -28,33 +28,34 @@ struct Extents {
 /// The strides of a new result of `sizes` of a pointwise op over `inputs` (TensorIteratorBase: the fast set-up, else
 /// reorder_dimensions, then permuted contiguous strides). Only the order of each input's own strides matters, so
 /// element sizes do not.
-Sizes pointwise_strides(std::span<const int64_t> sizes, std::span<const Extents> inputs);
+Sizes pointwise_strides(std::span<const int64_t> sizes, std::span<const SizesAndStrides> inputs);
 /// The strides of empty_like(input, memory_format=torch.preserve_format).
-Sizes preserve_strides(const Extents& input);
+Sizes preserve_strides(const SizesAndStrides& input);
 /// The strides of input.view(sizes) if that view exists (computeStride in TensorUtils), else the strides of the
 /// contiguous copy that reshape makes.
-Sizes reshape_strides(const Extents& input, std::span<const int64_t> sizes);
+Sizes reshape_strides(const SizesAndStrides& input, std::span<const int64_t> sizes);
 /// The strides of cat(inputs), a tensor of `sizes`.
-Sizes cat_strides(std::span<const int64_t> sizes, std::span<const Extents> inputs);
+Sizes cat_strides(std::span<const int64_t> sizes, std::span<const SizesAndStrides> inputs);
 /// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`. `kept` is the part of the input that negative
 /// padding leaves (constant_pad_nd).
-Sizes pad_strides(std::span<const int64_t> sizes, const Extents& kept, const Extents& input);
+Sizes pad_strides(std::span<const int64_t> sizes, const SizesAndStrides& kept, const SizesAndStrides& input);
 /// The strides of source[…] (index.Tensor) with index tensors at the dims `dims` (ascending) and full slices at the
 /// others. `sizes` are the result's sizes as PyTorch orders them: the broadcast dims of the indices replace `dims` if
 /// `dims` are adjacent; otherwise they come first. An index of rank 0 selects, as a number does.
-Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std::span<const uint32_t> dims,
-                     std::span<const Extents> indices);
+Sizes gather_strides(std::span<const int64_t> sizes, const SizesAndStrides& source, std::span<const uint32_t> dims,
+                     std::span<const SizesAndStrides> indices);
 
 /// Returns the sizes and strides of every step's tensor. `host` holds the evaluated slots of the graph's pool;
 /// `arguments` has one entry for each parameter (empty for numbers).
-std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
-                                   std::span<const Extents> arguments);
+std::vector<SizesAndStrides> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
+                                           std::span<const SizesAndStrides> arguments);
 /// Evaluates an alias query: whether the two tensors share storage. `host` holds the evaluated slots of the query's
 /// pool.
-bool shares_memory(const AliasQuery& query, std::span<const HostValue> host, std::span<const Extents> arguments);
+bool shares_memory(const AliasQuery& query, std::span<const HostValue> host,
+                   std::span<const SizesAndStrides> arguments);
 /// Returns the alias query for one step of a graph.
 AliasQuery alias_query(const GraphFrame& graph, uint32_t step);
 /// Whether input.view(sizes) exists, that is, needs no copy.
-bool has_view(const Extents& input, std::span<const int64_t> sizes);
+bool has_view(const SizesAndStrides& input, std::span<const int64_t> sizes);
 
 }  // namespace ingot::ir

@@ -122,10 +122,10 @@ AccessGeometry store_of_rows(const std::vector<int64_t>& extents, const ir::DimM
 
 int64_t KernelGeometry::rows() const { return product(std::span(extents).first(extents.size() - reduced_axes)); }
 
-std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host) {
-  std::vector<ir::Extents> result;
+std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host) {
+  std::vector<ir::SizesAndStrides> result;
   for (const Workspace& workspace : outline.workspaces) {
-    ir::Extents& extents = result.emplace_back();
+    ir::SizesAndStrides& extents = result.emplace_back();
     for (size_t d = 0; d < workspace.domain.size(); ++d)
       extents.sizes.push_back(workspace.reduced[d] ? 1 : host[workspace.domain[d].index].as_int());
     extents.strides = ir::contiguous_strides(extents.sizes);

@@ -40,10 +40,10 @@ struct KernelGeometry {
 
 /// The sizes and strides from which a geometry is computed; one per tensor (empty for numbers).
 struct Shapes {
-  std::span<const ir::Extents> params, results, workspaces;
+  std::span<const ir::SizesAndStrides> params, results, workspaces;
 };
 
-std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host);
+std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host);
 
 /// `host`: the evaluated slots of the graph's pool.
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);

@@ -108,10 +108,10 @@ void Builder::query_alias(uint32_t query, uint32_t step) {
   } catch (const std::domain_error& error) {
     fail(error.what());
   }
-  std::vector<ir::Extents> arguments;
+  std::vector<ir::SizesAndStrides> arguments;
   for (uint32_t p = 0; p < graph.params.size(); ++p) {
     const ir::Param& param = graph.params[p];
-    ir::Extents& extents = arguments.emplace_back();
+    ir::SizesAndStrides& extents = arguments.emplace_back();
     if (param.shape.empty()) continue;
     for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(symbol_values.size(p, d));
     extents.strides = symbol_values.strides(p);

@@ -75,7 +75,7 @@ GradientCall OpState::gradient_call(const runtime::Program& program, const runti
   for (size_t r = 0; r < program.results.size(); ++r) {
     const runtime::Program::Result& result = program.results[r];
     if (result.mutates || result.use == ir::Use::Summed) continue;
-    const ir::Extents& extents = resolved.results[r];
+    const ir::SizesAndStrides& extents = resolved.results[r];
     call.made.push_back(
         runtime::make_dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
     const bool is_given = (result.gradients & asked) != 0 || result.is_kept();

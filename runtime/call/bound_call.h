@@ -92,7 +92,7 @@ struct Resolved {
   std::vector<ir::HostValue> host;  ///< the slots of program.host
   codegen::PartitionStrategy strategy =
       codegen::PartitionStrategy::Shared;  ///< which of the program's outlines it uses
-  std::vector<ir::Extents> params, results, workspaces;
+  std::vector<ir::SizesAndStrides> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;
   std::vector<codegen::KernelLayout> layouts;  ///< one for each kernel of the outline

@@ -40,7 +40,7 @@ bool is_read(const codegen::Outline& outline, size_t param) {
 /// Checks dtype and shape. The `out=` tensor is never resized or cast, unlike with PyTorch's own functions. Lowering
 /// ensures that a mutated parameter has the result's dtype and shape.
 void check_fit(const Program& program, const CallKey& key, const Destination& destination,
-               const Program::Result& result, const ir::Extents& extents) {
+               const Program::Result& result, const ir::SizesAndStrides& extents) {
   const at::Tensor& tensor = *destination.tensor(key);
   const std::string name = name_of(destination, key);
   if (destination.kind == Destination::Kind::Parameter && !std::ranges::equal(tensor.sizes(), extents.sizes))
@@ -166,7 +166,7 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
 }
 
 void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
-                        std::span<const ir::Extents> results) {
+                        std::span<const ir::SizesAndStrides> results) {
   for (size_t r = 0; r < destinations.size(); ++r) {
     const Destination& destination = destinations[r];
     if (destination.kind == Destination::Kind::New) continue;

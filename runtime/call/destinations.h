@@ -31,7 +31,7 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
 /// Rejects tensors into which their results cannot be written: another dtype or shape, elements that share memory,
 /// memory of another argument. `results`: the results' sizes.
 void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
-                        std::span<const ir::Extents> results);
+                        std::span<const ir::SizesAndStrides> results);
 
 /// Decides which results are written in place. `geometries` assume that all are. Sets `by_copy` if a write in place
 /// would change values, or might leave partial results after an error. Returns whether any kernel reads memory that a

@@ -67,7 +67,7 @@ class WorkspaceMap {
   int64_t bytes() const { return bytes_; }
 
  private:
-  static int64_t elements_of(const ir::Extents& extents) {
+  static int64_t elements_of(const ir::SizesAndStrides& extents) {
     return std::accumulate(extents.sizes.begin(), extents.sizes.end(), int64_t{1}, std::multiplies<>{});
   }
   int64_t place(int64_t elements, ir::DType dtype) {

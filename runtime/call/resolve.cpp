@@ -10,7 +10,7 @@ namespace {
 
 using ArgumentKind = frontend::ArgumentSpec::Kind;
 
-ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
+ir::SizesAndStrides extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
 /// Computes the host program and checks its conditions. If arithmetic fails, a condition before it gives the better
 /// message.
@@ -54,7 +54,7 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
   return addresses;
 }
 
-void check_views(const Program& program, std::span<const ir::Extents> tensors) {
+void check_views(const Program& program, std::span<const ir::SizesAndStrides> tensors) {
   for (const Program::RequiredView& view : program.required_views) {
     const ir::LayoutStep& step = program.steps[view.step];
     if (!ir::has_view(tensors[step.inputs[0]], tensors[view.step].sizes)) throw_no_view(program, view);
@@ -67,9 +67,9 @@ void follow_layouts(const Program& program, bool all_row_major, Resolved& resolv
   const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
   if (all_row_major && !program.permutes) {  // views of any shape exist
     if (!makes_any) return;
-    for (ir::Extents& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
+    for (ir::SizesAndStrides& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
   } else if (makes_any || !program.required_views.empty()) {
-    const std::vector<ir::Extents> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
+    const std::vector<ir::SizesAndStrides> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
     check_views(program, tensors);
     for (size_t r = 0; r < resolved.results.size(); ++r)
       resolved.results[r].strides = tensors[program.results[r].layout].strides;
@@ -127,14 +127,14 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   // own.
   bool all_row_major = true;
   for (const BoundArgument& argument : key.arguments) {
-    ir::Extents& extents = resolved.params.emplace_back();
+    ir::SizesAndStrides& extents = resolved.params.emplace_back();
     if (argument.kind != ArgumentKind::Tensor) continue;
     extents = extents_of(*argument.tensor);
     all_row_major &= argument.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
   }
   if (program.uses_random) resolved.params.emplace_back();  // the seed, which has no dims
   for (const Program::Result& result : program.results) {
-    ir::Extents& extents = resolved.results.emplace_back();
+    ir::SizesAndStrides& extents = resolved.results.emplace_back();
     for (const ir::HostId size : result.shape) extents.sizes.push_back(resolved.host[size.index].as_int());
   }
   resolved.destinations = destinations_of(program, key);

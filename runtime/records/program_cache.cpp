@@ -41,9 +41,9 @@ std::string answer_text(const ir::AliasQuery& question, const CallKey& key) {
   std::string failure;
   run_host(question.host, key, slots, failure);
   if (!failure.empty()) return "unknown";
-  std::vector<ir::Extents> arguments;
+  std::vector<ir::SizesAndStrides> arguments;
   for (const BoundArgument& argument : key.arguments) {
-    ir::Extents& extents = arguments.emplace_back();
+    ir::SizesAndStrides& extents = arguments.emplace_back();
     if (argument.kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     extents = {argument.tensor->sizes().vec(), argument.tensor->strides().vec()};
   }

@@ -17,7 +17,7 @@ using ir::Op;
 
 /// One tensor of a call: its layout and its address.
 struct Operand {
-  ir::Extents extents;
+  ir::SizesAndStrides extents;
   std::byte* data;
 };
 
@@ -84,7 +84,7 @@ struct Fenced {
   }
   operator Operand() const { return {extents, memory.data()}; }
   Guarded memory;
-  ir::Extents extents;
+  ir::SizesAndStrides extents;
 };
 
 class Edges : public testing::TestWithParam<Target> {};

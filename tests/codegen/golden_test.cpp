@@ -146,7 +146,7 @@ struct Call {
     std::string type, word;
     words >> type;
     frontend::ArgumentSpec fact;
-    ir::Extents extents;
+    ir::SizesAndStrides extents;
     uintptr_t address = 0;
     ir::HostValue number;
     if (type == "float" || type == "int" || text == "bool 0" || text == "bool 1") {

@@ -36,7 +36,7 @@ std::string authors_error(Generate generate) {
   }
 }
 
-Tensors vectors(size_t count) { return {std::vector<ir::Extents>(count, contiguous({64})), {}, {}, {}}; }
+Tensors vectors(size_t count) { return {std::vector<ir::SizesAndStrides>(count, contiguous({64})), {}, {}, {}}; }
 
 TEST(Kernel, ArgumentsAreInputsScalarsResultsSizes) {
   Sketch sketch("f");

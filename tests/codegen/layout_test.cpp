@@ -18,7 +18,7 @@ using ir::DType;
 struct Loads {
   KernelOutline kernel;
   std::vector<ir::HostValue> host;
-  std::vector<ir::Extents> params, results;
+  std::vector<ir::SizesAndStrides> params, results;
 
   Loads(const ir::Sizes& domain, const std::vector<ir::Sizes>& strides, DType dtype = DType::F32) {
     for (size_t d = 0; d < domain.size(); ++d) kernel.domain.push_back(number(domain[d]));
@@ -260,7 +260,7 @@ TEST(Layout, NeighboursFormGroups) {
   ir::NodeId sum = sketch.corner(boxes, 3);
   for (const int64_t k : {1, 0, 2}) sum = sketch.graph.add(ir::Op::Add, DType::F32, {sum, sketch.corner(boxes, k)});
   sketch.result("out", DType::F32, sum, {sketch.graph.host.size(0, 0)});
-  const auto layout = [&](const ir::Extents& tensor) {
+  const auto layout = [&](const ir::SizesAndStrides& tensor) {
     return prepare(sketch.graph, {{tensor}, {}, {}, {}}).layouts[0];
   };
 
@@ -272,7 +272,7 @@ TEST(Layout, NeighboursFormGroups) {
   }
   EXPECT_EQ(packed.accesses[2].alignment, 16);
   // Separate columns are not a group; nor are elements whose distance is the stride of the rows.
-  for (const ir::Extents& apart : {ir::Extents{{10, 4}, {1, 10}}, ir::Extents{{10, 4}, {2, 20}}})
+  for (const ir::SizesAndStrides& apart : {ir::SizesAndStrides{{10, 4}, {1, 10}}, ir::SizesAndStrides{{10, 4}, {2, 20}}})
     for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(apart).accesses[a].leader, a);
 }
 

@@ -377,7 +377,7 @@ TEST(Bools, AreJoinedByLogicalOperatorsOnCuda) {
       }
       sketch.result("out", DType::Bool, sketch.graph.add(info.op, DType::Bool, operands),
                     {sketch.graph.host.size(0, 0)});
-      const Tensors tensors{std::vector<ir::Extents>(operands.size(), contiguous({64})), {}, {}, {}};
+      const Tensors tensors{std::vector<ir::SizesAndStrides>(operands.size(), contiguous({64})), {}, {}, {}};
       const std::string text = generate_for(sketch.graph, tensors, kCuda).text;
       const std::string kernel = text.substr(text.find("__global__"));
       for (const std::string_view joint : {" & ", " | "})

@@ -72,7 +72,7 @@ std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStra
 }
 
 /// Compares elements, in the order of their indices, with a result of the given layout.
-void expect_equal(const Bytes& bytes, const ir::Extents& result, const std::vector<float>& expected,
+void expect_equal(const Bytes& bytes, const ir::SizesAndStrides& result, const std::vector<float>& expected,
                   const std::string& what) {
   ASSERT_EQ(bytes.size(), 4 * expected.size());
   size_t e = 0;  // number of correct elements, from the first on
@@ -186,7 +186,7 @@ TEST(Passing, KernelsWithoutRowReductions) {
 }
 
 TEST(Passing, RequiresRowsContiguousInMemory) {
-  const auto passes = [](const std::string& text, const ir::Extents& x) {
+  const auto passes = [](const std::string& text, const ir::SizesAndStrides& x) {
     const auto definition = frontend::define(text);
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
     Tensors tensors;

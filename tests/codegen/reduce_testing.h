@@ -19,7 +19,7 @@ using ir::ReduceKind;
 
 /// A float32 tensor with memory of its own.
 struct Floats {
-  ir::Extents extents;
+  ir::SizesAndStrides extents;
   std::vector<float> memory;
 
   float& at(const std::vector<int64_t>& index) {

@@ -72,20 +72,20 @@ class Sketch {
 
 /// Concrete arguments: sizes and strides of each parameter (none for numbers), with `addresses` as their data.
 struct Tensors {
-  std::vector<ir::Extents> params;
+  std::vector<ir::SizesAndStrides> params;
   std::vector<uintptr_t> addresses;         ///< one per parameter; 0 if omitted
   std::vector<uintptr_t> result_addresses;  ///< one per result; 0 if omitted
   std::vector<ir::HostValue> numbers;       ///< of number parameters, in order; 1.5 if omitted
 };
 
-inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
+inline ir::SizesAndStrides contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
 
 /// The state that the runtime derives from an op's arguments before it runs kernels. Results have eager's layout if the
 /// graph specifies it.
 struct Prepared {
   Outline outline;
   std::vector<ir::HostValue> host;
-  std::vector<ir::Extents> results, workspaces;
+  std::vector<ir::SizesAndStrides> results, workspaces;
   std::vector<KernelGeometry> geometries;
   std::vector<KernelLayout> layouts;
 };
@@ -106,7 +106,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                prepared.host);
   const Outlines both = outlines(graph);
   prepared.outline = both.of(strategy.value_or(partition_strategy_of(both, prepared.host, may_pass)));
-  const std::vector<ir::Extents> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
+  const std::vector<ir::SizesAndStrides> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
     for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());

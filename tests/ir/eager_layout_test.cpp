@@ -18,15 +18,15 @@ Sizes numbers(const std::string& text, char separator) {
   return result;
 }
 
-Extents tensor(const std::string& text) {
+SizesAndStrides tensor(const std::string& text) {
   const size_t at = text.find('@');
   return {numbers(text.substr(0, at), 'x'), numbers(text.substr(at + 1), ',')};
 }
 
 struct Case {
   std::string op, argument;
-  std::vector<Extents> inputs;
-  Extents result;
+  std::vector<SizesAndStrides> inputs;
+  SizesAndStrides result;
 };
 
 Case parse(const std::string& line) {
@@ -67,9 +67,9 @@ TEST(EagerLayout, MatchesRecordedStrides) {
 
 TEST(EagerLayout, RulesApplyOpByOp) {
   // (a + b) + c of sizes [2, 1], [1, 3] and [3, 2].t(): PyTorch gives (3, 1).
-  const Extents a{{2, 1}, {1, 1}}, b{{1, 3}, {3, 1}}, c{{2, 3}, {1, 2}};
+  const SizesAndStrides a{{2, 1}, {1, 1}}, b{{1, 3}, {3, 1}}, c{{2, 3}, {1, 2}};
   const Sizes sizes{2, 3};
-  const Extents sum{sizes, pointwise_strides(sizes, std::vector{a, b})};
+  const SizesAndStrides sum{sizes, pointwise_strides(sizes, std::vector{a, b})};
   EXPECT_EQ(pointwise_strides(sizes, std::vector{sum, c}), (Sizes{3, 1}));
   EXPECT_EQ(pointwise_strides(sizes, std::vector{a, b, c}), (Sizes{1, 2}));
 }
@@ -88,7 +88,7 @@ TEST(EagerLayout, EvaluatesStepsInOrder) {
   steps[5] = {.kind = Kind::View, .inputs = {0}, .shape = {one, n, three}, .rows = {{{0, n}}, {{0, one}}, {{2, one}}}};
   std::vector<HostValue> slots(pool.count());
   evaluate(pool, {.size = [](uint32_t, uint32_t) { return 5; }, .scalar = {}}, slots);
-  const std::vector<Extents> arguments{{{5, 3}, {3, 1}}};
+  const std::vector<SizesAndStrides> arguments{{{5, 3}, {3, 1}}};
   const auto tensors = eager_tensors(steps, slots, arguments);
   EXPECT_EQ(tensors[3].strides, (Sizes{1, 3}));
   EXPECT_EQ(tensors[4].strides, (Sizes{5, 1}));
@@ -96,7 +96,8 @@ TEST(EagerLayout, EvaluatesStepsInOrder) {
 }
 
 TEST(EagerLayout, HasView) {
-  const Extents matrix{{4, 6}, {6, 1}}, transposed{{6, 4}, {1, 6}}, columns{{4, 3}, {6, 1}}, single{{1, 4}, {9, 1}};
+  const SizesAndStrides matrix{{4, 6}, {6, 1}}, transposed{{6, 4}, {1, 6}}, columns{{4, 3}, {6, 1}},
+      single{{1, 4}, {9, 1}};
   EXPECT_TRUE(has_view(matrix, Sizes{24}));
   EXPECT_TRUE(has_view(transposed, Sizes{2, 3, 4}));
   EXPECT_FALSE(has_view(transposed, Sizes{24}));
@@ -107,12 +108,12 @@ TEST(EagerLayout, HasView) {
 
 TEST(EagerLayout, PadKeepsChannelsLastAndPreservesWithoutPadding) {
   // F.pad of a channels_last image and of a transposed matrix, with and without added elements.
-  const Extents image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
+  const SizesAndStrides image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
   EXPECT_EQ(pad_strides(Sizes{2, 3, 4, 6}, image, image), (Sizes{72, 1, 18, 3}));
   EXPECT_EQ(pad_strides(Sizes{3, 4}, matrix, matrix), (Sizes{4, 1}));
   EXPECT_EQ(pad_strides(Sizes{3, 2}, matrix, matrix), (Sizes{1, 3}));
   // Only the order of dims matters in the part that negative padding leaves.
-  const Extents kept{{3, 1, 4, 5}, {60, 1, 15, 3}};
+  const SizesAndStrides kept{{3, 1, 4, 5}, {60, 1, 15, 3}};
   EXPECT_EQ(pad_strides(Sizes{3, 1, 4, 5}, kept, image), preserve_strides(kept));
 }
 
