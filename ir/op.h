@@ -50,9 +50,9 @@ enum class Rule : uint8_t {
 /// A set of dtypes: categories, plus flags for the dtypes that only some ops accept.
 struct Accepts {
   bool boolean, integral, floating;
-  bool wide_unsigned = false, float8 = false;
+  bool extended_unsigned = false, float8 = false;
   bool contains(DType type) const {
-    if (is_wide_unsigned(type)) return wide_unsigned;
+    if (is_extended_unsigned(type)) return extended_unsigned;
     if (is_float8(type)) return float8;
     const Category of = category(type);
     return of == Category::Bool ? boolean : of == Category::Integral ? integral : floating;

@@ -159,7 +159,7 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   const Column column = column_of(work);
   // Unsigned products wrap as C++ defines. But 16-bit operands would be promoted to int, whose products can overflow.
   static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
-  if (op == Op::Mul && ir::is_wide_unsigned(work)) {
+  if (op == Op::Mul && ir::is_extended_unsigned(work)) {
     return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
   }
   if (!ir::is_primitive(op) || pattern_of((target == Target::Kind::Cuda ? kCuda : kCpu)[index], column).empty())

@@ -294,9 +294,9 @@ Value call_check(Builder& builder, const Builtin&, Args args) {
                  "use the functions of math for numbers");
   }
   static constexpr std::string_view kNames[] = {"bool", "int", "float"};
-  const std::string_view name = ir::is_wide_unsigned(x->dtype) ? "unsigned"
-                                : ir::is_float8(x->dtype)      ? "float8"
-                                                               : kNames[static_cast<size_t>(ir::category(x->dtype))];
+  const std::string_view name = ir::is_extended_unsigned(x->dtype) ? "unsigned"
+                                : ir::is_float8(x->dtype)          ? "float8"
+                                                          : kNames[static_cast<size_t>(ir::category(x->dtype))];
   if (fmt::format(" {} ", accepted).find(fmt::format(" {} ", name)) == std::string::npos) {
     builder.fail(fmt::format("not implemented for {}", name_of(x->dtype)), "cast first: x.float()");
   }

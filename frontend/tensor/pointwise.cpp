@@ -382,7 +382,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   }
   const std::array<Value, 2> arms{a, b};
   const ir::DType type = result_type(builder, arms);
-  if (ir::is_wide_unsigned(type) && !builder.diagnostics.in_library()) {
+  if (ir::is_extended_unsigned(type) && !builder.diagnostics.in_library()) {
     builder.fail(fmt::format("\"where\" is not implemented for {}", name_of(type)), "cast first: x.long()");
   }
   // A number is converted to a 16-bit float through float32, and may become infinite.

@@ -99,7 +99,7 @@ std::optional<DType> promote(DType a, DType b) {
   const auto [low, high] = std::minmax(a, b);
   if (low == high) return high;
   if (is_float8(low) || is_float8(high)) return std::nullopt;
-  if ((is_wide_unsigned(low) || is_wide_unsigned(high)) && !is_floating(high)) return std::nullopt;
+  if ((is_extended_unsigned(low) || is_extended_unsigned(high)) && !is_floating(high)) return std::nullopt;
   if (category(low) != category(high)) return high;
   if (low == DType::U8) return std::max(high, DType::I16);  // int8 cannot hold every uint8
   if (low == DType::F16 && high == DType::BF16) return DType::F32;

@@ -38,9 +38,9 @@ Category category(DType type);
 int size_of(DType type);
 inline bool is_floating(DType type) { return category(type) == Category::Floating; }
 /// Whether `type` is uint16, uint32 or uint64. PyTorch added these dtypes later, and few of its functions accept them.
-inline bool is_wide_unsigned(DType type) { return type >= DType::U16 && type <= DType::U64; }
+inline bool is_extended_unsigned(DType type) { return type >= DType::U16 && type <= DType::U64; }
 inline bool is_float8(DType type) { return type >= DType::F8E4M3FN && type <= DType::F8E5M2FNUZ; }
-inline bool is_signed(DType type) { return type != DType::Bool && type != DType::U8 && !is_wide_unsigned(type); }
+inline bool is_signed(DType type) { return type != DType::Bool && type != DType::U8 && !is_extended_unsigned(type); }
 /// Whether `type` is a float of 8 or 16 bits. Values of such a type are only converted from and to float32.
 inline bool is_narrow_float(DType type) { return type >= DType::F8E4M3FN && type <= DType::BF16; }
 
