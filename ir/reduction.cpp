@@ -8,7 +8,7 @@ namespace {
 using namespace accepted;
 
 constexpr ReductionInfo kReductions[] = {
-#define INGOT_REDUCTION(id, name, values, accepts, summary) {ReduceKind::id, name, values, accepts},
+#define INGOT_REDUCTION(id, name, value_count, accepts, summary) {ReduceKind::id, name, value_count, accepts},
 #include "ir/reductions.def"
 #undef INGOT_REDUCTION
 };

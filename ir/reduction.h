@@ -12,7 +12,7 @@
 namespace ingot::ir {
 
 enum class ReduceKind : uint8_t {
-#define INGOT_REDUCTION(id, name, values, accepts, summary) id,
+#define INGOT_REDUCTION(id, name, value_count, accepts, summary) id,
 #include "ir/reductions.def"
 #undef INGOT_REDUCTION
 };
@@ -21,7 +21,7 @@ enum class ReduceKind : uint8_t {
 struct ReductionInfo {
   ReduceKind kind;
   std::string_view name;
-  uint32_t values;
+  uint32_t value_count;  ///< 1, or 2 for a value and the index of an element
   Accepts accepts;
 };
 

@@ -114,7 +114,8 @@ RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref,
                          .phase = ref.phase,
                          .first_state = first_state};
   const DType dtype = context_.graph[ref.node].dtype;
-  for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v) reduction.types.push_back(v == 0 ? dtype : DType::I64);
+  for (uint32_t v = 0; v < ir::info(reduction.kind).value_count; ++v)
+    reduction.types.push_back(v == 0 ? dtype : DType::I64);
   return reduction;
 }
 

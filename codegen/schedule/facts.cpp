@@ -131,7 +131,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
     if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
-    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
+    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).value_count > 1 ? 8 : 0);
   }
   facts.goes_again = outline.phases() > 1;
   facts.phases = outline.phases();

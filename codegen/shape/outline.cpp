@@ -276,7 +276,7 @@ class Outliner {
     for (const ir::NodeId id : reductions_) {
       const ir::Reduction& reduction = graph_.reduction(id);
       if (reduction.reduced != like.reduced || !same_domain(host_, reduction.domain, like.domain)) continue;
-      if (ir::info(reduction.kind).values > 1) return false;
+      if (ir::info(reduction.kind).value_count > 1) return false;
       bytes += ir::size_of(graph_[id].dtype);
     }
     return bytes <= kBytes;

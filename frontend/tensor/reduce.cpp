@@ -92,7 +92,7 @@ std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& 
   const ir::NodeId node = builder.placed(builder.graph.reduce(type, std::move(reduction), operand));
 
   std::vector<Tensor> values;
-  for (uint32_t v = 0; v < ir::info(kind).values; ++v) {
+  for (uint32_t v = 0; v < ir::info(kind).value_count; ++v) {
     Tensor value = value_of(builder, node, v, v == 0 ? x.dtype : ir::DType::I64, x, finest, dims);
     if (keepdim) {
       std::vector<size_t> ascending(dims.begin(), dims.end());

@@ -211,7 +211,7 @@ class Verifier {
 
   void check_read(NodeId reduction, const Access& access, DType dtype) const {
     const Reduction& read = graph_.reduction(reduction);
-    expect(access.source.index < info(read.kind).values, "it reads a value that the reduction does not have");
+    expect(access.source.index < info(read.kind).value_count, "it reads a value that the reduction does not have");
     expect(dtype == (access.source.index == 0 ? type(reduction) : DType::I64),
            "its dtype is not that of the reduction's value");
     check_access(access, read.domain.size());
