@@ -11,7 +11,7 @@ using namespace accepted;
 
 constexpr OpInfo kPrimitives[] = {
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) \
-  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy, cost, Numbers::numbers, summary},
+  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy, cost, ScalarOperands::numbers, summary},
 #include "ir/ops.def"
 #undef INGOT_OP
 };

@@ -71,7 +71,7 @@ inline constexpr Accepts IFE{false, true, true, false, true};
 enum class Accuracy : uint8_t { Exact, Ulp };
 
 /// Which operands PyTorch's function accepts as Python numbers. Operators accept a number on either side.
-enum class Numbers : uint8_t { None, Second, Any };
+enum class ScalarOperands : uint8_t { None, Second, Any };
 
 /// One row of ops.def.
 struct OpInfo {
@@ -83,7 +83,7 @@ struct OpInfo {
   Accepts accepts;
   Accuracy accuracy;
   uint32_t cost;  ///< number of instructions of the common path in float32 on a GPU; an addition counts 1
-  Numbers numbers;
+  ScalarOperands numbers;
   std::string_view summary;  ///< one line of documentation
 };
 

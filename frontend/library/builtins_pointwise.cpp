@@ -18,9 +18,9 @@ ir::Op op_of(const Builtin& self) {
 
 void require_operand_kinds(Builder& builder, const Builtin& self, ir::Op op, Args args) {
   if (args.size() < 2 || builder.native || self.name.starts_with('_')) return;
-  const ir::Numbers numbers = ir::info(op).numbers;
+  const ir::ScalarOperands numbers = ir::info(op).numbers;
   for (size_t i = 0; i < args.size(); ++i) {
-    const bool taken = numbers == ir::Numbers::Any || (numbers == ir::Numbers::Second && i > 0);
+    const bool taken = numbers == ir::ScalarOperands::Any || (numbers == ir::ScalarOperands::Second && i > 0);
     if (!args[i].is_number() || taken) continue;
     const bool extreme = op == ir::Op::Maximum || op == ir::Op::Minimum;
     builder.fail(
