@@ -29,9 +29,9 @@ struct Gradient {
 /// Computes the gradients with respect to these arguments, by reverse mode over the graph of an evaluation that
 /// recorded a tape. Each gradient has its argument's shape and dtype. Gradients of 16-bit floats are summed in float32.
 ///
-/// No gradient flows into the arm of a `where` that was not taken, whatever its derivative is there. Gradients of
-/// gathers are sums that the caller computes, if the evaluation allows that (Evaluation::may_scatter). Errors:
-/// Error(Author) if there is no derivative.
+/// No gradient flows into the arm of a `where` that was not taken, whatever the derivative of the arm is. Gradients of
+/// gathers are sums that the caller computes, if the evaluation allows that (Evaluation::may_scatter).
+/// Errors: Error(Author) if there is no derivative.
 std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
                                 std::span<const Argument> arguments);
 
