@@ -60,7 +60,7 @@ class BackwardDefinition : public Definition {
     for (size_t i = 0; i < count; ++i)
       if (wanted_[i]) forward.gradients |= uint64_t{1} << std::min<size_t>(i, 63);
     const Value returned = forward_->evaluate(forward, own);
-    require_gradients(forward);
+    check_and_clear_refused_gradients(forward);
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), returns, incoming.size()));

@@ -151,8 +151,9 @@ class ReductionVjp {
     const ir::NodeId product = reduced(ir::ReduceKind::Prod, chosen(is_zero, operand_, one));
     const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
     const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
-    const ir::NodeId slope = chosen(is_zero, chosen(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
-    return graph_.call(ir::kCustomGradient, value, {slope});
+    const ir::NodeId derivative =
+        chosen(is_zero, chosen(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
+    return graph_.call(ir::kCustomGradient, value, {derivative});
   }
 
   Builder& builder_;

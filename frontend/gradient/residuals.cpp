@@ -24,15 +24,16 @@ namespace ingot::frontend {
 namespace {
 
 /// A value of a reduction: the reduction's node, and the index of the value.
-using Reduced = std::pair<ir::NodeId, uint32_t>;
+using ReductionValue = std::pair<ir::NodeId, uint32_t>;
 
-class RowValues {
+class ResidualFinder {
  public:
-  /// Nodes from `end` on belong to the gradient; parameters from `incoming` on are not the op's own.
-  RowValues(const Builder& builder, ir::HostId one, ir::NodeId end, uint32_t incoming, std::vector<bool> forward)
+  /// Nodes from `end` on belong to the gradient; parameters from `first_gradient_param` on are not the op's own.
+  ResidualFinder(const Builder& builder, ir::HostId one, ir::NodeId end, uint32_t first_gradient_param,
+                 std::vector<bool> forward)
       : builder_(builder), graph_(builder.graph), one_(one), end_(end), forward_(std::move(forward)) {
     forward_.resize(graph_.count());
-    for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, incoming));
+    for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, first_gradient_param));
   }
 
   void follow(ir::NodeId root) {
@@ -44,7 +45,7 @@ class RowValues {
       const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_row_statistic(id);
       if (is_found)
         found_.insert(id);
-      else if (const std::optional<Reduced> reduced = known_value(id)) {
+      else if (const std::optional<ReductionValue> reduced = known_value(id)) {
         values_.insert(*reduced);
         std::ranges::copy(graph_.indices(id), std::back_inserter(pending));
       } else
@@ -55,7 +56,7 @@ class RowValues {
   /// The row statistics and reduction values that `follow` found, or all reduction values that they depend on:
   /// whichever set is smaller.
   std::vector<Residual> residuals() const {
-    const std::set<Reduced> all = reduced_values();
+    const std::set<ReductionValue> all = reduced_values();
     std::vector<Residual> residuals;
     const bool by_reductions = all.size() < found_.size() + values_.size();
     for (const auto& [reduction, value] : by_reductions ? all : values_)
@@ -68,47 +69,47 @@ class RowValues {
  private:
   struct NodeFacts {
     VaryingDims varying;
-    bool is_row = false;  ///< the node varies along the same dims as a reduction value that it depends on
-    bool known = true;  ///< the forward op computes all reductions that the node depends on, and the node depends on no
-                        ///< upstream gradient
+    bool is_per_row = false;  ///< the node varies along the same dims as a reduction value that it depends on
+    bool is_forward = true;   ///< the forward op computes all reductions that the node depends on, and the node depends
+                              ///< on no upstream gradient
   };
 
-  NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
+  NodeFacts facts_of(ir::NodeId id, uint32_t first_gradient_param) const {
     NodeFacts facts;
     const ir::Node& node = graph_[id];
     if (ir::has_access(node.op)) add_varying(facts.varying, varying_dims_of(builder_, graph_.access(id)));
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
-      facts.known =
-          reduction || graph_.access(id).source.index < incoming || graph_.access(id).source.index == graph_.seed;
-    if (node.op == ir::Op::Reduce) facts.known = forward_[id.index];
+      facts.is_forward = reduction || graph_.access(id).source.index < first_gradient_param ||
+                         graph_.access(id).source.index == graph_.seed;
+    if (node.op == ir::Op::Reduce) facts.is_forward = forward_[id.index];
     for (const ir::NodeId operand : operands(graph_, id)) {
-      facts.known = facts.known && facts_[operand.index].known;
+      facts.is_forward = facts.is_forward && facts_[operand.index].is_forward;
       if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.varying, facts_[operand.index].varying);
     }
-    facts.is_row = node.op == ir::Op::Load && reduction;
+    facts.is_per_row = node.op == ir::Op::Load && reduction;
     if (node.op != ir::Op::Reduce && !reduction)
       for (const ir::NodeId operand : operands(graph_, id))
-        facts.is_row =
-            facts.is_row || (facts_[operand.index].is_row && same_dims(facts_[operand.index].varying, facts.varying));
+        facts.is_per_row = facts.is_per_row || (facts_[operand.index].is_per_row &&
+                                                same_dims(facts_[operand.index].varying, facts.varying));
     return facts;
   }
 
   bool is_row_statistic(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
-    return id < end_ && facts.is_row && facts.known && facts.varying.size() <= Signature::kMostDims;
+    return id < end_ && facts.is_per_row && facts.is_forward && facts.varying.size() <= Signature::kMostDims;
   }
 
   /// The reduction value that a node reads, if the op computes that reduction as well.
-  std::optional<Reduced> known_value(ir::NodeId id) const {
+  std::optional<ReductionValue> known_value(ir::NodeId id) const {
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
-    if (!reduction || !(*reduction < end_) || !facts_[reduction->index].known) return std::nullopt;
+    if (!reduction || !(*reduction < end_) || !facts_[reduction->index].is_forward) return std::nullopt;
     if (graph_.reduction(*reduction).domain.size() > Signature::kMostDims) return std::nullopt;
-    return Reduced{*reduction, graph_.access(id).source.index};
+    return ReductionValue{*reduction, graph_.access(id).source.index};
   }
 
-  std::set<Reduced> reduced_values() const {
-    std::set<Reduced> values = values_;
+  std::set<ReductionValue> reduced_values() const {
+    std::set<ReductionValue> values = values_;
     std::set<ir::NodeId> seen;
     std::vector<ir::NodeId> pending(found_.begin(), found_.end());
     while (!pending.empty()) {
@@ -123,11 +124,11 @@ class RowValues {
     return values;
   }
 
-  Shape rows_of(ir::NodeId reduction) const {
-    const ir::Reduction& of = graph_.reduction(reduction);
-    Shape shape = of.domain;
+  Shape rows_of(ir::NodeId id) const {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    Shape shape = reduction.domain;
     for (size_t d = 0; d < shape.size(); ++d)
-      if (of.reduced[d]) shape[d] = one_;
+      if (reduction.reduced[d]) shape[d] = one_;
     return shape;
   }
 
@@ -151,11 +152,11 @@ class RowValues {
   std::vector<bool> forward_;  ///< for each node, whether the op's results depend on it
   std::vector<NodeFacts> facts_;
   std::set<ir::NodeId> seen_, found_;
-  std::set<Reduced> values_;
+  std::set<ReductionValue> values_;
 };
 
 /// For each node, whether the returned values depend on it.
-std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
+std::vector<bool> needed_nodes(const ir::Graph& graph, const Value& returned) {
   std::vector<bool> needed(graph.count());
   for (const Value& result : results_of(returned))
     if (const Tensor* tensor = result.tensor())
@@ -179,14 +180,14 @@ Tensor unknown_gradient(Builder& builder, const Tensor& result) {
   return tensor;
 }
 
-std::vector<Argument> asked_arguments(std::span<const std::optional<Value>> arguments, uint64_t asked) {
-  std::vector<Argument> of;
+std::vector<Argument> requested_arguments(std::span<const std::optional<Value>> arguments, uint64_t requested) {
+  std::vector<Argument> result;
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     const Tensor* tensor = arguments[i] ? arguments[i]->tensor() : nullptr;
-    if ((asked >> std::min(i, 63u) & 1) && tensor && ir::category(tensor->dtype) == ir::Category::Floating)
-      of.push_back({i, *tensor});
+    if ((requested >> std::min(i, 63u) & 1) && tensor && ir::category(tensor->dtype) == ir::Category::Floating)
+      result.push_back({i, *tensor});
   }
-  return of;
+  return result;
 }
 
 void make_names_unique(std::vector<Residual>& residuals) {
@@ -215,9 +216,9 @@ ir::NodeId node_of(Builder& builder, const Residual& residual) {
 
 std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
                                      std::span<const std::optional<Value>> arguments, const Value& returned,
-                                     uint64_t asked) {
+                                     uint64_t requested) {
   const ir::NodeId end{static_cast<uint32_t>(evaluation.graph.count())};
-  const std::vector<bool> forward = nodes_of(evaluation.graph, returned);
+  const std::vector<bool> forward = needed_nodes(evaluation.graph, returned);
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
   const auto own_params = static_cast<uint32_t>(evaluation.graph.params.size());
@@ -230,11 +231,11 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
       incoming.push_back(has_gradient ? std::optional(Value(unknown_gradient(plain, *tensor))) : std::nullopt);
     }
     const std::vector<Gradient> gradients =
-        op_gradients(plain, op, arguments, returned, incoming, asked_arguments(arguments, asked));
-    RowValues values(plain, one, end, own_params, forward);
+        op_gradients(plain, op, arguments, returned, incoming, requested_arguments(arguments, requested));
+    ResidualFinder finder(plain, one, end, own_params, forward);
     for (const Gradient& gradient : gradients)
-      for (const ConcatBlock& block : gradient.tensor.blocks) values.follow(block.node);
-    std::vector<Residual> residuals = values.residuals();
+      for (const ConcatBlock& block : gradient.tensor.blocks) finder.follow(block.node);
+    std::vector<Residual> residuals = finder.residuals();
     make_names_unique(residuals);
     return residuals;
   } catch (const SpecializationRequest&) {  // do not specialise the op only for residuals

@@ -22,12 +22,12 @@ struct Residual {
 /// The residual as a node over its shape.
 ir::NodeId node_of(Builder& builder, const Residual& residual);
 
-/// Finds the row statistics that are worth saving for the gradients with respect to the `asked` parameters (one bit
+/// Finds the row statistics that are worth saving for the gradients with respect to the `requested` parameters (one bit
 /// each, the last one for the 64th and all later ones). The order of the residuals is the same in every evaluation of
 /// the op on arguments with the same specs. The evaluation has recorded a tape and evaluated the op; it is left
 /// unchanged. Empty if there is no gradient.
 std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
                                      std::span<const std::optional<Value>> arguments, const Value& returned,
-                                     uint64_t asked);
+                                     uint64_t requested);
 
 }  // namespace ingot::frontend

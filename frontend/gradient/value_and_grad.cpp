@@ -39,7 +39,7 @@ class ValueAndGrad : public Definition {
     inside.gradients = 0;
     for (const Argument& argument : of) inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
     const Value returned = op_->evaluate(inside, arguments);
-    require_gradients(inside);
+    check_and_clear_refused_gradients(inside);
     for (const Argument& argument : of) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);

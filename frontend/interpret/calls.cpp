@@ -305,7 +305,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
     // sum(xs, start) and max(xs) iterate over xs, whatever `start` is.
     const bool of_items = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
-                          Sequence::is_one(arguments.positional[0]);
+                          Sequence::is_iterable(arguments.positional[0]);
     if (!has_torch_twin(function) || of_items || !any_tensor(arguments))
       return call_row(evaluation, function, std::move(arguments));
     auto twin = torch_function(function.name);

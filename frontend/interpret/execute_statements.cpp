@@ -65,7 +65,7 @@ void Frame::assign(ExprId target, const Value& value, bool named) {
   }
   const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
   const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
-  if (!Sequence::is_one(value))
+  if (!Sequence::is_iterable(value))
     evaluation_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
                                  targets.size() == 1 ? "" : "s"));
   Sequence parts(evaluation_, value, "an assignment");

@@ -43,7 +43,7 @@ Value call_len(Evaluation& evaluation, const PythonFunction&, Values arguments) 
     const auto starts_character = [](char byte) { return (byte & 0xc0) != 0x80; };
     return number(evaluation.integer(std::ranges::count_if(value.as<std::string>(), starts_character)));
   }
-  if (!Sequence::is_one(value)) evaluation.fail(fmt::format("{} has no len()", describe(value)));
+  if (!Sequence::is_iterable(value)) evaluation.fail(fmt::format("{} has no len()", describe(value)));
   return number(evaluation.integer(static_cast<int64_t>(Sequence(evaluation, value, "len()").size())));
 }
 

@@ -29,8 +29,8 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
   if (step == std::numeric_limits<int64_t>::min()) step = -std::numeric_limits<int64_t>::max();
   // Bounds are clamped to this range, which depends on the direction of the slice.
   int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
-  auto bound = [&](const Value& value, int64_t missing) {
-    if (value.is_none()) return missing;
+  auto bound = [&](const Value& value, int64_t default_value) {
+    if (value.is_none()) return default_value;
     int64_t at = evaluation.static_int(value, "the bound of a slice");
     return std::clamp(at < 0 ? at + size : at, lowest, highest);
   };
@@ -42,7 +42,7 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
   return {start, step, count};
 }
 
-size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index, int64_t size) {
+size_t checked_index(Evaluation& evaluation, const Value& sequence, const Value& index, int64_t size) {
   int64_t at = evaluation.static_int(index, "the index of a list or tuple");
   if (at < -size || at >= size)
     evaluation.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
@@ -50,7 +50,7 @@ size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index
 }
 
 /// The values in a container: the items of a tuple or list, the values of a dict; null for anything else.
-const std::vector<Value>* held(const Value& value) {
+const std::vector<Value>* contained_values(const Value& value) {
   if (value.is<Dict>()) return value.as<Dict>().values.get();
   if (value.is<DictView>()) return value.as<DictView>().of.values.get();
   return value.items();
@@ -71,7 +71,7 @@ void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<cons
   std::vector<const Value*> pending;
   std::unordered_set<const void*> seen;
   const auto visit = [&](const Value& value) {
-    if (held(value) || value.is<BoundMethod>()) pending.push_back(&value);
+    if (contained_values(value) || value.is<BoundMethod>()) pending.push_back(&value);
   };
   for (const Value& value : added) visit(value);
   while (!pending.empty()) {
@@ -79,12 +79,12 @@ void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<cons
     pending.pop_back();
     if (value.is<BoundMethod>()) {
       visit(*value.as<BoundMethod>().self);
-    } else if (held(value) == held(container)) {
+    } else if (contained_values(value) == contained_values(container)) {
       evaluation.fail(fmt::format("{} cannot contain itself", describe(container)),
                       fmt::format("insert a copy: `{}(xs)`", container.is<Dict>() ? "dict" : "list"));
-    } else if (seen.insert(held(value)).second) {
+    } else if (seen.insert(contained_values(value)).second) {
       evaluation.step();
-      for (const Value& item : *held(value)) visit(item);
+      for (const Value& item : *contained_values(value)) visit(item);
     }
   }
 }
@@ -98,49 +98,49 @@ int64_t length(const Range& range) {
   return 0;
 }
 
-bool Sequence::is_one(const Value& value) {
+bool Sequence::is_iterable(const Value& value) {
   return value.items() || value.is<Range>() || value.is<Dict>() || value.is<DictView>() || value.is_tensor();
 }
 
 Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view what) : evaluation_(evaluation) {
   if (value.is<Range>()) {
-    of_ = value.as<Range>();
+    source_ = value.as<Range>();
   } else if (value.is<List>()) {
-    of_ = std::shared_ptr<const std::vector<Value>>(value.as<List>().items);
+    source_ = std::shared_ptr<const std::vector<Value>>(value.as<List>().items);
   } else if (value.is<Tuple>()) {
-    of_ = value.as<Tuple>().items;
+    source_ = value.as<Tuple>().items;
   } else if (value.is<Dict>()) {
-    of_ = DictView{DictView::Part::Keys, value.as<Dict>()};
+    source_ = DictView{DictView::Part::Keys, value.as<Dict>()};
   } else if (value.is<DictView>()) {
-    of_ = value.as<DictView>();
+    source_ = value.as<DictView>();
   } else if (value.is_tensor()) {
-    of_ = std::make_shared<const std::vector<Value>>(tensor_iterate(evaluation, value));
+    source_ = std::make_shared<const std::vector<Value>>(tensor_iterate(evaluation, value));
   } else {
     evaluation.fail(fmt::format("{} cannot iterate over {}", what, describe(value)),
                     value.is_number() && what == "a `for`" ? "write `range(n)` to count" : "");
   }
-  first_size_ = size();
+  initial_size_ = size();
 }
 
 size_t Sequence::size() const {
-  if (const auto* range = std::get_if<Range>(&of_)) return static_cast<size_t>(length(*range));
-  if (const auto* view = std::get_if<DictView>(&of_)) return view->of.keys->size();
-  return std::get<1>(of_)->size();
+  if (const auto* range = std::get_if<Range>(&source_)) return static_cast<size_t>(length(*range));
+  if (const auto* view = std::get_if<DictView>(&source_)) return view->of.keys->size();
+  return std::get<1>(source_)->size();
 }
 
 Value Sequence::operator[](size_t i) const {
-  if (const auto* range = std::get_if<Range>(&of_)) {
+  if (const auto* range = std::get_if<Range>(&source_)) {
     evaluation_.step();  // each access creates a host constant, so it counts as a step
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
   }
-  if (const auto* view = std::get_if<DictView>(&of_)) {
-    if (size() != first_size_) evaluation_.fail("dictionary changed size during iteration", "iterate over `list(d)`");
+  if (const auto* view = std::get_if<DictView>(&source_)) {
+    if (size() != initial_size_) evaluation_.fail("dictionary changed size during iteration", "iterate over `list(d)`");
     const Value &key = (*view->of.keys)[i], &value = (*view->of.values)[i];
     return view->part == DictView::Part::Keys     ? key
            : view->part == DictView::Part::Values ? value
                                                   : Value::tuple({key, value});
   }
-  return (*std::get<1>(of_))[i];
+  return (*std::get<1>(source_))[i];
 }
 
 std::vector<Value> Sequence::items() const {
@@ -158,7 +158,7 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
     if (!index.is_number())
       evaluation.fail(
           fmt::format("the index of {} must be an integer or a slice, not {}", describe(sequence), describe(index)));
-    return items[wrapped(evaluation, sequence, index, size)];
+    return items[checked_index(evaluation, sequence, index, size)];
   }
   Positions taken = slice_positions(evaluation, index.as<Slice>(), size);
   if (sequence.is<Range>()) {
@@ -183,7 +183,7 @@ void set_item(Evaluation& evaluation, const Value& target, const Value& index, c
   if (!index.is_number())
     evaluation.fail(fmt::format("an item is assigned by an integer index, not by {}", describe(index)));
   refuse_cycle(evaluation, target, {&value, 1});
-  items[wrapped(evaluation, target, index, static_cast<int64_t>(items.size()))] = value;
+  items[checked_index(evaluation, target, index, static_cast<int64_t>(items.size()))] = value;
 }
 
 bool is_list_method(std::string_view name) {
@@ -213,7 +213,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
     items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);
   } else if (name == "pop") {
     if (items.empty()) evaluation.fail("pop from an empty list");
-    size_t at = arguments.empty() ? items.size() - 1 : wrapped(evaluation, self, arguments[0], size);
+    size_t at = arguments.empty() ? items.size() - 1 : checked_index(evaluation, self, arguments[0], size);
     Value taken = items[at];
     items.erase(items.begin() + static_cast<int64_t>(at));
     return taken;

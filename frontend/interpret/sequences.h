@@ -14,7 +14,7 @@ namespace ingot::frontend {
 /// Python, a list is read at each access, and a dict must not change its size meanwhile. A range is never expanded.
 class Sequence {
  public:
-  static bool is_one(const Value& value);
+  static bool is_iterable(const Value& value);
   /// Errors (Author) if the value cannot be iterated; `what` names the consumer: "a `for`".
   Sequence(Evaluation& evaluation, const Value& value, std::string_view what);
 
@@ -25,8 +25,8 @@ class Sequence {
 
  private:
   Evaluation& evaluation_;
-  std::variant<Range, std::shared_ptr<const std::vector<Value>>, DictView> of_;
-  size_t first_size_ = 0;
+  std::variant<Range, std::shared_ptr<const std::vector<Value>>, DictView> source_;
+  size_t initial_size_ = 0;
 };
 
 int64_t length(const Range& range);

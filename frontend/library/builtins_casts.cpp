@@ -63,7 +63,7 @@ Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
 
 /// Returns x itself if it is on the device, else a copy.
 Tensor on_device(Builder& builder, const Tensor& x, const Value& device) {
-  Tensor result = moved_to(builder, x, device);
+  Tensor result = to_device(builder, x, device);
   return result.on_host == x.on_host ? result : copied(builder, result);
 }
 
@@ -84,7 +84,7 @@ Target target_of(Builder& builder, Args args) {
       if (target.dtype.is_none()) builder.fail("to(): non_blocking and copy must follow a dtype or a tensor");
       if (++flags > 2) builder.fail("to() takes at most non_blocking and copy after its target");
       if (flags == 2) target.copy = value;
-    } else if (names_device(builder, value)) {
+    } else if (is_device_value(builder, value)) {
       if (!target.dtype.is_none()) builder.fail("to(): a device must precede the dtype", "x.to(device, dtype)");
       target.device = value;
     } else if (const Tensor* other = value.tensor()) {

@@ -86,7 +86,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
     position = builder.graph.add(ir::Op::Add, ir::DType::I64, {position, index_position(builder, shape, dim)});
   }
   Tensor result = whole(builder, builder.placed(choose(builder, nodes, position, 0)), type, shape);
-  result.on_host = made_on_host(builder, result, args[2]);
+  result.on_host = is_created_on_cpu(builder, result, args[2]);
   result.layout = record_contiguous(builder, shape);
   return result;
 }

@@ -29,7 +29,7 @@ Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
 Value full_of(Builder& builder, Shape shape, const Value& number, ir::DType otherwise, Args options) {
   const ir::DType type = options[0].is_none() ? otherwise : require_dtype(builder, options[0]);
   Tensor result = filled(builder, std::move(shape), number, type);
-  result.on_host = made_on_host(builder, result, options[1]);
+  result.on_host = is_created_on_cpu(builder, result, options[1]);
   result.layout = record_contiguous(builder, result.grid);
   return result;
 }
@@ -113,7 +113,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   const ir::DType type = args[3].is_none() ? otherwise : require_dtype(builder, args[3]);
   if (type == ir::DType::Bool) builder.fail("\"arange\" not implemented for bool", "write torch.arange(n) != 0");
   Tensor result = whole(builder, builder.placed(exact_node(builder, node, type)), type, {length});
-  result.on_host = made_on_host(builder, result, args[4]);
+  result.on_host = is_created_on_cpu(builder, result, args[4]);
   result.layout = record_contiguous(builder, result.grid);
   return result;
 }
@@ -125,7 +125,7 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   const ir::NodeId diagonal = builder.graph.add(ir::Op::Eq, ir::DType::Bool, {row, column});
   const ir::DType type = args[2].is_none() ? builder.signature.default_dtype : require_dtype(builder, args[2]);
   Tensor result = whole(builder, builder.placed(exact_node(builder, diagonal, type)), type, shape);
-  result.on_host = made_on_host(builder, result, args[3]);
+  result.on_host = is_created_on_cpu(builder, result, args[3]);
   result.layout = record_contiguous(builder, shape);
   return result;
 }

@@ -37,13 +37,13 @@ std::string device_of(const Builder& builder, const Tensor& tensor) {
   return std::string(spelled(builder.on_cuda() && !tensor.on_host));
 }
 
-bool names_device(const Builder& builder, const Value& value) {
+bool is_device_value(const Builder& builder, const Value& value) {
   const bool is_index = value.is_number() && builder.graph.host.kind(value.number()) == ir::HostKind::Int;
   return value.is<std::string>() || is_index;
 }
 
 bool is_host_device(Builder& builder, const Value& device) {
-  if (!names_device(builder, device)) {
+  if (!is_device_value(builder, device)) {
     builder.fail(fmt::format("a device must be a torch.device or a string, not {}", describe(device)),
                  "pass for example x.device");
   }
@@ -59,11 +59,11 @@ bool is_host_device(Builder& builder, const Value& device) {
                "move tensors before the call");
 }
 
-bool made_on_host(Builder& builder, const Tensor& made, const Value& device) {
+bool is_created_on_cpu(Builder& builder, const Tensor& created, const Value& device) {
   if (!device.is_none()) return is_host_device(builder, device);
   switch (builder.diagnostics.in_library() ? FactoryDevice::Unset : builder.signature.factories) {
     case FactoryDevice::Unset:
-      return builder.on_cuda() && made.rank() == 0;
+      return builder.on_cuda() && created.rank() == 0;
     case FactoryDevice::Cpu:
       return true;
     case FactoryDevice::Same:
@@ -75,7 +75,7 @@ bool made_on_host(Builder& builder, const Tensor& made, const Value& device) {
                "pass the device of a tensor: device=x.device");
 }
 
-Tensor moved_to(Builder& builder, Tensor x, const Value& device) {
+Tensor to_device(Builder& builder, Tensor x, const Value& device) {
   if (device.is_none()) return x;
   const bool to_host = is_host_device(builder, device);
   if (to_host && !x.on_host) {

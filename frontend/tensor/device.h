@@ -11,13 +11,13 @@ namespace ingot::frontend {
 /// x.device: "cuda" or "cpu".
 std::string device_of(const Builder& builder, const Tensor& tensor);
 /// Whether a value can be a device: a string, or the index of a CUDA device.
-bool names_device(const Builder& builder, const Value& value);
+bool is_device_value(const Builder& builder, const Value& value);
 /// Whether `device` is the CPU although the op runs on CUDA. Errors (Author): PyTorch's message for an invalid device;
 /// a device that the op does not run on.
 bool is_host_device(Builder& builder, const Value& device);
 /// Whether a newly created tensor is a CPU tensor in an op on CUDA; `device` may be None.
-bool made_on_host(Builder& builder, const Tensor& made, const Value& device);
+bool is_created_on_cpu(Builder& builder, const Tensor& created, const Value& device);
 /// x.to(device): moves a CPU scalar to the CUDA device; a tensor that is already on the device stays.
-Tensor moved_to(Builder& builder, Tensor x, const Value& device);
+Tensor to_device(Builder& builder, Tensor x, const Value& device);
 
 }  // namespace ingot::frontend

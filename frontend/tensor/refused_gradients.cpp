@@ -12,7 +12,7 @@ namespace {
 
 /// The parameters (a bit mask, as Result::gradients) with respect to which a tensor has a gradient: the tensor depends
 /// on them through floating-point nodes that are not detached (like ir::find_gradients).
-uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
+uint64_t params_with_gradient(const ir::Graph& graph, const Tensor& tensor) {
   std::vector<bool> is_seen(graph.count());
   std::vector<ir::NodeId> pending;
   for (const ConcatBlock& block : tensor.blocks) pending.push_back(block.node);
@@ -33,24 +33,24 @@ uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
 
 }  // namespace
 
-void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason) {
+void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what) {
   ir::Graph& graph = builder.graph;
-  const uint64_t asked = builder.gradients;
-  const auto says_enough = [&](const ir::Condition& known) {
-    return asked == 0 ? depends_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
+  const uint64_t requested = builder.gradients;
+  const auto already_recorded = [&](const ir::Condition& known) {
+    return requested == 0 ? depends_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
   };
-  if (std::ranges::any_of(graph.conditions, says_enough)) return;
-  const uint64_t params = gradients_of(graph, of);
+  if (std::ranges::any_of(graph.conditions, already_recorded)) return;
+  const uint64_t params = params_with_gradient(graph, of);
   if (params == 0) return;
-  const ir::HostId answer = builder.integer((params & asked) == 0 ? 0 : -1);
+  const ir::HostId answer = builder.integer((params & requested) == 0 ? 0 : -1);
   graph.conditions.push_back({.kind = ir::Condition::Kind::Affordable,
                               .a = answer,
                               .b = answer,
                               .span = builder.diagnostics.place(),
-                              .message = fmt::format("a gradient is requested, but there is none of {}", reason)});
+                              .message = fmt::format("a gradient is requested, but there is none of {}", what)});
 }
 
-void require_gradients(Builder& builder) {
+void check_and_clear_refused_gradients(Builder& builder) {
   const ir::Graph& graph = builder.graph;
   const auto refused = std::ranges::find_if(
       graph.conditions, [&](const ir::Condition& condition) { return refuses_gradients(condition, graph.host); });

@@ -11,12 +11,12 @@
 
 namespace ingot::frontend {
 
-/// Rejects the call if autograd records it and a tensor on which `of` depends requires grad. `reason` names the operand
+/// Rejects the call if autograd records it and a tensor on which `of` depends requires grad. `what` names the operand
 /// without a gradient: "the weight of nll_loss".
-void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason);
+void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what);
 
 /// Fails if a requested gradient does not exist; otherwise removes the conditions of missing gradients.
-void require_gradients(Builder& builder);
+void check_and_clear_refused_gradients(Builder& builder);
 
 /// Removes the conditions of missing gradients that were stated so far.
 void allow_gradients(ir::Graph& graph);

@@ -13,12 +13,12 @@ std::string Tape::record(std::string_view function, std::vector<Value> arguments
   return fmt::format("{}#{}", function, calls_.size() - 1);
 }
 
-const TapedCall* Tape::find(std::string_view name) const {
-  const size_t mark = name.rfind('#');
-  if (mark == std::string_view::npos) return nullptr;
+const TapedCall* Tape::find(std::string_view call_name) const {
+  const size_t separator = call_name.rfind('#');
+  if (separator == std::string_view::npos) return nullptr;
   size_t number = calls_.size();
-  std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
-  if (number >= calls_.size()) throw_internal(fmt::format("`{}` is on no tape", name));
+  std::from_chars(call_name.data() + separator + 1, call_name.data() + call_name.size(), number);
+  if (number >= calls_.size()) throw_internal(fmt::format("`{}` is on no tape", call_name));
   return &calls_[number];
 }
 

@@ -22,7 +22,7 @@ class Tape {
   /// Records a call. Returns the name for the Call nodes of the call. Views copy these nodes and keep the name.
   std::string record(std::string_view function, std::vector<Value> arguments);
   /// The call that a Call node names; null if the node names only a function, as the Call nodes of reductions do.
-  const TapedCall* find(std::string_view name) const;
+  const TapedCall* find(std::string_view call_name) const;
 
   /// Whether the differentiated values are results too: of this op, or saved by the forward call as residuals. Then
   /// they must be as exact as without a gradient.
