@@ -231,10 +231,10 @@ class GraphPrinter {
       case Condition::Kind::NonNegative:
         return fmt::format("{} >= 0", a);
       case Condition::Kind::Affordable:
-        if (depends_on_gradients(condition, graph_.host))
-          return fmt::format("{}, else eager   ; {}", refuses_gradients(condition, graph_.host) ? "false" : "true",
-                             condition.message);
         return fmt::format("{} >= 0, else another strategy", a);
+      case Condition::Kind::GradientsExist:
+        return fmt::format("{}, else eager   ; {}", refuses_gradients(condition, graph_.host) ? "false" : "true",
+                           condition.message);
       case Condition::Kind::NonEmpty:
         return graph_.host.is_constant(condition.b) ? fmt::format("{} > 0", a)
                                                     : fmt::format("{} > 0, or {} == 0", a, b());

@@ -42,10 +42,10 @@ void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what
   if (std::ranges::any_of(graph.conditions, already_recorded)) return;
   const uint64_t params = params_with_gradient(graph, of);
   if (params == 0) return;
-  const ir::HostId answer = builder.integer((params & requested) == 0 ? 0 : -1);
-  graph.conditions.push_back({.kind = ir::Condition::Kind::Affordable,
-                              .a = answer,
-                              .b = answer,
+  const ir::HostId exist = builder.integer((params & requested) == 0 ? 1 : 0);
+  graph.conditions.push_back({.kind = ir::Condition::Kind::GradientsExist,
+                              .a = exist,
+                              .b = exist,
                               .span = builder.diagnostics.place(),
                               .message = fmt::format("a gradient is requested, but there is none of {}", what)});
 }

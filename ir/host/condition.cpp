@@ -40,6 +40,7 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
     case Kind::Affordable:
       return a.as_int() >= 0;
     case Kind::True:
+    case Kind::GradientsExist:
       return a.truthy();
     case Kind::NonEmpty:
       return a.as_int() > 0 || b.as_int() == 0;
@@ -66,6 +67,8 @@ std::string message_of(const Condition& condition, const HostValue& a, const Hos
       return "an assertion of the op failed";
     case Kind::Affordable:
       return "this computation takes too many steps";
+    case Kind::GradientsExist:
+      return "PyTorch has no such gradient";
     case Kind::NonEmpty:
       return "cannot gather from a dimension of size 0";
     case Kind::Computes:

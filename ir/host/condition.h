@@ -10,14 +10,15 @@ namespace ingot::ir {
 /// A condition on the arguments, checked when a shape is new, or at each call if the condition involves a scalar.
 struct Condition {
   enum class Kind : uint8_t {
-    Equal,        ///< a == b: two sizes that must match
-    Broadcasts,   ///< a == b, or one of them is 1
-    InRange,      ///< 0 <= a < b: an index that is a host integer and already wrapped
-    NonNegative,  ///< a >= 0
-    True,         ///< a is true (an assert of the author, an exponent that must not be negative)
-    NonEmpty,     ///< a > 0 or b == 0: a dim from which b indices gather must not be empty
-    Computes,     ///< the arithmetic of a raises none of Python's errors, even if its value is not used
-    Affordable,   ///< a >= 0; if not, the op must be computed in another way: by another graph, or by the fallback
+    Equal,           ///< a == b: two sizes that must match
+    Broadcasts,      ///< a == b, or one of them is 1
+    InRange,         ///< 0 <= a < b: an index that is a host integer and already wrapped
+    NonNegative,     ///< a >= 0
+    True,            ///< a is true (an assert of the author, an exponent that must not be negative)
+    NonEmpty,        ///< a > 0 or b == 0: a dim from which b indices gather must not be empty
+    Computes,        ///< the arithmetic of a raises none of Python's errors, even if its value is not used
+    Affordable,      ///< a >= 0; if not, the op must be computed in another way: by another graph, or by the fallback
+    GradientsExist,  ///< a is 1: PyTorch has all gradients that the call requests. If a is 0, the fallback reports it
   } kind;
   HostId a, b = {};
   Span span = {};

@@ -114,7 +114,7 @@ using Written = c10::SmallVector<at::Tensor, 4>;
 /// the GPU. Increments the versions of the caller's tensors whose memory may have changed, also after an error.
 void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters);
 
-/// Whether the program is affordable for arguments of these sizes: no condition of kind Affordable fails.
+/// Whether the program can compute the call: no condition of kind Affordable or GradientsExist fails.
 bool is_affordable(const Program& program, const CallKey& key);
 
 /// Throws the error of a failed condition, or of failed Python arithmetic on these arguments.

@@ -23,24 +23,26 @@ std::string rendered(const Program& program, const std::string& place, const std
 }  // namespace
 
 bool is_affordable(const Program& program, const CallKey& key) {
-  const auto hangs_on_sizes = [](const Program::Check& check) {
-    return check.condition.kind == ir::Condition::Kind::Affordable;
+  const auto may_be_unaffordable = [](const Program::Check& check) {
+    return check.condition.kind == ir::Condition::Kind::Affordable ||
+           check.condition.kind == ir::Condition::Kind::GradientsExist;
   };
-  if (std::ranges::none_of(program.checks, hangs_on_sizes)) return true;
+  if (std::ranges::none_of(program.checks, may_be_unaffordable)) return true;
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
   const size_t done = run_host(program.host, key, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t steps = check.condition.a.index;
-    const bool is_unknown = steps >= done;  // another condition fails before it; resolving the call reports that one
-    return !hangs_on_sizes(check) || is_unknown || ir::holds(check.condition.kind, slots[steps], {});
+    const bool is_unknown = steps >= done;  // another condition fails before it, and resolving the call reports that
+    return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[steps], {});
   });
 }
 
 void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
   const std::string message = ir::message_of(check.condition, a, b);
-  // The eager fallback may support this call.
-  if (check.condition.kind == ir::Condition::Kind::Affordable)
+  // The eager fallback may support it.
+  if (check.condition.kind == ir::Condition::Kind::Affordable ||
+      check.condition.kind == ir::Condition::Kind::GradientsExist)
     throw Unsupported(Fault::Author, message, rendered(program, check.place, message));
   throw_at(program, check.place, message);
 }

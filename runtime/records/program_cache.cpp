@@ -154,9 +154,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   const auto is_asked = [&](const ir::Condition& one) { return ir::depends_on_gradients(one, lowered.host); };
   if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))
     result.symbols.push_back({.kind = Symbol::Kind::Gradients});
-  const auto hangs_on_sizes = [&](const ir::Condition& one) {
-    return one.kind == ir::Condition::Kind::Affordable && !ir::depends_on_gradients(one, lowered.host);
-  };
+  const auto hangs_on_sizes = [&](const ir::Condition& one) { return one.kind == ir::Condition::Kind::Affordable; };
   const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
   if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))
     result.symbols.push_back({.kind = Symbol::Kind::Scatters});
