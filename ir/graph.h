@@ -358,7 +358,7 @@ Graph inline_calls(const Graph& graph);
 /// Callee name of a Call through which no gradient flows.
 inline constexpr std::string_view kDetach = "detach";
 /// Callee name of a Call with the value of its first argument and the gradient of its second argument.
-inline constexpr std::string_view kCustomGradient = "slope_of";
+inline constexpr std::string_view kCustomGradient = "custom_gradient";
 /// Fills in Result::gradients. A floating-point element has a gradient with respect to the parameters that it reads
 /// through floating-point nodes, except through detached ones.
 void find_gradients(Graph& graph);

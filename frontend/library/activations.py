@@ -8,7 +8,7 @@ def relu(input, inplace=False):
 
     Source: aten/src/ATen/native/Activation.cpp, relu
     """
-    _check(input, "int float")
+    _check_dtype(input, "int float")
     return clamp(input, min=0)
 
 
@@ -27,7 +27,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
     Source: aten/src/ATen/native/Activation.cpp, hardtanh
     """
-    _check(input, "int float")
+    _check_dtype(input, "int float")
     if isinstance(min_val, torch.Tensor) or isinstance(max_val, torch.Tensor):
         return clamp(input, full_like(input, min_val), full_like(input, max_val))
     assert not min_val > max_val, "min_val cannot be greater than max_val"
@@ -73,15 +73,16 @@ def logsigmoid(input):
 
 @native
 def _logsigmoid(input):
-    _check(input, "float")
+    _check_dtype(input, "float")
     return where(input < 0, input, 0.0) - log1p(exp(-abs(input)))
 
 
 def _logsigmoid_backward(grad, result, input):
-    small = exp(-abs(input))
-    share = small / (1 + small)  # the derivative of this quotient is lost if the exponential underflows to 0
-    slope = where(input < 0, 1 - share, share)
-    return grad * _with_slope_of(slope.detach(), sigmoid(-input))
+    decay = exp(-abs(input))
+    # If the exponential underflows to 0, the derivative of this quotient is lost.
+    sigmoid_of_minus_abs = decay / (1 + decay)
+    derivative = where(input < 0, 1 - sigmoid_of_minus_abs, sigmoid_of_minus_abs)
+    return grad * _with_derivative_of(derivative.detach(), sigmoid(-input))
 
 
 @native
@@ -90,7 +91,7 @@ def silu(input, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationSiluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     return input / (1 + exp(-input))
 
 
@@ -105,15 +106,15 @@ def mish(input, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationMishKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     # For inputs above 20 the tanh is 1, so the result is the input.
     return input * tanh(_log1p_finite(exp(fmin(input, 20))))
 
 
 def _mish_backward(grad, result, input, inplace):
     weight = sigmoid(input)
-    bent = tanh(_log1p_finite(exp(fmin(input, 20))))
-    return grad * (bent + input * weight * (1 - bent * bent))
+    tanh_value = tanh(_log1p_finite(exp(fmin(input, 20))))
+    return grad * (tanh_value + input * weight * (1 - tanh_value * tanh_value))
 
 
 @native
@@ -122,24 +123,25 @@ def gelu(input, *, approximate="none"):
 
     Source: aten/src/ATen/native/cuda/ActivationGeluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     if approximate == "none":
         return input * 0.5 * (1 + erf(input * 0.7071067811865476))
     if approximate != "tanh":
         raise ValueError("approximate must be 'none' or 'tanh'")
     cube = input * input * input
-    bent = _fma(0.044715, cube, input) if _on_cuda() else input + 0.044715 * cube
-    return 0.5 * input * (1 + tanh(0.7978845608028654 * bent))
+    inner = _fma(0.044715, cube, input) if _on_cuda() else input + 0.044715 * cube
+    return 0.5 * input * (1 + tanh(0.7978845608028654 * inner))
 
 
-def _gelu_slope(x):
+def _gelu_derivative(x):
     probability = 0.5 * (1 + erf(x * 0.7071067811865476))
     density = exp(-0.5 * x * x) * 0.3989422804014327
     return probability + x * density
 
 
-def _low_precision_gelu_slope(x):
-    """_gelu_slope with an error of at most 4e-7, for 16-bit results: one exponential, and a third as many instructions
+def _low_precision_gelu_derivative(x):
+    """_gelu_derivative with an error of at most 4e-7, for 16-bit results: one exponential, and a third as many
+    instructions
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """
@@ -152,13 +154,13 @@ def _low_precision_gelu_slope(x):
 
 def _gelu_backward(grad, result, input, approximate):
     if approximate == "none" and _low_precision_output(input):
-        return grad * _with_slope_of(_low_precision_gelu_slope(input).detach(), _gelu_slope(input))
+        return grad * _with_derivative_of(_low_precision_gelu_derivative(input).detach(), _gelu_derivative(input))
     if approximate == "none":
-        return grad * _gelu_slope(input)
+        return grad * _gelu_derivative(input)
     square = input * input
-    bent = tanh(0.7978845608028654 * (input + 0.044715 * (square * input)))
-    slope = 0.7978845608028654 * (1 + 3 * 0.044715 * square)
-    return grad * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * slope)
+    tanh_value = tanh(0.7978845608028654 * (input + 0.044715 * (square * input)))
+    inner_derivative = 0.7978845608028654 * (1 + 3 * 0.044715 * square)
+    return grad * (0.5 * (1 + tanh_value) + 0.5 * input * (1 - tanh_value * tanh_value) * inner_derivative)
 
 
 @native
@@ -167,33 +169,33 @@ def softplus(input, beta=1.0, threshold=20.0):
 
     Source: aten/src/ATen/native/cuda/ActivationSoftplusKernel.cu
     """
-    _check(input, "float")
-    beta, threshold = _computed(beta, input), _computed(threshold, input)
+    _check_dtype(input, "float")
+    beta, threshold = _in_compute_dtype(beta, input), _in_compute_dtype(threshold, input)
     scaled = input * beta
     return where(scaled > threshold, input, log1p(exp(scaled)) / beta)
 
 
 def _softplus_backward(grad, result, input, beta, threshold):
-    beta, threshold = _computed(beta, input), _computed(threshold, input)
+    beta, threshold = _in_compute_dtype(beta, input), _in_compute_dtype(threshold, input)
     scaled = input * beta
     power = exp(scaled)
     product = grad * power / (power + 1)
     # The second derivative follows softplus_double_backward: the sigmoid's derivative below the threshold, 0 at and
     # above the threshold.
-    curved = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
-    return where(scaled > threshold, grad, _with_slope_of(product.detach(), curved))
+    second_order_product = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
+    return where(scaled > threshold, grad, _with_derivative_of(product.detach(), second_order_product))
 
 
 @native
 def _elu(input, alpha, scale, input_scale):
-    negative = expm1(input * input_scale) * (full_like(input, _computed(alpha, input)) * scale)
+    negative = expm1(input * input_scale) * (full_like(input, _in_compute_dtype(alpha, input)) * scale)
     return where(input > 0, input * scale, negative)
 
 
 def _elu_backward(grad, result, input, alpha, scale, input_scale):
-    slope = full_like(input, _computed(alpha, input)) * scale
-    power = _flat_where(input == 0, exp(input * input_scale))  # as in elu_double_backward
-    negative, positive = grad * input_scale * slope * power, grad * scale
+    scaled_alpha = full_like(input, _in_compute_dtype(alpha, input)) * scale
+    power = _detach_where(input == 0, exp(input * input_scale))  # as in elu_double_backward
+    negative, positive = grad * input_scale * scaled_alpha * power, grad * scale
     # NaN satisfies neither comparison: CUDA's kernel treats it as positive, the CPU's vector code as negative.
     return where(input <= 0, negative, positive) if _on_cuda() else where(input > 0, positive, negative)
 
@@ -203,7 +205,7 @@ def elu(input, alpha=1.0, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     return _elu(input, alpha, 1.0, 1.0)
 
 
@@ -212,7 +214,7 @@ def selu(input, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     return _elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 
 
@@ -221,9 +223,9 @@ def celu(input, alpha=1.0, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     if isinstance(alpha, torch.Tensor):
-        return _elu(input, alpha, 1.0, _computed(1.0 / alpha.double(), input))
+        return _elu(input, alpha, 1.0, _in_compute_dtype(1.0 / alpha.double(), input))
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
@@ -233,12 +235,12 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationLeakyReluKernel.cu
     """
-    _check(input, "float")
-    return where(input > 0, input, input * _computed(negative_slope, input))
+    _check_dtype(input, "float")
+    return where(input > 0, input, input * _in_compute_dtype(negative_slope, input))
 
 
 def _leaky_relu_backward(grad, result, input, negative_slope, inplace):
-    return where(input > 0, grad, grad * _computed(negative_slope, input))
+    return where(input > 0, grad, grad * _in_compute_dtype(negative_slope, input))
 
 
 @native
@@ -256,7 +258,7 @@ def prelu(input: Tensor, weight: Tensor):
 
     Source: aten/src/ATen/native/cuda/ActivationPreluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     _check_same_dtype(input, weight)
     if weight.ndim > 1:
         raise ValueError("the weight must be a number or a vector")
@@ -276,13 +278,13 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=
     """
     assert lower <= upper, "lower must not be greater than upper"
     if training:
-        return _rrelu_trained(input.contiguous(), lower, upper)
+        return _rrelu_training(input.contiguous(), lower, upper)
     return leaky_relu(input.contiguous(), (lower + upper) / 2)
 
 
 @native
-def _rrelu_trained(input, lower, upper):
-    _check(input, "float")
+def _rrelu_training(input, lower, upper):
+    _check_dtype(input, "float")
     slope = lower + _unit_numbers(input, _compute_dtype(input)) * (upper - lower)
     return where(input <= 0, input * slope, input).to(input.dtype)
 
@@ -293,7 +295,7 @@ def hardswish(input, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationHardswishKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     product = input * clamp(input + 3, 0, 6)
     return product * 0.1666666716337204 if _on_cuda() else product / 6
 
@@ -310,9 +312,9 @@ def hardsigmoid(input, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationHardsigmoidKernel.cu
     """
-    _check(input, "float")
-    held = clamp(input + 3, 0, 6)
-    return held * 0.1666666716337204 if _on_cuda() else held / 6
+    _check_dtype(input, "float")
+    clamped = clamp(input + 3, 0, 6)
+    return clamped * 0.1666666716337204 if _on_cuda() else clamped / 6
 
 
 def _hardsigmoid_backward(grad, result, input, inplace):
@@ -335,13 +337,13 @@ def softshrink(input, lambd=0.5):
 
     Source: aten/src/ATen/native/cuda/ActivationSoftshrinkKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     if not isinstance(lambd, torch.Tensor):
         assert lambd >= 0, "softshrink needs a lambd that is not negative"
         assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that fits in the dtype"
-    lambd = _rounded(lambd, input) if _on_cuda() else _computed(lambd, input)
-    within = where(isnan(input), input, 0.0)
-    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
+    lambd = _rounded_to_dtype(lambd, input) if _on_cuda() else _in_compute_dtype(lambd, input)
+    nan_or_zero = where(isnan(input), input, 0.0)
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, nan_or_zero))
 
 
 def _softshrink_backward(grad, result, input, lambd):
@@ -358,8 +360,8 @@ def hardshrink(input, lambd=0.5):
 
     Source: aten/src/ATen/native/cuda/ActivationHardshrinkKernel.cu
     """
-    _check(input, "float")
-    lambd = _rounded(lambd, input)
+    _check_dtype(input, "float")
+    lambd = _rounded_to_dtype(lambd, input)
     return where((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
@@ -373,11 +375,12 @@ def threshold(input, threshold, value, inplace=False):
 
     Source: aten/src/ATen/native/cuda/ActivationThresholdKernel.cu
     """
-    _check(input, "int float")
+    _check_dtype(input, "int float")
     if not input.is_floating_point():
-        threshold, value = _whole(threshold), _whole(value)
-    limit = _rounded(threshold, input) if _on_cuda() or not input.is_floating_point() else _computed(threshold, input)
-    return where(input <= limit, _rounded(value, input), input)
+        threshold, value = _to_int(threshold), _to_int(value)
+    is_rounded = _on_cuda() or not input.is_floating_point()
+    limit = _rounded_to_dtype(threshold, input) if is_rounded else _in_compute_dtype(threshold, input)
+    return where(input <= limit, _rounded_to_dtype(value, input), input)
 
 
 def _threshold_backward(grad, result, input, threshold, value, inplace):
@@ -399,7 +402,7 @@ def glu(input, dim=-1):
 
     Source: aten/src/ATen/native/cuda/ActivationGluKernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     assert input.ndim > 0, "glu does not support 0-dimensional tensors"
     assert input.size(dim) % 2 == 0, "Halving dimension must be even"
     a, b = input.chunk(2, dim)

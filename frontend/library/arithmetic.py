@@ -112,7 +112,7 @@ def frac(input):
 
     Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     return input - trunc(input)
 
 
@@ -123,13 +123,13 @@ def lerp(input: Tensor, end: Tensor, weight):
 
     Source: aten/src/ATen/native/cuda/Lerp.cu
     """
-    _check(input, "float")
-    _check(end, "float")
+    _check_dtype(input, "float")
+    _check_dtype(end, "float")
     if isinstance(weight, torch.Tensor) and weight.ndim == 0:
         weight = weight.to(input.dtype)
     _check_same_dtype(input, end, weight)
     if not isinstance(weight, torch.Tensor):
-        weight = full_like(input, _computed(weight, input))
+        weight = full_like(input, _in_compute_dtype(weight, input))
     span = end - input
     return where(abs(weight) < 0.5, _fma(weight, span, input), _fma(weight - 1, span, end))
 
@@ -140,7 +140,7 @@ def _lerp_backward(grad, result, input, end, weight):
     return grad * (1 - weight), grad * weight
 
 
-def _whole(number):
+def _to_int(number):
     # A tensor is truncated when it is cast.
     return number if isinstance(number, torch.Tensor) else int(number)
 
@@ -154,8 +154,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value=1):
     """
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
     if not input.is_floating_point():
-        return input + _rounded(_whole(value), input) * tensor1 * tensor2
-    value = _computed(value, input)
+        return input + _rounded_to_dtype(_to_int(value), input) * tensor1 * tensor2
+    value = _in_compute_dtype(value, input)
     if _on_cuda():
         scaled = _fma(value, tensor1 * tensor2, input)
         return where(full_like(input, value) == 1, _fma(tensor1, tensor2, input), scaled)
@@ -172,8 +172,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value=1):
     if not tensor1.is_floating_point() and not tensor2.is_floating_point():
         raise ValueError("integer division with addcdiv is not supported: cast a tensor first")
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
-    _check(input, "float")
-    value = _computed(value, input)
+    _check_dtype(input, "float")
+    value = _in_compute_dtype(value, input)
     if _on_cuda():
         return _fma(value, tensor1 / tensor2, input)
     return input + value * tensor1 / tensor2
@@ -192,13 +192,13 @@ def float_power(input, exponent):
 @method
 def ldexp(input: Tensor, other: Tensor):
     """input * 2 ** other; rounded once if other is an integer tensor"""
-    _check(input, "bool int float unsigned")
+    _check_dtype(input, "bool int float unsigned")
     if not input.dtype.is_floating_point or other.dtype.is_floating_point:
-        _check(other, "bool int float unsigned")
+        _check_dtype(other, "bool int float unsigned")
         # The power of a number is contiguous; the power of a tensor has the exponent's strides.
         by_tensor = input.dtype.is_floating_point and input.dtype != torch.float32
         return input * pow(torch.tensor(2.0, dtype=input.dtype) if by_tensor else 2.0, other)
-    _check(other, "int")
+    _check_dtype(other, "int")
     return _scaled(input, clamp(other.to(torch.int32).long(), -2200, 2200))
 
 
@@ -229,8 +229,8 @@ def lcm(input: Tensor, other: Tensor):
 
     Source: aten/src/ATen/native/cuda/GcdLcmKernel.cu
     """
-    _check(input, "int")
-    _check(other, "int")
+    _check_dtype(input, "int")
+    _check_dtype(other, "int")
     input, other = _promoted(input, other)
     divisor = gcd(input, other)
     # As in C, narrower integers multiply as int32; the result is truncated at the end.
@@ -241,7 +241,7 @@ def lcm(input: Tensor, other: Tensor):
 
 @native
 def _round_decimals(input, decimals):
-    _check(input, "float")
+    _check_dtype(input, "float")
     power = full_like(input, 10.0 ** abs(decimals))
     scaled = input * power if decimals > 0 else input / power
     if _on_cuda():
@@ -261,7 +261,7 @@ def frexp(input):
 
     Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     wide = input.dtype == torch.float64
     x = input if wide else input.float()
     width, bias, lift = (52, 1022, 54) if wide else (23, 126, 25)

@@ -223,7 +223,7 @@ Value call_with_strides_of(Builder& builder, const Builtin&, Args args) {
 }
 
 /// Gives a value the memory format that PyTorch suggests for `like`.
-Value call_in_format_of(Builder& builder, const Builtin&, Args args) {
+Value call_in_memory_format_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
   result.layout = record_cat(builder, {args[1].tensor()->layout}, shape_of(builder, result));
   return result;
@@ -286,7 +286,7 @@ Value call_default_dtype(Builder& builder, const Builtin&, Args) { return builde
 
 /// Raises an error for a tensor whose dtype is not accepted: "float", "int float", …; "unsigned" means uint16 to
 /// uint64.
-Value call_check(Builder& builder, const Builtin&, Args args) {
+Value call_check_dtype(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
   if (!x) {
@@ -315,7 +315,7 @@ Value call_low_precision_output(Builder& builder, const Builtin& self, Args args
 }
 
 /// Rounds a number to x's dtype, for functions whose eager kernel uses it in that dtype.
-Value call_rounded(Builder& builder, const Builtin&, Args args) {
+Value call_rounded_to_dtype(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
   if (x && args[0].is_tensor() && is_scalar(args[0])) {
     const bool native = std::exchange(builder.native, false);  // forces the rounding
@@ -330,7 +330,7 @@ Value call_rounded(Builder& builder, const Builtin&, Args args) {
 }
 
 /// Leaves a number in the type in which x's dtype is computed, for functions whose eager kernel takes it in that type.
-Value call_computed(Builder& builder, const Builtin& self, Args args) {
+Value call_in_compute_dtype(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = input(builder, self, args.subspan(1)).dtype;
   if (args[0].is_tensor()) {
     if (!is_scalar(args[0])) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
@@ -443,22 +443,22 @@ std::vector<Builtin> type_builtins() {
        "one number in the shape of another tensor"},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
-      {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
+      {"_in_memory_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_memory_format_of},
       {"_padded_like", "(value, kept, input)", kFunction, kNoMethod, {}, call_padded_like},
       {"_known", "(number)", kFunction, kNoMethod, {}, call_known},
       {"_is_zero", "(number)", kFunction, kNoMethod, {}, call_is_zero},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
-      {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
+      {"_check_dtype", "(input, accepted)", kFunction, kNoMethod, {}, call_check_dtype},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
       {"_low_precision_output", "(input)", kFunction, kNoMethod, {}, call_low_precision_output},
       {"_rounds_steps", "(input)", kFunction, kNoMethod, {}, call_rounds_steps},
       {"_stepped", "(input, rounds=True)", kFunction, kNoMethod, {}, call_stepped},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
-      {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},
-      {"_computed", "(number, input)", kFunction, kNoMethod, {}, call_computed},
+      {"_rounded_to_dtype", "(number, input)", kFunction, kNoMethod, {}, call_rounded_to_dtype},
+      {"_in_compute_dtype", "(number, input)", kFunction, kNoMethod, {}, call_in_compute_dtype},
   };
   for (const CastMethod& method : kCastMethods) {
     rows.push_back({method.name,

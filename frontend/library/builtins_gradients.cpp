@@ -20,9 +20,9 @@ Value call_detach(Builder& builder, const Builtin&, Args args) {
   return result;
 }
 
-Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
-  const Tensor value = *args[0].tensor(), slope = *args[1].tensor();
-  Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
+Value call_with_derivative_of(Builder& builder, const Builtin&, Args args) {
+  const Tensor value = *args[0].tensor(), derivative = *args[1].tensor();
+  Tensor result = combined(builder, std::array{value, derivative}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
     return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
   // The result has its own storage and may be written: `value` no longer shares storage with other tensors.
@@ -51,7 +51,7 @@ Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
 std::vector<Builtin> gradient_builtins() {
   return {
       {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, without a gradient"},
-      {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
+      {"_with_derivative_of", "(value, derivative)", kFunction, kNoMethod, {}, call_with_derivative_of},
       {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
       {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},

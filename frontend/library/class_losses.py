@@ -53,7 +53,7 @@ def multi_margin_loss(
     reduction = _reduction_of(reduction, size_average, reduce)
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
-    _check(input, "float")
+    _check_dtype(input, "float")
     if input.ndim == 0:
         input = input.unsqueeze(0)
     if input.ndim > 2:
@@ -97,7 +97,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, red
     Source: aten/src/ATen/native/cuda/MultiLabelMarginCriterion.cu
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _check(input, "float")
+    _check_dtype(input, "float")
     if input.ndim > 2:
         raise RuntimeError("multilabel_margin_loss: expected a vector or a matrix of scores")
     if target.dtype != torch.int64:
@@ -137,7 +137,7 @@ def nll_loss(
     Source: aten/src/ATen/native/cuda/Loss.cu, nll_loss_forward_out_cuda_template
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _check(input, "float")
+    _check_dtype(input, "float")
     if input.ndim == 0:
         raise ValueError("nll_loss: expected an input of at least one dim, the classes")
     classes = 0 if input.ndim == 1 else 1
@@ -186,7 +186,7 @@ def cross_entropy(
     Source: aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _check(input, "float")
+    _check_dtype(input, "float")
     if input.ndim == 0:
         raise ValueError("cross_entropy: expected an input of at least one dim, the classes")
     assert 0 <= label_smoothing and label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0"

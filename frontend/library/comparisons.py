@@ -4,14 +4,14 @@
 @method
 def isposinf(input):
     """whether input is +inf"""
-    _check(input, "bool int float unsigned")
+    _check_dtype(input, "bool int float unsigned")
     return input == math.inf
 
 
 @method
 def isneginf(input):
     """whether input is -inf"""
-    _check(input, "bool int float unsigned")
+    _check_dtype(input, "bool int float unsigned")
     return input == -math.inf
 
 
@@ -45,12 +45,12 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     """
     if not input.is_floating_point():
         return input
-    _check(input, "float")
+    _check_dtype(input, "float")
     above = torch.finfo(input.dtype).max if posinf is None else posinf
     below = torch.finfo(input.dtype).min if neginf is None else neginf
     nan = 0.0 if nan is None else nan
-    finite = where(input == math.inf, above, where(input == -math.inf, below, input))
-    return where(isnan(input), nan, finite)
+    without_infinity = where(input == math.inf, above, where(input == -math.inf, below, input))
+    return where(isnan(input), nan, without_infinity)
 
 
 @native
@@ -60,7 +60,7 @@ def heaviside(input: Tensor, values: Tensor):
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
-    _check(values, "bool int float")
+    _check_dtype(values, "bool int float")
     _check_same_dtype(input, values)
     return where(input == 0, values, (input > 0).to(input.dtype))
 
@@ -98,4 +98,4 @@ def masked_fill(input, mask, value):
         value = value.to(input.dtype)
     else:
         value = full_like(input, value)
-    return _fresh(where(mask, value, input))
+    return _contiguous_copy(where(mask, value, input))

@@ -9,7 +9,7 @@ def logaddexp(input: Tensor, other: Tensor):
     Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu
     """
     input, other = _promoted(input, other)
-    _check(input, "float")
+    _check_dtype(input, "float")
     finite = fmax(input, other) + log1p(exp(-abs(input - other)))
     return where(isinf(input) & (input == other), input, finite)
 
@@ -26,7 +26,7 @@ def logaddexp2(input: Tensor, other: Tensor):
     Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu
     """
     input, other = _promoted(input, other)
-    _check(input, "float")
+    _check_dtype(input, "float")
     finite = _fma(log1p(exp2(-abs(input - other))), 1.4426950408889634, fmax(input, other))
     return where(isinf(input) & (input == other), input, finite)
 
@@ -87,12 +87,12 @@ def logit(input, eps=None):
 
 
 def _logit_backward(grad, result, input, eps):
-    slope = grad / (input * (1 - input))
+    derivative = grad / (input * (1 - input))
     if eps is None:
-        return where((input < 0) | (input > 1), math.nan, slope)
+        return where((input < 0) | (input > 1), math.nan, derivative)
     low = full_like(input, eps)
     high = 1 - low
-    return _grad_where((input >= low) & (input <= high), (input < low) | (input > high), slope)
+    return _grad_where((input >= low) & (input <= high), (input < low) | (input > high), derivative)
 
 
 @method

@@ -23,7 +23,7 @@ def linspace(start, end, steps, *, dtype=None, device=None):
 @native
 def _linspace(start, end, steps, place, dtype):
     zero = zeros_like(place, dtype=dtype)
-    first, last = full_like(zero, _rounded(start, zero)), full_like(zero, _rounded(end, zero))
+    first, last = full_like(zero, _rounded_to_dtype(start, zero)), full_like(zero, _rounded_to_dtype(end, zero))
     early = place < max(steps // 2, 1)
     if dtype in (torch.float16, torch.bfloat16):
         # The kernel rounds every step to 16 bits.

@@ -7,7 +7,7 @@ def mvlgamma(input, p):
 
     Source: aten/src/ATen/native/UnaryOps.cpp, mvlgamma
     """
-    _check(input, "int float unsigned")
+    _check_dtype(input, "int float unsigned")
     if not isinstance(p, int):
         raise TypeError("p must be an int")
     if p < 1:

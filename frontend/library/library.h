@@ -27,16 +27,16 @@
 //   _fma(a, b, c)                           a * b + c, rounded once
 //   _promoted(*inputs)                      casts operands to their common dtype
 //   _floating(*inputs)                      as _promoted, and integers become floating
-//   _check(input, accepted)                 rejects dtypes that PyTorch's kernel does not support
-//   _rounded(number, input)                 rounds a number to a 16-bit dtype
+//   _check_dtype(input, accepted)           rejects dtypes that PyTorch's kernel does not support
+//   _rounded_to_dtype(number, input)        rounds a number to a 16-bit dtype
 //   _number(number)                         the value of a number or a CPU scalar
 //   _reciprocal_of(number, input)           1 / number in a dtype
-//   _with_slope_of(a, b)                    a, with the gradient of b
+//   _with_derivative_of(a, b)               a, with the gradient of b
 //   _without_derivative(x, function, name)  rejects a recorded call if x requires grad
 //   _on_cuda()                              whether the op runs on CUDA, for functions whose kernels differ by device
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static
 //   _with_strides_of(value, like)           value, with the strides of a unary op's result on `like`
-//   _in_format_of(value, like)              value, in the memory format that PyTorch suggests for `like`
+//   _in_memory_format_of(value, like)       value, in the memory format that PyTorch suggests for `like`
 //   _padded_like(value, kept, input)        value, with the strides of F.pad(input); `kept` is its uncropped part
 
 namespace ingot::frontend {

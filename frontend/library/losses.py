@@ -41,7 +41,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduc
 @native
 def _mse_loss(input, target):
     input, target = _promoted(input, target)
-    _check(input, "float")
+    _check_dtype(input, "float")
     error = _stepped(input - target)
     return error * error
 
@@ -61,7 +61,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, redu
 
 @native
 def _huber_loss(input, target, delta):
-    _check(input, "float")
+    _check_dtype(input, "float")
     dtype = input.dtype
     # Eager's CUDA kernel computes in the dtype of its result, its CPU kernel in the common dtype.
     input, target = (input, target.to(dtype)) if _on_cuda() else _promoted(input, target)
@@ -99,7 +99,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weigh
 @native
 def _smooth_l1_loss(input, target, beta):
     input, target = _promoted(input, target)
-    _check(input, "float")
+    _check_dtype(input, "float")
     # Rounding to 16 bits: on CUDA, the difference and beta; on the CPU, every step for float16 and none for bfloat16.
     every = not _on_cuda() and input.dtype == torch.float16
     error = abs(_stepped(input - target, every or _on_cuda()))
@@ -137,18 +137,18 @@ def _binary_cross_entropy(input, target):
 
 
 def _binary_cross_entropy_backward(grad, result, input, target):
-    return _entropy_slope(grad, input, target), grad * (clamp(log1p(-input), min=-100) - clamp(log(input), min=-100))
+    return _entropy_derivative(grad, input, target), grad * (clamp(log1p(-input), min=-100) - clamp(log(input), min=-100))
 
 
 @native
-def _entropy_slope(grad, input, target):
+def _entropy_derivative(grad, input, target):
     return grad * (input - target) / clamp((1 - input) * input, min=1e-12)
 
 
-def _entropy_slope_backward(grad, result, incoming, input, target):
+def _entropy_derivative_backward(grad, result, incoming, input, target):
     near, far = input + 1e-12, 1 - input + 1e-12
     curvature = (input * input - 2 * input * target + target) / (near * near * (far * far))
-    return _entropy_slope(grad, input, target), grad * incoming * curvature, -grad * incoming / (input * (1 - input))
+    return _entropy_derivative(grad, input, target), grad * incoming * curvature, -grad * incoming / (input * (1 - input))
 
 
 def binary_cross_entropy(
@@ -159,7 +159,7 @@ def binary_cross_entropy(
     Source: aten/src/ATen/native/cuda/Loss.cu, binary_cross_entropy_out_kernel
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _check(input, "float")
+    _check_dtype(input, "float")
     _check_same_dtype(input, target)
     _same_shape(input, target, "the target")
     _without_derivative(weight, "binary_cross_entropy", "weight")
@@ -213,7 +213,7 @@ def binary_cross_entropy_with_logits(
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
     if _is_differentiated():  # the loss above rounds each step as eager does
-        loss = _with_slope_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
+        loss = _with_derivative_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
     return _reduced(loss, reduction)
@@ -276,7 +276,7 @@ def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reducti
             assert var.ndim == input.ndim, "var is of incorrect size"
             others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
             assert others == [1], "var is of incorrect size"
-    var = _with_slope_of(clamp(var, min=eps).detach(), var)  # eager clamps under no_grad
+    var = _with_derivative_of(clamp(var, min=eps).detach(), var)  # eager clamps under no_grad
     loss = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
@@ -314,7 +314,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
     Source: aten/src/ATen/native/Loss.cpp, soft_margin_loss_out
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _check(input, "float")
+    _check_dtype(input, "float")
     _without_derivative(target, "soft_margin_loss", "target")
     exponent = -input
     exponent *= target

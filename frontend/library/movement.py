@@ -2,7 +2,7 @@
 every kernel reads with constant strides. Masks are computed from the index."""
 
 
-def _fresh(input):
+def _contiguous_copy(input):
     """Copies a tensor into row-major order."""
     return input.clone(memory_format=torch.contiguous_format)
 
@@ -24,12 +24,12 @@ def roll(input, shifts, dims=None):
         raise ValueError("`shifts` required")
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if len(dims) == 0 and len(shifts) == 1:
-        return _fresh(_rolled(input.reshape(-1), shifts[0], 0).view(input.shape))
+        return _contiguous_copy(_rolled(input.reshape(-1), shifts[0], 0).view(input.shape))
     if len(shifts) != len(dims):
         raise ValueError("shifts and dimensions must align")
     for shift, dim in zip(shifts, dims):
         input = _rolled(input, shift, dim)
-    return _fresh(input) if _on_cuda() else input
+    return _contiguous_copy(input) if _on_cuda() else input
 
 
 @method
@@ -44,7 +44,7 @@ def rot90(input, k=1, dims=(0, 1)):
         raise ValueError("expected rotation dims to be different")
     turns = k % 4
     if turns == 0:
-        return _fresh(input)
+        return _contiguous_copy(input)
     if turns == 2:
         return input.flip(dims)
     return input.flip(second if turns == 1 else first).transpose(first, second)
@@ -73,7 +73,7 @@ def repeat(input, *repeats):
         input = input.unsqueeze(0)
     for dim in range(len(repeats)):
         input = _repeated(input, repeats[dim], dim, False)
-    return _fresh(input)
+    return _contiguous_copy(input)
 
 
 @method
@@ -96,7 +96,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         input, dim = input.flatten(), 0
     size = input.size(dim)
     assert output_size is None or output_size == size * repeats, "repeat_interleave: Invalid output_size"
-    return _fresh(_repeated(input, repeats, dim % input.ndim, True))
+    return _contiguous_copy(_repeated(input, repeats, dim % input.ndim, True))
 
 
 def _rows_and_columns(input):
@@ -117,7 +117,7 @@ def tril(input, diagonal=0):
     if input.ndim < 2:
         raise ValueError("tril: input tensor must have at least 2 dimensions")
     row, column = _rows_and_columns(input)
-    return _fresh(masked_fill(input, column > row + _diagonal(diagonal), 0))
+    return _contiguous_copy(masked_fill(input, column > row + _diagonal(diagonal), 0))
 
 
 @method
@@ -126,7 +126,7 @@ def triu(input, diagonal=0):
     if input.ndim < 2:
         raise ValueError("triu: input tensor must have at least 2 dimensions")
     row, column = _rows_and_columns(input)
-    return _fresh(masked_fill(input, column < row + _diagonal(diagonal), 0))
+    return _contiguous_copy(masked_fill(input, column < row + _diagonal(diagonal), 0))
 
 
 @method
@@ -147,7 +147,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     row, column = _rows_and_columns(band)
     band = masked_fill(band, column != row + offset, 0)
     matrix = cat([band, input.new_zeros(lead + border)], dim)
-    return _fresh(matrix.movedim((-2, -1), (first, second)))
+    return _contiguous_copy(matrix.movedim((-2, -1), (first, second)))
 
 
 @method
@@ -157,7 +157,7 @@ def diag(input, diagonal=0):
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise ValueError("diag(): Supports 1D or 2D tensors")
-    return _fresh(input.diagonal(diagonal))
+    return _contiguous_copy(input.diagonal(diagonal))
 
 
 @method
@@ -210,7 +210,7 @@ def pixel_shuffle(input, upscale_factor):
     blocks = input.unflatten(-3, (channels // (factor * factor), factor, factor))
     shuffled = blocks.movedim((rank - 2, rank - 1), (rank - 1, rank + 1))
     shuffled = shuffled.flatten(-2, -1).flatten(-3, -2)
-    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+    return _contiguous_copy(shuffled) if _on_cuda() else _in_memory_format_of(shuffled, input)
 
 
 def pixel_unshuffle(input, downscale_factor):
@@ -229,7 +229,7 @@ def pixel_unshuffle(input, downscale_factor):
     blocks = blocks.unflatten(-3, (input.size(-2) // factor, factor))
     shuffled = blocks.movedim((rank - 1, rank + 1), (rank - 2, rank - 1))
     shuffled = shuffled.flatten(-5, -4).flatten(-4, -3)
-    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+    return _contiguous_copy(shuffled) if _on_cuda() else _in_memory_format_of(shuffled, input)
 
 
 def channel_shuffle(input, groups):
@@ -242,7 +242,7 @@ def channel_shuffle(input, groups):
     assert groups > 0, "Number of groups to divide channels in must be positive"
     assert input.size(1) % groups == 0, "Number of channels must be divisible by groups"
     shuffled = input.unflatten(1, (groups, input.size(1) // groups)).transpose(1, 2).flatten(1, 2)
-    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+    return _contiguous_copy(shuffled) if _on_cuda() else _in_memory_format_of(shuffled, input)
 
 
 @method
@@ -272,7 +272,7 @@ def one_hot(tensor, num_classes=-1):
         raise TypeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes < 1:
         raise ValueError("the number of classes would depend on the values of a tensor: pass a positive num_classes")
-    return _fresh((tensor.unsqueeze(-1) == arange(num_classes)).long())
+    return _contiguous_copy((tensor.unsqueeze(-1) == arange(num_classes)).long())
 
 
 def embedding(

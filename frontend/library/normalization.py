@@ -18,7 +18,7 @@ def _softmax_input(input, dim, stacklevel, dtype, function):
         if x.numel() != 0:
             raise RuntimeError(function + "() is not implemented for integers and bools: pass dtype=torch.float32")
         return x
-    _check(x, "float")
+    _check_dtype(x, "float")
     return x
 
 
@@ -60,7 +60,7 @@ def _sum_of_exponentials(input, largest, less, dim, function):
     total = where(is_near, where(near < 1 + 2**-21, 1, near), total)  # exactly 1 for a row that one element dominates
     if not _is_differentiated():
         return total
-    return _with_slope_of(total.detach(), _reduce("sum", exp(input - less.detach()), dim, True, None))
+    return _with_derivative_of(total.detach(), _reduce("sum", exp(input - less.detach()), dim, True, None))
 
 
 @reduction
@@ -69,7 +69,7 @@ def _softmax_in_one_pass(input, dim):
     less = input - largest
     total = _sum_of_exponentials(input, largest, largest, dim, "softmax")
     result = exp2(_fma(less, _log2_e(), -log2(total)))
-    return _with_slope_of(result.detach(), exp(less) * (1 / total)) if _is_differentiated() else result
+    return _with_derivative_of(result.detach(), exp(less) * (1 / total)) if _is_differentiated() else result
 
 
 @reduction
@@ -87,7 +87,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
     if not x.is_floating_point():
-        return _fresh(x)  # an integer tensor has no elements here
+        return _contiguous_copy(x)  # an integer tensor has no elements here
     return _softmax_in_one_pass(x, dim) if _in_one_pass(x) else _softmax(x, dim)
 
 
@@ -100,7 +100,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "log_softmax")
     if not x.is_floating_point():
-        return _fresh(x)
+        return _contiguous_copy(x)
     return _log_softmax_in_one_pass(x, dim) if _in_one_pass(x) else _log_softmax(x, dim)
 
 
@@ -176,7 +176,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 
     Source: aten/src/ATen/native/cuda/layer_norm_kernel.cu
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
     _only_a_number(eps, "eps", "layer_norm")
     for parameter in (weight, bias):
@@ -197,12 +197,12 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
     Source: aten/src/ATen/native/layer_norm.cpp, rms_norm_composite
     """
-    _check(input, "float")
+    _check_dtype(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight,), "rms_norm")
     _only_a_number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
-    return _in_format_of(_rms_norm(input, dims, weight, eps), input)
+    return _in_memory_format_of(_rms_norm(input, dims, weight, eps), input)
 
 
 def _channel_parameter(parameter, input, name):
@@ -218,7 +218,7 @@ def _channel_parameter(parameter, input, name):
 
 
 def _has_channels(input, function):
-    _check(input, "float")
+    _check_dtype(input, "float")
     if input.ndim < 2:
         raise RuntimeError(function + ": expected an input of at least 2 dims, of which the second is the channels")
 
@@ -255,7 +255,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     weight = _channel_parameter(weight, input, "weight")
     bias = _channel_parameter(bias, input, "bias")
     result = _group_norm(input, num_groups, weight, bias, eps)
-    return result if _on_cuda() else _in_format_of(result, input)
+    return result if _on_cuda() else _in_memory_format_of(result, input)
 
 
 @reduction
@@ -287,7 +287,7 @@ def _moved_towards(running, value, momentum, count):
 def _laid_out(result, input, affine):
     """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format; CUDA's own
     kernels use the input's strides."""
-    return _with_strides_of(result, input) if _on_cuda() and not affine else _in_format_of(result, input)
+    return _with_strides_of(result, input) if _on_cuda() and not affine else _in_memory_format_of(result, input)
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):

@@ -120,4 +120,4 @@ def pad(input, pad, mode="constant", value=None):
     _check_not_emptied(input, pad)
     reflected = _reflection_pad3d if dims == 3 else _reflection_pad
     padded = _replication_pad(input, pad) if mode == "replicate" else reflected(input, pad)
-    return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)
+    return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_memory_format_of(padded, input)

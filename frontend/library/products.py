@@ -3,8 +3,8 @@ element separately, so the first matrix may have at most 16 columns."""
 
 
 def _two_of_a_dtype(x, y, function):
-    _check(x, "int float")
-    _check(y, "int float")
+    _check_dtype(x, "int float")
+    _check_dtype(y, "int float")
     if x.dtype != y.dtype:
         raise RuntimeError(function + ": expected two tensors of the same dtype: cast one, x.to(y.dtype)")
 
@@ -337,5 +337,5 @@ def trace(input):
     """the sum of a matrix's diagonal"""
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    _check(input, "int float")
+    _check_dtype(input, "int float")
     return sum(input.diagonal())

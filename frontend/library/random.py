@@ -65,7 +65,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     Source: aten/src/ATen/native/cuda/Dropout.cu, fused_dropout_kernel
     """
     _check_probability(p)
-    return _dropping(_dropout, input, p) if training else input
+    return _apply_dropout(_dropout, input, p) if training else input
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -106,7 +106,7 @@ def feature_dropout(input, p, train):
     Source: aten/src/ATen/native/Dropout.cpp, _feature_dropout
     """
     _check_probability(p)
-    return _dropping(_feature_dropout, input, p) if train else input
+    return _apply_dropout(_feature_dropout, input, p) if train else input
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -115,7 +115,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     Source: aten/src/ATen/native/Dropout.cpp, _alpha_dropout
     """
     _check_probability(p)
-    return _dropping(_alpha_dropout, input, p) if training else input
+    return _apply_dropout(_alpha_dropout, input, p) if training else input
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -124,10 +124,10 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     Source: aten/src/ATen/native/Dropout.cpp, _feature_alpha_dropout
     """
     _check_probability(p)
-    return _dropping(_feature_alpha_dropout, input, p) if training else input
+    return _apply_dropout(_feature_alpha_dropout, input, p) if training else input
 
 
-def _dropping(function, input, p):
+def _apply_dropout(function, input, p):
     """the result of a dropout function; if p is 0, input itself"""
     if not _is_zero(p):
         return function(input, p)
@@ -152,13 +152,13 @@ def _torch_feature_alpha_dropout(input, p, train):
 
 @native
 def _uniform(like):
-    _check(like, "float")
+    _check_dtype(like, "float")
     return _unit_numbers(like, like.dtype)
 
 
 @native
 def _normal(like):
-    _check(like, "float")
+    _check_dtype(like, "float")
     return _normal_numbers(like, torch.float64 if like.dtype == torch.float64 else torch.float32).to(like.dtype)
 
 
@@ -175,7 +175,7 @@ def _integers(like, low, high):
 
 @native
 def _bernoulli(input):
-    _check(input, "float")
+    _check_dtype(input, "float")
     return (_unit_numbers(input, torch.float64 if input.dtype == torch.float64 else torch.float32) < input).to(input.dtype)
 
 
@@ -186,35 +186,35 @@ def _bernoulli_number(input, p):
 
 @native
 def _dropout(input, p):
-    _check(input, "float")
-    return input * _kept(input, p) * _scale(p)
+    _check_dtype(input, "float")
+    return input * _keep_mask(input, p) * _scale(p)
 
 
 @native
 def _feature_dropout(input, p):
-    _check(input, "float")
-    return input * _kept(_of_features(input), p) * _scale(p)
+    _check_dtype(input, "float")
+    return input * _keep_mask(_per_channel(input), p) * _scale(p)
 
 
 @native
 def _alpha_dropout(input, p):
-    return _alpha_dropped(input, input, p)
+    return _apply_alpha_dropout(input, input, p)
 
 
 @native
 def _feature_alpha_dropout(input, p):
-    return _alpha_dropped(input, _of_features(input), p)
+    return _apply_alpha_dropout(input, _per_channel(input), p)
 
 
-def _alpha_dropped(input, drawn, p):
-    _check(input, "float")
+def _apply_alpha_dropout(input, mask_like, p):
+    _check_dtype(input, "float")
     alpha = 1.7580993408473766
     scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
-    kept = _kept(drawn, p).to(_compute_dtype(input))
-    return (input * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)).to(input.dtype)
+    keep = _keep_mask(mask_like, p).to(_compute_dtype(input))
+    return (input * (keep * scale) + ((keep - 1) * (alpha * scale) + alpha * scale * p)).to(input.dtype)
 
 
-def _kept(like, p):
+def _keep_mask(like, p):
     """Whether dropout keeps each element. The comparison is in float32, as in PyTorch's kernels."""
     return _unit_numbers(like, torch.float32) < 1 - p
 
@@ -224,7 +224,7 @@ def _scale(p):
     return 1 / (1 - p + (p == 1))
 
 
-def _of_features(input):
+def _per_channel(input):
     assert input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input"
     return zeros(input.shape[:2] + (1,) * (input.ndim - 2), dtype=input.dtype, device=input.device)
 
@@ -255,11 +255,11 @@ def _normal_numbers(like, dtype):
     """One of the two numbers of the Box-Muller transform of two uniform numbers, the first of which is not 0."""
     if dtype == torch.float64:
         first, second, third, fourth = _random_words(like, 4)
-        uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
+        uniform, turns = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
     else:
         first, second = _random_words(like, 2)
-        uniform, turn = first.to(torch.float32) * 2.0 ** -32 + 2.0 ** -33, _of_bits(second, 24)
-    return sqrt(-2 * log(uniform)) * cos(turn * 6.283185307179586)
+        uniform, turns = first.to(torch.float32) * 2.0 ** -32 + 2.0 ** -33, _of_bits(second, 24)
+    return sqrt(-2 * log(uniform)) * cos(turns * 6.283185307179586)
 
 
 def _check_probability(p):

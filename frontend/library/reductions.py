@@ -16,7 +16,7 @@ def _over_count(total, input, dim):
 
 def _summed_as(input, dtype):
     if dtype is None:
-        _check(input, "bool int float unsigned")
+        _check_dtype(input, "bool int float unsigned")
         return input if input.is_floating_point() else input.to(torch.int64)
     is_float8 = dtype.is_floating_point and dtype.itemsize == 1
     if is_float8 or dtype in (torch.uint16, torch.uint32, torch.uint64):
@@ -71,7 +71,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
     x = _summed_as(input, dtype)
     result = _reduce("prod", x, dim, keepdim, "prod")
-    return _with_slope_of(result.detach(), x) if x.ndim == 0 and _is_differentiated() else result
+    return _with_derivative_of(result.detach(), x) if x.ndim == 0 and _is_differentiated() else result
 
 
 @method
@@ -99,7 +99,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 
     Source: aten/src/ATen/native/ReduceOps.cpp, nanmean
     """
-    _check(input, "float float8")
+    _check_dtype(input, "float float8")
     return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
 
 
@@ -127,13 +127,13 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 @reduction
 def _extreme(kind, input, dim, keepdim, function):
-    _check(input, "bool int float")
+    _check_dtype(input, "bool int float")
     return _reduce(kind, input, dim, keepdim, function)
 
 
 @reduction
 def _with_index(kind, input, dim, keepdim, function):
-    _check(input, "bool int float")
+    _check_dtype(input, "bool int float")
     values, indices = _reduce(kind, input, dim, keepdim, function)
     return _named(function, values=values, indices=indices)
 
@@ -221,5 +221,5 @@ def all(input, dim=None, keepdim=False):
 @reduction
 def count_nonzero(input, dim=None):
     """the number of nonzero elements"""
-    _check(input, "bool int float")
+    _check_dtype(input, "bool int float")
     return _reduce("sum", _holds(input).to(torch.int64), dim, False, "count_nonzero")

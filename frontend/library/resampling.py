@@ -1,7 +1,7 @@
 """Resizing of images."""
 
 
-def _each_dim(value, dims, what):
+def _per_dim(value, dims, what):
     values = list(value) if isinstance(value, (tuple, list)) else [value] * dims
     if len(values) != dims:
         raise ValueError("Input must have the same number of spatial dimensions as " + what)
@@ -10,19 +10,19 @@ def _each_dim(value, dims, what):
 
 def _source_positions(input, size, output, scale, exact):
     """The input position for each output position, computed in floating point as in eager's kernels."""
-    wide = input.dtype == torch.float64 and not _on_cuda()
-    place = arange(output).to(torch.float64 if wide else torch.float32)
-    # 1 / scale is a number: computed in double, then rounded to the dtype of `place`.
-    ratio = 1 / scale if scale is not None else full_like(place, size) / output
-    position = (place + 0.5) * ratio if exact else place * ratio
+    in_float64 = input.dtype == torch.float64 and not _on_cuda()
+    output_index = arange(output).to(torch.float64 if in_float64 else torch.float32)
+    # 1 / scale is a number: computed in double, then rounded to the dtype of `output_index`.
+    ratio = 1 / scale if scale is not None else full_like(output_index, size) / output
+    position = (output_index + 0.5) * ratio if exact else output_index * ratio
     return clamp(floor(position.float()).long(), max=size - 1)
 
 
-def _steps_evenly(times, input):
+def _repeats_exactly(times, input):
     """Whether eager, which multiplies by the reciprocal, reads each element exactly `times` times."""
-    wide = input.dtype == torch.float64 and not _on_cuda()
-    like = zeros(1, dtype=torch.float64 if wide else torch.float32)
-    return times == int(times) and _reciprocal_of(times, like) * times >= 1 - 2.0**-25
+    in_float64 = input.dtype == torch.float64 and not _on_cuda()
+    dtype_of = zeros(1, dtype=torch.float64 if in_float64 else torch.float32)
+    return times == int(times) and _reciprocal_of(times, dtype_of) * times >= 1 - 2.0**-25
 
 
 def _nearest(input, dim, output, scale, exact):
@@ -32,7 +32,7 @@ def _nearest(input, dim, output, scale, exact):
     if scale is None and _known(size) and _known(output) and (output % size == 0 or size % output == 0):
         scale = output / size
     if scale is not None and _known(scale):
-        if scale >= 1 and _steps_evenly(scale, input):
+        if scale >= 1 and _repeats_exactly(scale, input):
             return _repeated(input, int(scale), dim, True)
         if scale > 0 and 1 / scale == int(1 / scale) and not exact:
             return input.movedim(dim, 0)[:: int(1 / scale)][:output].movedim(0, dim)
@@ -66,9 +66,9 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise ValueError("one of size and scale_factor should be defined, and only one")
     if size is not None:
-        sizes, scales = _each_dim(size, dims, "size"), [None] * dims
+        sizes, scales = _per_dim(size, dims, "size"), [None] * dims
     else:
-        scales = _each_dim(scale_factor, dims, "scale_factor")
+        scales = _per_dim(scale_factor, dims, "scale_factor")
         sizes = [int(input.size(k + 2) * scales[k]) for k in range(dims)]
     if recompute_scale_factor:
         if size is not None:
@@ -79,4 +79,4 @@ def interpolate(
     resized = input
     for k in range(dims):
         resized = _nearest(resized, k + 2, sizes[k], scales[k], mode == "nearest-exact")
-    return _in_format_of(resized, input)
+    return _in_memory_format_of(resized, input)

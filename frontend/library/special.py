@@ -67,15 +67,15 @@ def log_ndtr(input):
 
 
 def _log_ndtr_backward(grad, result, input):
-    return grad * _log_ndtr_slope(input)
+    return grad * _log_ndtr_derivative(input)
 
 
 @native
-def _log_ndtr_slope(input):
+def _log_ndtr_derivative(input):
     return 0.7978845608028654 / erfcx(input * -0.7071067811865476)
 
 
-def _log_ndtr_slope_backward(grad, result, input):
+def _log_ndtr_derivative_backward(grad, result, input):
     return -grad * result * (input + result)
 
 

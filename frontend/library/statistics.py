@@ -68,7 +68,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
         raise TypeError(function + "(): `correction` must be a number: the values of a tensor are not known when the op is compiled")
     if not input.is_floating_point():
         raise RuntimeError(function + "() only supports floating point dtypes: write x.float()")
-    _check(input, "float")
+    _check_dtype(input, "float")
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     count = _count(input, dim)
@@ -81,14 +81,14 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     return _over_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
 
 
-def _flat_where(condition, x):
+def _detach_where(condition, x):
     """x, without a gradient if the condition is true, as in norm_backward and std_backward for a length of 0"""
     return where(condition, x.detach(), x) if _is_differentiated() else x
 
 
 def _root_of(x):
     root = sqrt(x)
-    return _flat_where(root == 0, root)
+    return _detach_where(root == 0, root)
 
 
 @method
@@ -159,7 +159,7 @@ def _widened(input, dtype, function):
     """input converted to dtype, if a norm accepts the pair of dtypes"""
     if not input.is_floating_point():
         raise RuntimeError(function + ": Expected a floating point or complex tensor as input: write x.float()")
-    _check(input, "float")
+    _check_dtype(input, "float")
     if dtype is None:
         return input
     if not dtype.is_floating_point:
@@ -175,7 +175,7 @@ def _length_of_one(x):
     length = abs(x)
     if not _is_differentiated():
         return length
-    return _with_slope_of(length.detach(), x * where(x == 0, 0, x / length).detach())
+    return _with_derivative_of(length.detach(), x * where(x == 0, 0, x / length).detach())
 
 
 @reduction
@@ -206,7 +206,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         if ord < 1 and _is_differentiated():  # the derivative at 0 is infinite
             powers = where(x == 0, powers.detach() + x * 0, powers)
         length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
-    return _flat_where(length == 0, length)
+    return _detach_where(length == 0, length)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
@@ -301,14 +301,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim=1, eps=1e-8):
     # Floats are promoted later, when both have the same dims.
     x1, x2 = [x if x.is_floating_point() else x.to(common) for x in (x1, x2)]
     x1, x2 = broadcast_tensors(x1, x2)
-    return sum(x1 / _held_norm(x1, dim, eps) * (x2 / _held_norm(x2, dim, eps)), dim)
+    return sum(x1 / _clamped_norm(x1, dim, eps) * (x2 / _clamped_norm(x2, dim, eps)), dim)
 
 
-def _held_norm(x, dim, eps):
+def _clamped_norm(x, dim, eps):
     """the norm, at least eps, with the gradient of the norm itself"""
     length = vector_norm(x, 2, dim, True)
-    held = clamp_min(length, eps)
-    return _with_slope_of(held.detach(), length) if _is_differentiated() else held
+    clamped = clamp_min(length, eps)
+    return _with_derivative_of(clamped.detach(), length) if _is_differentiated() else clamped
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p=2.0, eps=1e-6, keepdim=False):
@@ -331,21 +331,21 @@ def _distance(differences, p):
         elif p == 2:
             term = d * d
         else:
-            term = _flat_where(d == 0, pow(d, p))
+            term = _detach_where(d == 0, pow(d, p))
         total = term if total is None else maximum(total, term) if p == math.inf else total + term
     if p == math.inf:
-        return _with_slope_of_all(total, differences) if _is_differentiated() else total
+        return _with_derivative_of_all(total, differences) if _is_differentiated() else total
     if p == 0 or p == 1:
         return total
-    return _flat_where(total == 0, sqrt(total) if p == 2 else pow(total, 1.0 / p))
+    return _detach_where(total == 0, sqrt(total) if p == 2 else pow(total, 1.0 / p))
 
 
-def _with_slope_of_all(largest, differences):
+def _with_derivative_of_all(largest, differences):
     """the largest distance; each distance that equals it gets the whole gradient"""
     total = 0
     for d in differences:
         total = total + where(abs(d) == largest.detach(), abs(d), 0)
-    return _with_slope_of(largest.detach(), total)
+    return _with_derivative_of(largest.detach(), total)
 
 
 @reduction
