@@ -146,7 +146,7 @@ def _low_precision_gelu_derivative(x):
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """
     density = exp2(x * x * (-0.5 / math.log(2))) * 0.3989422804014327
-    t = _near_reciprocal(_fma(abs(x), 0.2316419, 1))
+    t = _approximate_reciprocal(_fma(abs(x), 0.2316419, 1))
     terms = _fma(t, _fma(t, 1.330274429, -1.821255978), 1.781477937)
     tail = density * t * _fma(t, _fma(t, terms, -0.356563782), 0.31938153)
     return where(x < 0, tail, 1 - tail) + x * density

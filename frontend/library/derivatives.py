@@ -67,7 +67,7 @@ def _reciprocal_backward(grad, result, input):
     return -grad * (result * result)
 
 
-def _near_reciprocal_backward(grad, result, input):
+def _approximate_reciprocal_backward(grad, result, input):
     return -grad * (result * result)
 
 

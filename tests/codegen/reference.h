@@ -257,7 +257,7 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
       return std::pow(a, b);
     case Op::PowNumber:
       return std::pow(a, b);
-    case Op::NearReciprocal:
+    case Op::ApproximateReciprocal:
       return 1 / a;
     case Op::Rsqrt:
       return 1 / std::sqrt(a);

@@ -386,14 +386,14 @@ namespace math {
 using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, ::pow, ::sqrt;
 }
 
-// ingot: near_reciprocal
+// ingot: approximate_reciprocal
 // 1 / b, where both are normal numbers, within about one ulp.
-__device__ inline float near_reciprocal(float b) {
+__device__ inline float approximate_reciprocal(float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     return near;
 }
-__device__ inline double near_reciprocal(double b) { return 1.0 / b; }
+__device__ inline double approximate_reciprocal(double b) { return 1.0 / b; }
 
 // ingot: log1p_of_finite
 // log1p of a number that is not negative, infinite or NaN: log1p has a branch for these.

@@ -50,12 +50,12 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
 }
 
 // 1 / b, where both are normal numbers, within about one ulp.
-__device__ inline float near_reciprocal(float b) {
+__device__ inline float approximate_reciprocal(float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     return near;
 }
-__device__ inline double near_reciprocal(double b) { return 1.0 / b; }
+__device__ inline double approximate_reciprocal(double b) { return 1.0 / b; }
 
 struct Sum {
     template <typename T>
@@ -171,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
                     const float v1 = float(grad8[v][k]);
                     const float v2 = float(x8[v][k]) + float(b8[k]);
                     const float v3 = exp2f(v2 * v2 * -0.7213475f) * 0.3989423f;
-                    const float v4 = near_reciprocal(fmaf(fabsf(v2), 0.2316419f, 1.0f));
+                    const float v4 = approximate_reciprocal(fmaf(fabsf(v2), 0.2316419f, 1.0f));
                     const float v5 = fmaf(v4, fmaf(v4, 1.3302745f, -1.8212559f), 1.7814779f);
                     const float v6 = v3 * v4 * fmaf(v4, fmaf(v4, v5, -0.35656378f), 0.31938154f);
                     const float v7 = (v2 < 0.0f ? v6 : 1.0f - v6) + v2 * v3;
