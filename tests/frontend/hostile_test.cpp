@@ -8,7 +8,7 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Lowering any source text ends within kSoon and kMostKilobytes, with a graph or with an author's error.
+// Lowering any source text ends within kSoon and kMaxKilobytes, with a graph or with an author's error.
 
 namespace ingot::frontend {
 namespace {
@@ -16,13 +16,13 @@ namespace {
 /// The slowest source takes half a second on an idle machine, and SECURITY.md promises about a second; the rest is
 /// margin for slower machines. Without limits, these sources take minutes.
 constexpr std::chrono::seconds kSoon{4};
-constexpr long kMostKilobytes = 1'000'000;
+constexpr long kMaxKilobytes = 1'000'000;
 
 /// Sanitizers and builds without optimisation are slower, whatever the source.
 #if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)
-constexpr int kSlower = 1;
+constexpr int kTimeFactor = 1;
 #else
-constexpr int kSlower = 10;
+constexpr int kTimeFactor = 10;
 #endif
 
 long peak_kilobytes() {
@@ -51,7 +51,7 @@ std::chrono::nanoseconds thread_time() {
 
 /// `before`, then `count` copies of `repeated`, with the copy's number in place of each #, then `after`. Only the test
 /// that uses the source expands it: GoogleTest creates the parameters of all tests in every test process.
-struct Text {
+struct RepeatedSource {
   std::string before;
   int count = 0;
   std::string repeated = {}, after = {};
@@ -67,18 +67,18 @@ struct Text {
 
 struct Case {
   const char* what;
-  Text text;
+  RepeatedSource source;
   const char* message;  ///< a part of the error; "" if the source is a valid op
 };
 
 /// Prints the parameter of a test by its title, for GoogleTest.
-void PrintTo(const Case& one, std::ostream* out) { *out << one.what; }
+void PrintTo(const Case& test_case, std::ostream* out) { *out << test_case.what; }
 
 /// The name of a test: "many aliases" becomes "ManyAliases".
-std::string test_name(const testing::TestParamInfo<Case>& instance) {
+std::string test_name(const testing::TestParamInfo<Case>& info) {
   std::string name;
   bool begins_word = true;
-  for (const char* c = instance.param.what; *c; ++c) {
+  for (const char* c = info.param.what; *c; ++c) {
     const auto letter = static_cast<unsigned char>(*c);
     const bool is_letter = std::isalpha(letter) != 0;
     if (is_letter) name += begins_word ? static_cast<char>(std::toupper(letter)) : *c;
@@ -87,28 +87,28 @@ std::string test_name(const testing::TestParamInfo<Case>& instance) {
   return name;
 }
 
-Text lines(std::initializer_list<const char*> body) {
-  Text text{"def f(x, y, k: int, h: float):\n"};
-  for (const char* line : body) text.before += std::string("    ") + line + "\n";
-  return text;
+RepeatedSource lines(std::initializer_list<const char*> body) {
+  RepeatedSource source{"def f(x, y, k: int, h: float):\n"};
+  for (const char* line : body) source.before += std::string("    ") + line + "\n";
+  return source;
 }
 
-Text many_lines(int count, const std::string& line) {
+RepeatedSource many_lines(int count, const std::string& line) {
   return {"def f(x):\n    y = x\n", count, "    " + line + "\n", "    return x\n"};
 }
 
 class Hostile : public testing::TestWithParam<Case> {};
 
-TEST_P(Hostile, EndsSoonInAnAnswer) {
-  const Case& one = GetParam();
-  const std::string text = one.text.written();
+TEST_P(Hostile, LowersOrFailsWithinLimits) {
+  const Case& test_case = GetParam();
+  const std::string text = test_case.source.written();
   const long before = peak_kilobytes();
   const auto begin = thread_time();
   const std::string message = outcome(text);
-  EXPECT_LT(thread_time() - begin, kSoon * kSlower);
-  EXPECT_LT(peak_kilobytes() - before, kMostKilobytes);
-  if (*one.message) {
-    EXPECT_NE(message.find(one.message), std::string::npos) << "its error: " << message;
+  EXPECT_LT(thread_time() - begin, kSoon * kTimeFactor);
+  EXPECT_LT(peak_kilobytes() - before, kMaxKilobytes);
+  if (*test_case.message) {
+    EXPECT_NE(message.find(test_case.message), std::string::npos) << "error: " << message;
   } else {
     EXPECT_EQ(message, "");
   }
