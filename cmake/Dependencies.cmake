@@ -30,7 +30,11 @@ else()
   set(INGOT_WITH_CUDA ${INGOT_CUDA})
 endif()
 if(INGOT_WITH_CUDA AND NOT TARGET ingot::torch_cuda)
+  if(NOT INGOT_TORCH_HAS_CUDA)
+    message(FATAL_ERROR
+      "The PyTorch of ${INGOT_PYTHON} has no CUDA: install a PyTorch with CUDA 13 there, or pass -DINGOT_CUDA=OFF")
+  endif()
   message(FATAL_ERROR
-    "The PyTorch of ${INGOT_PYTHON} has no CUDA, or CUDA's headers and libcudart.so.13 are missing: "
+    "The PyTorch of ${INGOT_PYTHON} has CUDA, but CUDA's headers or libcudart.so.13 are missing: "
     "install nvidia-cuda-crt==13.0.88 there or a CUDA 13 toolkit, or pass -DINGOT_CUDA=OFF")
 endif()
