@@ -92,7 +92,7 @@ void update(Evaluation& evaluation, const Dict& dict, const Value& with) {
   for (const Value& pair : Sequence(evaluation, items, "a dict").items()) {
     const std::vector<Value>* parts = pair.items();
     if (!parts || parts->size() != 2)
-      evaluation.fail(fmt::format("a dict is made of pairs of key and value, not of {}", describe(pair)));
+      evaluation.fail(fmt::format("a dict is made from (key, value) pairs, not from {}", describe(pair)));
     set_dict_item(evaluation, dict, (*parts)[0], (*parts)[1]);
   }
 }
@@ -103,8 +103,7 @@ std::vector<std::pair<std::string, Value>> keywords_of(Evaluation& evaluation, c
   const Dict& dict = value.as<Dict>();
   for (size_t i = 0; i < dict.keys->size(); ++i) {
     const Value& key = (*dict.keys)[i];
-    if (!key.is<std::string>())
-      evaluation.fail(fmt::format("the keys of `**` are names of parameters, not {}", describe(key)));
+    if (!key.is<std::string>()) evaluation.fail(fmt::format("keywords must be strings, not {}", describe(key)));
     result.emplace_back(key.as<std::string>(), (*dict.values)[i]);
   }
   return result;

@@ -43,7 +43,7 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
 }
 
 size_t checked_index(Evaluation& evaluation, const Value& sequence, const Value& index, int64_t size) {
-  int64_t at = evaluation.static_int(index, "the index of a list or tuple");
+  int64_t at = evaluation.static_int(index, "the index of a sequence");
   if (at < -size || at >= size)
     evaluation.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
   return static_cast<size_t>(at < 0 ? at + size : at);
@@ -224,7 +224,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
       if (name == "index") return number(evaluation.integer(static_cast<int64_t>(i)));
       ++count;
     }
-    if (name == "index") evaluation.fail("list.index: the list has no such item");
+    if (name == "index") evaluation.fail("list.index(x): x is not in the list");
     return number(evaluation.integer(count));
   }
   return None{};

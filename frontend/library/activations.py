@@ -265,9 +265,9 @@ def prelu(input: Tensor, weight: Tensor):
     if weight.ndim != input.ndim:
         weight = weight.reshape([-1 if dim == 1 else 1 for dim in range(input.ndim)])
     if input.ndim > 1:
-        assert weight.numel() == 1 or weight.numel() == input.size(1), "the weight must have one number or one for each channel"
+        assert weight.numel() == 1 or weight.numel() == input.size(1), "the weight must have one element, or one for each channel"
     else:
-        assert weight.numel() == 1, "the weight must have one number or one for each channel"
+        assert weight.numel() == 1, "the weight must have one element, or one for each channel"
     return _prelu(input, weight)
 
 

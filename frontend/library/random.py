@@ -268,4 +268,4 @@ def _check_probability(p):
 
 def _refuse_generator(generator):
     if generator is not None:
-        raise ValueError("an op uses PyTorch's default generator: omit `generator`, and seed the default one")
+        raise ValueError("an op uses PyTorch's default generator: omit `generator`, and call torch.manual_seed")

@@ -28,7 +28,7 @@ def _repeats_exactly(times, input):
 def _nearest(input, dim, output, scale, exact):
     size = input.size(dim)
     assert size > 0 and output > 0, "Input and output sizes should be greater than 0"
-    assert size < 2**24 and output < 2**24, "positions past 2 ** 24 are not exact in eager's float32"
+    assert size < 2**24 and output < 2**24, "interpolate supports sizes below 2 ** 24, because eager computes positions in float32"
     if scale is None and _known(size) and _known(output) and (output % size == 0 or size % output == 0):
         scale = output / size
     if scale is not None and _known(scale):
@@ -52,6 +52,7 @@ def interpolate(
 
     Source: aten/src/ATen/native/cpu/UpSampleKernel.cpp
     """
+    # Messages without a replacement repeat PyTorch's.
     if mode not in ("nearest", "nearest-exact"):
         raise NotImplementedError(
             "interpolate() supports only mode='nearest' and mode='nearest-exact': call torch's function before the op"

@@ -47,7 +47,7 @@ void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what
                               .a = exist,
                               .b = exist,
                               .span = builder.diagnostics.place(),
-                              .message = fmt::format("a gradient is requested, but there is none of {}", what)});
+                              .message = fmt::format("PyTorch has no gradient of {}", what)});
 }
 
 void check_and_clear_refused_gradients(Builder& builder) {

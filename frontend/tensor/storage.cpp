@@ -221,8 +221,8 @@ void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<Hist
 }
 
 /// If `place` is one of several views, rejects the call if `read` requires grad.
-void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* reason) {
-  if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
+void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* what) {
+  if (place.view && place.view->is_of_several) refuse_gradient(builder, read, what);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ const TapedCall* Tape::find(std::string_view call_name) const {
   if (separator == std::string_view::npos) return nullptr;
   size_t number = calls_.size();
   std::from_chars(call_name.data() + separator + 1, call_name.data() + call_name.size(), number);
-  if (number >= calls_.size()) throw_internal(fmt::format("`{}` is on no tape", call_name));
+  if (number >= calls_.size()) throw_internal(fmt::format("call `{}` was not recorded", call_name));
   return &calls_[number];
 }
 

@@ -225,7 +225,7 @@ double libm_value(HostOp op, double x) {
       return ::lgamma_r(x, &sign);
     }
     default:
-      throw_internal("not an elementary function of the host");
+      throw_internal("not a math function");
   }
 }
 
@@ -428,7 +428,7 @@ HostValue apply(HostOp op, Args args, uint32_t dtype) {
     case HostOp::Size:
     case HostOp::Scalar:
     case HostOp::Affine:
-      throw_internal("a host op that cannot be applied to values");
+      throw_internal("a host op that apply() does not evaluate");
     default:
       return HostValue::of(math_function(op, args[0].as_double()));
   }

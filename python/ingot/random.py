@@ -269,7 +269,7 @@ def _rrelu(mode, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=Fa
 
 def _refuse(generator):
     if generator is not None:
-        raise ValueError("an op uses PyTorch's default generator: omit `generator`, and seed the default one")
+        raise ValueError("an op uses PyTorch's default generator: omit `generator`, and call torch.manual_seed")
 
 
 def is_random(function) -> bool:

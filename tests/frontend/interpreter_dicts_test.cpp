@@ -86,9 +86,9 @@ TEST(Interpreter, RejectsDictOperationsThatPythonRejects) {
       {"{'a': 1}.get()", "dict.get takes 1 to 2 arguments, 0 given"},
       {"{'a': 1}.keys()[0]", "a view of a dict cannot be indexed"},
       {"{'a': 1} + {'b': 2}", "`+` does not take dict and dict"},
-      {"{**[1]}", "a dict is made of pairs of key and value, not of a number"},
+      {"{**[1]}", "a dict is made from (key, value) pairs, not from a number"},
       {"(lambda a: a)(**[1])", "`**` takes a dict, not a list"},
-      {"(lambda a: a)(**{1: 2})", "the keys of `**` are names of parameters, not a number"},
+      {"(lambda a: a)(**{1: 2})", "keywords must be strings, not a number"},
       {"(lambda a: a)(1, **{'a': 2})", "`a` is given twice in this call of `<lambda>`"},
       {"(lambda a: a)(**{'b': 2})", "`<lambda>` has no parameter `b`"},
   };
