@@ -86,8 +86,8 @@ class Transposition {
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
     if (!repeats) return;
-    // Up to `few` comparisons, no other method (sorting, or adding row by row) is faster (docs/performance.md:
-    // gather-gradient-limit).
+    // Up to `few` comparisons, no other method (sorting, or adding row by row) is faster
+    // (docs/performance.md: gather-gradient-limit).
     const int64_t few = int64_t{1} << (builder_.on_cuda() ? 26 : 18), most = int64_t{1} << 36;
     const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
     const ir::HostId steps = product(builder_, shape);

@@ -21,7 +21,7 @@ namespace ingot::frontend {
 struct Scope;
 
 /// A def, a nested def or a lambda with its closure. Its module and scope live as long as the evaluation that created
-/// the function; the library's live until the process ends.
+/// the function; those of a library function live until the process ends.
 struct Function {
   const ast::Module* module = nullptr;
   ast::FunctionId id;

@@ -21,7 +21,7 @@ ir::DType common_type(Builder& builder, std::span<const Tensor> tensors) {
 }
 
 /// Whether torch.cat skips a tensor: for historical reasons, torch.cat ignores tensors of shape [0] among any other
-/// tensors. Among tensors of other ranks, only a vector of shape [0] is valid.
+/// tensors. A vector among tensors of other ranks is valid only if its shape is [0].
 bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
   if (tensor.rank() != 1) return false;
   if (!of_one_rank) return builder.static_number(shape_of(builder, tensor).front()).as_int() == 0;
