@@ -272,7 +272,8 @@ TEST(Layout, NeighboursFormGroups) {
   }
   EXPECT_EQ(packed.accesses[2].alignment, 16);
   // Separate columns are not a group; nor are elements whose distance is the stride of the rows.
-  for (const ir::SizesAndStrides& apart : {ir::SizesAndStrides{{10, 4}, {1, 10}}, ir::SizesAndStrides{{10, 4}, {2, 20}}})
+  for (const ir::SizesAndStrides& apart :
+       {ir::SizesAndStrides{{10, 4}, {1, 10}}, ir::SizesAndStrides{{10, 4}, {2, 20}}})
     for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(apart).accesses[a].leader, a);
 }
 
