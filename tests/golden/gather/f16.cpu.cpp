@@ -93,7 +93,8 @@ inline void to_floats(const float16* from, float* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
 }
 
-// Every NaN becomes the NaN that float16's constructor makes.
+// Converts n consecutive floats to float16. Every NaN becomes the NaN that float16's constructor
+// makes: only the first mantissa bit is set.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)

@@ -75,7 +75,8 @@ inline T minimum(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;
 }
 
-// Every NaN becomes the NaN that float16's constructor makes.
+// Converts n consecutive floats to float16. Every NaN becomes the NaN that float16's constructor
+// makes: only the first mantissa bit is set.
 inline void from_floats(const float* from, float16* to, int64 n) {
     int64 whole = 0;
 #if defined(__AVX512F__)

@@ -89,9 +89,9 @@ struct Part {
 };
 
 // Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
-// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
-// registers.
+// count, and the processor can mask memory accesses, the last vector is computed whole, with
+// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
+// by k stay in registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -122,6 +122,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
+// As `combined`, for a reduction that finds a value and its index.
 template <typename Kind, typename T, typename I, int n>
 inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     for (int step = n / 2; step > 0; step /= 2) {

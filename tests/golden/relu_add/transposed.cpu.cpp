@@ -17,7 +17,7 @@ inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// An unsigned integer of the size of an element: vectors can be made of it.
+// The unsigned integer type with the size of an element. Compilers have vectors of such integers.
 template <int bytes>
 struct Word;
 template <>

@@ -102,7 +102,7 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// An unsigned integer of the size of an element: vectors can be made of it.
+// The unsigned integer type with the size of an element. Compilers have vectors of such integers.
 template <int bytes>
 struct Word;
 template <>

@@ -92,9 +92,9 @@ struct Part {
 };
 
 // Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count and the processor can mask memory accesses, the last vector is a whole one; its k past the
-// count are not valid. Each k is then a constant, so that values which work keeps by k stay in
-// registers.
+// count, and the processor can mask memory accesses, the last vector is computed whole, with
+// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
+// by k stay in registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
@@ -131,8 +131,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// Combines the accumulators (`classes`) of a row: along the bits of their numbers, highest first,
-// so that whole vectors are combined as long as possible.
+// Combines the accumulators (`classes`) of a row as a tree: the two halves first. Whole vectors are
+// combined as long as possible.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {
