@@ -1,7 +1,6 @@
 """The code in the documents and the examples runs, and the README's outputs are what the program prints."""
 
 import functools
-import importlib.util
 import itertools
 import json
 import os
@@ -138,10 +137,6 @@ def table(lines: list[str], column: str) -> tuple[list[str], dict[str, list[str]
     return header, {row[0]: row[1:] for row in rows}
 
 
-OLD_NAMES = importlib.util.find_spec("ingot.instruments") is not None  # it is ingot.tools once its columns are renamed
-
-
-@pytest.mark.xfail(OLD_NAMES, reason="the README has the columns' new names")
 def test_the_readmes_table_of_times_has_the_programs_columns(command_line):
     shown, output = comparison(command_line)
     (header, rows), (columns, measured) = table(shown, "± %"), table(output, "± %")
