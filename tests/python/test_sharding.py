@@ -22,7 +22,7 @@ def split(op, tensors, cuts, shards=2, recorded=False):
     sizes = {piece.size(d) for tensor, d in zip(tensors, cuts) if d is not None for piece in pieces(tensor, d, shards)}
     metas = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
     mesh = [(list(cuts), 1 in sizes, 0 in sizes)]
-    found = op._split(torch.device("cpu"), metas, mesh, recorded, *metas)[1]
+    found = op._shard(torch.device("cpu"), metas, mesh, recorded, *metas)[1]
     return found and (found[0][0], [dims[0] for *_, dims in found[1]])
 
 
@@ -168,11 +168,11 @@ def test_in_place_ops_and_custom_backward_functions():
 def test_cuda_without_a_gpu():
     metas = [torch.empty(6, 8, device="meta"), torch.empty(8, device="meta")]
     mesh = [([0, None], False, False), ([1, None], True, False)]
-    found = ingot.op("F.gelu(x.t() + b[:, None])")._split(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
+    found = ingot.op("F.gelu(x.t() + b[:, None])")._shard(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
     assert found == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
 
 
 def test_whether_a_size_was_read():
     metas = [torch.empty(6, 8, device="meta")]
     for text, asks in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
-        assert ingot.op(text)._split(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == asks
+        assert ingot.op(text)._shard(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == asks
