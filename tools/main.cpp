@@ -23,7 +23,7 @@ int flushed(int status) {
 
 int main(int argc, char** argv) {
   using namespace ingot::tools;
-  CLI::App program("Compile ops written in PyTorch code, each to one fused kernel.", "ingot");
+  CLI::App program("Compile ops written in PyTorch code to fused kernels.", "ingot");
   program.set_version_flag("--version", "ingot " INGOT_VERSION);
   program.require_subcommand(1);
   int status = kOk;

@@ -47,7 +47,7 @@ void Frame::refuse_foreign(std::string_view name) {
     for (const auto& [alias, module] : scope->foreign)
       if (alias == name)
         evaluation_.fail(fmt::format("`{}` comes from `{}`, which is outside the language", name, module),
-                         "an op uses torch, torch.nn.functional and math");
+                         "an op uses torch, torch.nn, torch.nn.functional, torch.special and math");
 }
 
 void Frame::unbound_name(const std::string& name) {

@@ -251,7 +251,7 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
     if (auto found = limits_attribute(evaluation, value.as<NumberLimits>().type, name)) return *found;
   std::string hint;
   if (value.is_number()) hint = "it is a Python number: use functions such as `float(x)` or `math.exp(x)`";
-  if (value.items()) hint = "only tensors have methods: index the item first";
+  if (value.items()) hint = "if an item has it, index the item first";
   if (value.is<Dict>()) hint = fmt::format("an item is `d[\"{}\"]`", name);
   if (value.is_none()) hint = "test for it with `is None`";
   evaluation.fail(fmt::format("{} has no `{}`", describe(value), name), std::move(hint));

@@ -50,10 +50,10 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
     builder.fail("negation, the `-` operator, on a bool tensor is not supported",
                  "to invert a mask use `~` or logical_not()");
   }
-  const bool bits = ir::is_floating(work) && !ir::is_float8(work);
+  const bool takes_integers = ir::is_floating(work) && !ir::is_float8(work);
   builder.fail(fmt::format("\"{}\" is not implemented for {}", spelled(op), name_of(work)),
-               bits ? "it works on the bits of integers: cast with .to(torch.int32), or compare first"
-                    : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
+               takes_integers ? "it takes integers: cast with .to(torch.int32); for a mask, compare first"
+                              : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
 }
 
 /// Whether eager runs an op on these operands as a CUDA kernel. Ops on CPU scalars alone run on the CPU.

@@ -455,7 +455,7 @@ class _Capture:
     def add_module(self, name: str, module, user: Snippet) -> None:
         if module not in _MODULE_PATHS:
             raise fail(
-                f"`{user.name}` uses the module `{name}`; an op supports torch, torch.nn.functional and math",
+                f"`{user.name}` uses the module `{name}`; an op supports torch, torch.nn, torch.nn.functional, torch.special and math",
                 f"assign the value that it needs to a global name: EPS = {name}.EPS",
             )
         self.add_meaning(name, module, f"the module {_MODULE_PATHS[module]}", user)

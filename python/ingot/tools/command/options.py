@@ -131,8 +131,10 @@ def read(file: str) -> str:
         return cuda_text.read(pathlib.Path(file))
     except IsADirectoryError:
         raise fail(f"`{file}` is a directory", "name a file in it") from None
-    except OSError:
+    except FileNotFoundError:
         raise fail(f"there is no file `{file}`", "give an expression with -e") from None
+    except OSError as error:
+        raise fail(f"cannot read `{file}`: {error.strerror}") from None
 
 
 def write(path: pathlib.Path, text: str) -> None:
