@@ -27,7 +27,7 @@
 #include "runtime/cache/fork_guard.h"
 #include "runtime/call/refusals.h"
 
-// The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs as little as a call of a
+// The callable behind `f(x, y)`: a type with a vectorcall slot, so that Python adds no more overhead than for a
 // built-in function. The package's class ingot.Op derives from this type and adds the parts that may be slow (source,
 // reference, trace). The op's source is defined lazily: the subclass's `_resolve` calls `_define`, because an op may
 // use names that are defined later in its module.
@@ -254,7 +254,7 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = [&] {
-      const runtime::ForkGuard held;  // releases the GIL: no Python objects are made while it is held
+      const runtime::ForkGuard held;  // releases the GIL; no Python objects are made while the guard is held
       return frontend::define(std::move(source), name);
     }();
     Op op(definition, options, run_in_eager == Py_None ? nullptr : eager_fallback(definition, run_in_eager));

@@ -16,6 +16,7 @@ def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> C
 
 
 def halves(make: Tensors) -> tuple:
+    """Arguments in bfloat16."""
     return (make.normal(make.n // 4096, 4096, dtype=torch.bfloat16),)
 
 

@@ -25,12 +25,13 @@ struct Outlines {
 };
 Outlines outlines(const ir::Graph& graph);
 
-/// The outline that a call should use: `whole` if all lone rows are short (the bits are the same); `passing` (fused
-/// column partials) if all rows are long and numerous enough, and if `may_pass`.
+/// The partition strategy that a call should use: Whole if all lone rows are short (the bits are the same); Passing
+/// (fused column partials) if `may_pass`, and if all rows lie along one dim, have 129 to 8192 elements and are numerous
+/// enough.
 PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
 
-/// The number of chunks of a column for fused column partials, if rows have so many columns; a power of two. Rows are
-/// distributed to the chunks in turn.
+/// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows
+/// are distributed to the chunks in turn.
 uint32_t pieces_in_passing(int64_t columns);
 
 /// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.

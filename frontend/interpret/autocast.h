@@ -16,7 +16,7 @@ namespace ingot::frontend {
 /// How a call's floating tensors are cast. float64 tensors and CPU scalars beside CUDA tensors are never cast.
 enum class AutocastPolicy : uint8_t {
   None,            ///< not cast; calls inside a library function follow their own policies
-  Kernel,          ///< not cast, nor inside the library function: PyTorch has one kernel
+  Kernel,          ///< not cast, and the body runs without autocast, because PyTorch has one kernel for the function
   Float32,         ///< cast to float32
   Float32OrDtype,  ///< cast to float32 unless the call names a dtype
   Lower,           ///< cast to autocast's own dtype
@@ -27,8 +27,8 @@ enum class AutocastPolicy : uint8_t {
 /// The policy of a function, looked up by its primary name (not by an alias).
 AutocastPolicy autocast_policy(std::string_view function, Device device);
 
-/// Casts the arguments of a call, one per parameter, if the evaluation is under autocast. Returns whether the function
-/// is on a list: its body then runs without autocast. Errors (Author): those of PyTorch's autocast.
+/// Casts the arguments of a call, one per parameter, if the evaluation is under autocast. Returns whether the
+/// function's body must run without autocast. Errors (Author): those of PyTorch's autocast.
 bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
               std::span<std::optional<Value>> arguments);
 

@@ -9,8 +9,8 @@
 #include "frontend/interpret/sequences.h"
 #include "frontend/tensor/in_place.h"
 
-// Executes statements. Evaluation follows Python: static values are computed, and operations on tensors become nodes
-// through frontend/tensor/.
+// Executes statements, and selects the function that evaluates an expression. Evaluation follows Python: static values
+// are computed, and operations on tensors become nodes through frontend/tensor/.
 
 namespace ingot::frontend {
 
@@ -194,8 +194,8 @@ Frame::Flow Frame::execute(const ast::Assert& node) {
   return Flow::Next;
 }
 
-/// Checks an assertion. A known condition is decided now; a condition on sizes or scalars becomes a condition of the
-/// call.
+/// Checks an assertion. An assertion that is known during lowering is decided now. An assertion on sizes or numbers
+/// becomes an ir::Condition of the call.
 void Frame::check(ExprId test, const std::string& message) {
   const ast::Expr& expr = module_[test];
   if (const auto* both = std::get_if<ast::BoolOp>(&expr.node); both && both->is_and) {
@@ -210,7 +210,7 @@ void Frame::check(ExprId test, const std::string& message) {
     const ir::HostId id = host.resolve(value.number());
     const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
     if (host[id].op == ir::HostOp::Eq &&
-        std::ranges::all_of(host[id].args, is_int)) {  // from here on, both are one size
+        std::ranges::all_of(host[id].args, is_int)) {  // from here on, the two are the same size
       const ir::HostId a = host[id].args[0], b = host[id].args[1];
       evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
       return host.unify(a, b);
@@ -226,8 +226,8 @@ Frame::Flow Frame::execute(const ast::Raise& node) {
   evaluation_.fail(text.empty() ? node.exception : text);
 }
 
-/// The text of the author's error message. Names that are bound to strings are replaced by those strings. Other fields
-/// are shown as written: a message that cannot be formatted must not hide the error.
+/// The text of the author's error message. Names that are bound to strings are replaced by those strings. Other
+/// expressions in the message are shown as written: a message that cannot be formatted must not hide the error.
 std::string Frame::message_text(ExprId id) {
   Depth depth(evaluation_);
   const ast::Expr& expr = module_[id];

@@ -6,7 +6,8 @@
 
 #include "frontend/tensor/builder.h"
 
-// The view functions that authors call: arguments checked with PyTorch's messages, the values from tensors.h, and
+// The functions that authors call to change shapes and strides: views, and functions that may copy, such as flip and
+// contiguous. They give: arguments checked with PyTorch's messages, the values from tensors.h, and
 // eager's layout. Dims are counted from the front unless a parameter is a Value.
 
 namespace ingot::frontend {

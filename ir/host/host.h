@@ -71,7 +71,7 @@ struct HostNode {
   HostKind kind;
   bool per_call = false;  ///< depends on a scalar and is evaluated at every call; other nodes are evaluated only when a
                           ///< shape is new
-  uint32_t a = 0, b = 0;  ///< Size, Scalar, RoundTo: see HostOp
+  uint32_t a = 0, b = 0;  ///< Size, Scalar, RoundTo, ReciprocalIn: see HostOp
   HostValue value{};      ///< Constant: its value; Affine: the constant term
   std::vector<HostId> args = {};
   std::vector<int64_t> coefs = {};  ///< Affine: the coefficients of args, none of them 0; args ascend
@@ -79,7 +79,7 @@ struct HostNode {
   bool operator==(const HostNode&) const = default;
 };
 
-/// The values of the symbols.
+/// The values of the symbols: the sizes and scalars that a call supplies.
 struct HostInputs {
   std::function<int64_t(uint32_t param, uint32_t dim)> size;
   std::function<HostValue(uint32_t param)> scalar;
@@ -91,8 +91,9 @@ struct TooMuchWork : std::length_error {
 };
 
 /// Owns host expressions; ids are in topological order. The functions that create expressions fold constants and
-/// normalise. These functions and `evaluate` throw an error of Python's arithmetic (division by zero, a domain error,
-/// an integer past 64 bits) as std::domain_error with Python's message. Callers attach the location.
+/// normalise. These functions and `evaluate` throw std::domain_error: for an error of Python's arithmetic (division by
+/// zero, a domain error) with Python's message, for a complex result or an integer past 64 bits with Ingot's own.
+/// Callers attach the location.
 class HostPool {
  public:
   HostId constant(HostValue value);
@@ -104,8 +105,9 @@ class HostPool {
   /// Creates any other op, folded and normalised. `b` is the dtype of RoundTo and ReciprocalIn.
   HostId make(HostOp op, std::vector<HostId> args, uint32_t b = 0);
   /// Whether Python's result is an int for some operand values and a float for others: an integer raised to a run-time
-  /// integer that may be negative; min, max or a conditional expression of different kinds. An operand that decides
-  /// this must be static: `make` throws Error(Internal) for the power, and gives the other ops the widest kind.
+  /// integer that may be negative; min, max or a conditional expression of different kinds. Callers must make the
+  /// operand that decides this static. Otherwise, `make` throws Error(Internal) for Pow, and gives Min, Max and Select
+  /// the widest kind.
   bool kind_depends_on_value(HostOp op, std::span<const HostId> args) const;
 
   // Integer arithmetic.
@@ -115,9 +117,10 @@ class HostPool {
   HostId product(std::span<const HostId> factors);
 
   /// Records that two integers are equal (two sizes that broadcast and are known not to be 1). From then on, `make` and
-  /// `resolve` use one representative: a constant if there is one, else the older expression.
+  /// `resolve` use one representative, as in a union-find: a constant if there is one, else the older expression.
   void unify(HostId x, HostId y);
   HostId resolve(HostId x) const;
+
   // Facts about integers that hold for all values of the symbols. Folding uses these facts, so they must hold for every
   // evaluation of the expressions.
 
@@ -129,7 +132,7 @@ class HostPool {
   static constexpr int64_t kNoLeast = INT64_MIN;
   /// The known lower bound of an integer; kNoLeast if none is known.
   int64_t least(HostId x) const { return facts_[resolve(x).index].least; }
-  /// The lower bound of b + coef · term for every b that is at least `bound`.
+  /// A lower bound of b + coef · term, given that b is at least `bound`.
   int64_t least_sum(int64_t bound, int64_t coef, HostId term) const;
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].not_one; }
   bool known_nonnegative(HostId x) const { return least(x) >= 0; }
@@ -149,8 +152,8 @@ class HostPool {
   /// The Size and Scalar nodes that an expression depends on, ascending.
   std::vector<HostId> symbols(HostId id) const;
 
-  /// Returns Python-like text: "x.size(0)*4 + 1", "(1 - abar) ** 0.5". `names` are the names of the parameters. Deeply
-  /// nested parts of a large expression are printed as the number of their node, "h17".
+  /// Returns Python-like text: "x.size(0)*4 + 1", "(1 - abar) ** 0.5". `names` are the names of the parameters. After
+  /// the first 64 nodes, further operands are printed as the number of their node, "h17".
   std::string print(HostId id, std::span<const std::string> names) const;
 
   /// Appends a node without folding it (for compacting a pool or reading one back).

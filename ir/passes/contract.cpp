@@ -6,15 +6,15 @@
 // rounded, which is allowed because the value between two ops on 16-bit floats is a float32 anyway. Two restrictions:
 // - A product that has another use is not fused. The product is computed anyway, and all its uses must see one value:
 // `p - p` is 0.
-// - The other operand of the sum must be an input of the op, not a computed value, which may be an equal but rounded
-// product. `x * x - relu(m * m)` of equal numbers must be exactly 0: a negative rounding error would have no square
-// root.
+// - The other operand of the sum must be loaded (an element of a tensor, or the value of a reduction) or a number. A
+// value that the kernel computes from them may be an equal but rounded product. `x * x - relu(m * m)` of equal numbers
+// must be exactly 0, because variances are computed so, and sqrt of a negative rounding error is NaN.
 
 namespace ingot::ir {
 namespace {
 
-/// Counts for each node the operands and output blocks that it is used as. Residuals do not count, so that saving them
-/// does not change the bits of the returned results.
+/// Counts the uses of each node, as an operand and as the value of an output block. Residuals do not count, so that
+/// saving them does not change the bits of the returned results.
 std::vector<uint32_t> uses_of(Graph graph) {
   std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Residual; });
   std::vector<uint32_t> uses(graph.count());

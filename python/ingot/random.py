@@ -1,7 +1,7 @@
 """Reproduces a kernel's random numbers in eager PyTorch.
 
 An op's reference runs under `KernelRandom`, a torch-function mode under which PyTorch's random functions return the numbers
-that the op's kernel computes. These are Philox4x32-10 of the element's index and the number of the random call within the
+that the op's kernel computes. These are Philox4x32-10 of the element's index and the index of the random call within the
 op. The key is a seed that PyTorch's generator gives to each call of the op. The formulas are those of
 frontend/library/random.py.
 """
@@ -81,7 +81,8 @@ class KernelRandom(TorchFunctionMode):
         return [words[k : like.numel() * count : count].view(like.shape) for k in range(count)]
 
     def unit(self, like: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        """Uniform random numbers in [0, 1), as many as `like` has elements, with all the digits of `dtype`."""
+        """Uniform random numbers in [0, 1), as many as `like` has elements, with as many random
+        bits as the significand of `dtype` has."""
         if dtype == torch.float64:
             return _of_53_bits(*self.words(like, 2))
         digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]

@@ -42,17 +42,18 @@ class OpState : public std::enable_shared_from_this<OpState> {
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
           std::shared_ptr<const EagerFallback> eager_fallback = nullptr);
 
-  /// Calls the op, appends its results and returns their form (tensor, tuple, …). Borrows the arguments' tensors and
-  /// changes no reference count. Throws runtime::Unsupported before anything is written. `writable`: a bit mask of the
-  /// parameters that the call may write. `seed`: the seed of another call, to sample the same random numbers.
+  /// Calls the op, appends its results and returns their container (a tensor, a tuple, …). Borrows the arguments'
+  /// tensors and changes no reference count. Throws runtime::Unsupported before anything is written. `writable`: a bit
+  /// mask of the parameters that the call may write. `seed`: the seed of another call, to sample the same random
+  /// numbers.
   ir::Returns call(std::span<const Argument> arguments, Results& results,
                    runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
                    const at::Tensor& seed = {}) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                 runtime::Purpose purpose = runtime::Purpose::Call, const at::Tensor& seed = {}) const;
   void prepare(std::span<const Argument> arguments) const;
-  /// A call whose kernels are compiled together with others'. Its key is computed before any ForkGuard, because reading
-  /// the thread's modes takes the GIL, which a forking thread may hold.
+  /// A call whose kernels are compiled together with those of other calls. Its key is computed before a ForkGuard is
+  /// taken: reading the thread's modes needs the GIL, which a forking thread may hold while it waits for the guard.
   struct PendingCall {
     std::shared_ptr<const OpState> op;
     std::vector<Argument> arguments;  ///< the leaves
@@ -81,15 +82,15 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The op that computes its value and the gradients (frontend::value_and_grad).
   std::shared_ptr<const OpState> value_and_grad(const std::vector<bool>& wanted, bool has_aux) const;
 
-  /// A bit mask of the parameters whose values a call with these arguments reads, or to which gradients flow if the
-  /// call is recorded. The last bit is for the 64th parameter and all after it. The arguments may be without storage.
-  /// Errors: those of lowering.
+  /// A bit mask of the parameters whose values a call with these arguments reads. If the call is recorded, the mask
+  /// also contains the parameters to which gradients flow. The last bit is for the 64th parameter and all after it. The
+  /// arguments may be without storage. Errors: those of lowering.
   uint64_t params_read(std::span<const Argument> arguments) const;
 
   /// In debug mode, before the first use of a custom backward: runtime::check_gradient.
   void check_gradient_once(std::span<const Argument> arguments) const;
 
-  /// The graph from which the kernels for these arguments are generated (simplified, calls inlined).
+  /// The graph from which the kernels for these arguments are generated (after all passes).
   ir::Graph graph(std::span<const Argument> arguments) const;
 
   const frontend::Definition& definition() const { return *definition_; }
@@ -116,7 +117,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                                                   const runtime::KeyedParams& known, runtime::Purpose purpose,
                                                   runtime::CallKey& key) const;
-  /// The program that saves the residuals for these gradients, if they are worth their memory.
+  /// The program that saves the residuals for these gradients if they are worth their memory, otherwise the program
+  /// that saves none. If the gradient of a gather would need too many comparisons, the program that scatters it.
   runtime::ProgramCache::Found program_for(const runtime::CallKey& key, uint64_t gradients) const;
   /// Returns null if a compilation is needed but `may_compile` is false.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
@@ -157,7 +159,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const OpState> value_and_grad_of_;  ///< the op whose value and gradient this op computes
   mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
-  /// The parameters that the op's programs require in the key so far.
+  /// Bit masks of parameters: the programs made so far depend on their values, or on whether they are written.
   mutable std::atomic<uint64_t> keyed_values_ = 0, keyed_written_ = 0;
   /// A singly linked list, extended at its front under gradients_mutex_ and read without a lock. `gradients_head_` is
   /// its head.
@@ -175,7 +177,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable std::atomic<const Gradient*> gradients_head_ = nullptr;
   mutable std::atomic<bool> gradient_checked_ = false;
   mutable std::mutex structured_mutex_;
-  mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the texts of the structures
+  mutable std::map<std::string, std::shared_ptr<const OpState>>
+      structured_;  ///< by the printed structures of the arguments
 };
 
 }  // namespace ingot

@@ -25,14 +25,14 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// An argument as a node keeps it. Autograd's SavedVariable keeps a tensor and detects later writes. The node keeps
-/// nothing for a tensor that no gradient reads, nor for an omitted argument.
+/// A saved argument of an autograd node. Autograd's SavedVariable saves a tensor and detects later writes. Nothing
+/// (std::monostate) is saved for a tensor that no gradient reads, nor for an omitted argument.
 using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
-/// Whether eager differentiates the op's source after its gradient's kernel failed with this error. Either the incoming
-/// gradients are not plain tensors (under a vmap over several of them, for example), or no kernel can be made (the
-/// gradient is too large, or a function has none). The second case is slow, so it also gives a warning. A custom
-/// backward has no replacement.
+/// Whether eager differentiates the op's source after the kernel of its gradient failed with this error. There are two
+/// such cases. The incoming gradients are unsupported on the fast path, for example under a vmap over several of them.
+/// Or no kernel can be made, because the gradient is too large or a function has none; this case is slow, so the
+/// function also warns. A custom backward has no replacement in the second case.
 bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
@@ -112,7 +112,7 @@ class OpBackward : public torch::autograd::Node {
 
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
-  /// Registers a result that has a gradient; `number` is the result's index among the op's results.
+  /// Makes this node the grad_fn of a result; `number` is the result's index among the op's results.
   void add_result(const at::Tensor& result, size_t number) {
     gradient_of_.resize(number + 1, kNone);
     gradient_of_[number] = static_cast<int>(num_inputs());
@@ -201,8 +201,8 @@ class OpBackward : public torch::autograd::Node {
     }
   }
 
-  /// Throws autograd's error unless this gradient reads no such argument: the gradient may be with respect to a few
-  /// arguments only, or of a few results.
+  /// Throws autograd's error if this gradient reads an argument that was freed or modified. Not every gradient reads
+  /// every argument: it may be with respect to a few arguments only, or of a few results.
   static void refuse_gone(const Unpacked& unpacked, const OpState& gradient) {
     uint64_t reads = ~uint64_t{0};
     try {
@@ -217,12 +217,12 @@ class OpBackward : public torch::autograd::Node {
   std::optional<ir::DType> autocast_;  ///< the call's
   std::vector<Given> arguments_;       ///< one per parameter
   std::shared_ptr<const GradientNeeds>
-      needs_;  ///< which of them a gradient reads, and tensors like them without storage
-  std::shared_ptr<const frontend::Residuals> kept_;  ///< the residuals beside the arguments,
-  std::vector<SavedVariable> computed_;              ///< one per name of kept_
+      needs_;  ///< which arguments a gradient reads, with placeholders (tensors without storage) for the others
+  std::shared_ptr<const frontend::Residuals> kept_;  ///< the names of the residuals
+  std::vector<SavedVariable> computed_;              ///< the values of the residuals, one per name of kept_
   std::optional<SavedVariable> seed_;  ///< of a call with random numbers, so that its gradient samples the same
-  std::vector<int> edge_of_;           ///< for each parameter, the number of its edge
-  std::vector<int> gradient_of_;       ///< for each result, the number of the gradient with respect to it
+  std::vector<int> edge_of_;           ///< for each parameter, the index of its edge
+  std::vector<int> gradient_of_;       ///< for each result, the index of the gradient with respect to it
 };
 
 namespace {

@@ -8,8 +8,8 @@
 
 namespace ingot::runtime {
 
-/// Identifies a text in keys and file names, equally on every machine: 256 bits of BLAKE2b (RFC 7693). The hash is
-/// collision-resistant, so equal digests mean equal texts.
+/// Identifies a text in keys and file names, by BLAKE2b-256 (RFC 7693). The digest of a text is the same on every
+/// machine. The hash is collision-resistant, so in practice equal digests mean equal texts.
 struct Digest {
   std::array<uint8_t, 32> bytes{};
 

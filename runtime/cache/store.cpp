@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// All files of the store are named KIND-HASH.ingot-vN, then .bad if the file was put aside, or .UNIQUE.tmp while it is
+// All files of the store are named KIND-HASH.ingot-vN, then .bad if the file was corrupt, or .UNIQUE.tmp while it is
 // being written. The store never touches other files, in case the configured folder holds some.
 constexpr std::string_view kMark = ".ingot-v";
 constexpr std::string_view kAside = ".bad";

@@ -9,20 +9,20 @@
 #include <string>
 #include <string_view>
 
-// The records on disk, content-addressed. A record's key is a text that names all inputs of the record. The file's name
-// is the key's hash, and the file repeats the key in full, so a collision is a miss. A failure of the store never fails
-// a call: the look-up is then a miss, and `status` reports the first failure of each kind.
+// The records on disk, addressed by the hash of their key. A record's key is a text that names all inputs of the
+// record. The file's name is the key's hash, and the file repeats the key in full, so a collision is a miss. A failure
+// of the store never fails a call: the look-up is then a miss, and `status` reports the first failure.
 
 namespace ingot::runtime {
 
 /// Counts of a store's events; every count only grows.
 struct StoreCounters {
   uint64_t hits = 0, misses = 0, publications = 0;
-  uint64_t corrupt = 0;       ///< a checksum or a length was wrong: the file was put aside
+  uint64_t corrupt = 0;       ///< a checksum or a length was wrong: the file was renamed to .bad
   uint64_t collisions = 0;    ///< another key under the same hash
   uint64_t read_errors = 0;   ///< an I/O error is not corruption: the file stays
   uint64_t write_errors = 0;  ///< full disk, read-only folder, quota
-  uint64_t evictions = 0;     ///< files removed to stay within `max_bytes`
+  uint64_t evictions = 0;     ///< files removed by a sweep: beyond `max_bytes`, or abandoned temporary files
 };
 
 struct StoreOptions {
@@ -30,7 +30,7 @@ struct StoreOptions {
   /// `sweep_every`, so the folder may exceed the limit meanwhile. A record that is larger by itself is not kept.
   uint64_t max_bytes = uint64_t{1} << 30;
   uint32_t sweep_every = 64;
-  /// How long nothing is written after an error that the next attempt would meet as well (a full disk, no permission).
+  /// How long nothing is written after an error that the next attempt would repeat (a full disk, no permission).
   std::chrono::milliseconds pause = std::chrono::minutes(1);
   /// A key's hash, as part of a file's name; null for Digest. Tests use it to make keys collide.
   std::function<std::string(std::string_view)> hash;

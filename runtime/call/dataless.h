@@ -2,9 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
-// A tensor without storage ("dataless") has a dtype, sizes, strides and a device, but no memory. It replaces an
-// argument that an op does not read, so that the argument's own memory can be freed. It is not a meta tensor, because
-// it keeps the argument's device. An empty tensor needs no memory, and is not dataless.
+// A tensor without storage ("dataless") has a dtype, sizes, strides and a device, but its c10::Storage has no memory.
+// It replaces an argument that an op does not read, so that the argument's own memory can be freed. It is not a meta
+// tensor, because it keeps the argument's device. An empty tensor needs no memory, and is not dataless.
 
 namespace ingot::runtime {
 
@@ -14,7 +14,7 @@ inline bool is_dataless(const at::Tensor& tensor) {
          is_dataless(tensor.const_data_ptr(), *tensor.unsafeGetTensorImpl());
 }
 
-/// Makes a tensor without storage.
+/// Makes a tensor whose storage has 0 bytes.
 at::Tensor make_dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device);
 
 }  // namespace ingot::runtime

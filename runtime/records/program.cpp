@@ -52,7 +52,7 @@ class Compaction {
   std::map<ir::HostId, ir::HostId> new_ids_;
 };
 
-/// The parameters whose numbers affect any of `ids`.
+/// For each host expression of a pool, a bit mask of the number parameters on which the expression depends.
 class NumberMask {
  public:
   explicit NumberMask(const ir::HostPool& pool) : masks_(pool.count()) {

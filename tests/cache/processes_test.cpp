@@ -74,7 +74,7 @@ bool limit_files_to_64k() {
   return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/// Tests both kinds of full disk: a record of 100 KB does not fit, a small one before and after does.
+/// Tests both kinds of full disk: a record of 100 KB does not fit, a small one before it does.
 std::string write_too_much(const fs::path& folder, Store store) {
   store.publish("kernel", "small", "payload");
   store.publish("kernel", "large", std::string(100'000, 'x'));

@@ -19,7 +19,8 @@
 
 namespace ingot::frontend {
 
-/// Arguments as a signature describes them: "f32:3x4" ("u8:" for 0 dims), "cpu f32", "float=0.5", "int=3", "None".
+/// Arguments as a signature describes them: "f32:3x4" ("u8:" for 0 dims), "cpu f32", "float=0.5", "int=3",
+/// "bool=1", "None".
 struct Call {
   Signature signature;
   std::vector<std::vector<int64_t>> sizes;
@@ -44,7 +45,7 @@ struct Call {
     return graph;
   }
   ir::Graph lower(const std::string& text) const { return lower(*frontend::define(text)); }
-  /// The printed graph after all passes: what a kernel computes.
+  /// The printed graph after the passes that apply to every op.
   std::string simple(const std::string& text) const {
     const ir::Graph graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lower(text)))));
     ir::verify(graph);

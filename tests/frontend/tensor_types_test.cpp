@@ -2,7 +2,8 @@
 
 #include "tests/frontend/tensor_testing.h"
 
-// Promotion compared with PyTorch's own (tests/data/make_promotion.py), the dtypes that ops accept, and error messages.
+// Promotion compared with PyTorch's own (tests/data/make_promotion.py), the dtypes, shapes and memory formats that ops
+// accept, conditions of a call, and error messages.
 
 namespace ingot::frontend {
 namespace {

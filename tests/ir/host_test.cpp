@@ -277,6 +277,7 @@ std::string complaint(HostOp op, std::vector<HostValue> args) {
   return "none";
 }
 
+/// The messages are Python's, except those for a complex result and for an integer past 64 bits.
 TEST(HostValues, ErrorsMatchPython) {
   const double inf = std::numeric_limits<double>::infinity();
   const HostValue zero = of(int64_t{0}), one = of(int64_t{1});

@@ -20,7 +20,7 @@ KNOWN = {
 
 
 def floats(results) -> list[torch.Tensor]:
-    """The tensors with respect to which gradients are computed."""
+    """The results that require grad."""
     results = results if isinstance(results, (tuple, list)) else [results]
     return [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
 
@@ -34,7 +34,7 @@ def evaluated(text: str, tensors: dict):
 
 
 def expected(eager, leaves: dict):
-    """Eager's results, the cotangents, and the gradients; None where eager has no gradient."""
+    """The cotangents and eager's gradients; None if eager has no derivative."""
     wanted = [t for t in leaves.values() if t.requires_grad]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,5 +1,5 @@
-"""Chains of ops that move elements, with arithmetic around them, on random matrices: eager's bits, or an error that
-names an alternative."""
+"""Chains of ops that move elements, with arithmetic around them, on random matrices: the results are
+eager's bits."""
 
 import random
 

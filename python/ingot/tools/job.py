@@ -46,17 +46,17 @@ class Job:
     points: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
     leaves: list[str] = dataclasses.field(default_factory=list)  # the inputs of the gradient; all floats if empty
-    promised: list[str] | None = None  # tensors whose elements must stay in their range; None: those with a range, and those from files
+    promised: list[str] | None = None  # tensors whose elements must stay in their given range; None: the tensors with a range or from a file
     specials: bool = True
     given_only: bool = False  # check on the arguments alone, without special values and other layouts
     time_incorrect: bool = False
     warm: bool = False
     graph: bool = False  # time calls in a CUDA graph
-    why: bool = True  # inspect the kernels
+    why: bool = True  # explain the speed: inspect the kernels
     ncu: bool = False
     rounds: int = 21
     threads: int | None = None
-    architecture: int = 0  # for kernels that are inspected without a GPU; 0: the device's, or 90
+    architecture: int = 0  # for kernels that are inspected without a GPU; 0: the device's, or 90 without a GPU
     folders: list[str] = dataclasses.field(default_factory=list)  # more folders for module imports
 
     def __post_init__(self):

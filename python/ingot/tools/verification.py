@@ -90,7 +90,7 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     """Verifies an op.
 
     values: arguments by name, which give the shapes; without them all parameters are tensors of one shape.
-    promised: the names of arguments whose elements must not change.
+    promised: the names of arguments whose elements must stay in their given range.
     pairs: the number of pairs on which a function of two arguments is run.
     watch: is called with the current check and the fraction that is done.
     Raises `ingot.Error` if the op cannot be run on any of the arguments."""
