@@ -1,13 +1,13 @@
 # ingot_embed(TARGET NAMESPACE ns [TABLE name] FILES file...)
 #
 # Compiles the text of each file into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The
-# symbol is the file's path relative to the folder, with every character other than letters and digits replaced by `_`:
+# symbol is the file's path relative to the calling CMakeLists.txt, with every character other than letters and digits replaced by `_`:
 #
 #   frontend/library/gamma.py      ingot::frontend::library_gamma_py
 #
 # Code that uses a file declares its symbol: `extern const std::string_view library_gamma_py;`. TABLE also defines
 # `extern const std::span<const EmbeddedFile> name;` (base/embedded.h) with all files in the given order. Both are
-# initialised before any code runs.
+# constant-initialised.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   # Script mode (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): write the C++ of one file.

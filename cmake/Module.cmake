@@ -21,6 +21,6 @@ endfunction()
 # headers takes longer than compiling the files. Names in the unnamed namespaces of these files must therefore differ.
 function(ingot_compile_together target n)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${n})
-  # In a unity build, the names of one file are no outer scope of the next file, so warn about shadowed locals only.
+  # A unity build would report names of an earlier file as shadowed, so warn about shadowed locals only.
   target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 endfunction()

@@ -26,7 +26,8 @@ class Counter {
   }
 
   void visit(const Body& block, bool is_outermost = false) {
-    std::vector<std::pair<const Let*, uint32_t>> lets;  // each with the number of earlier uses of its value
+    std::vector<std::pair<const Let*, uint32_t>>
+        lets;  // each with the uses of its value counted before: a value may be computed in several blocks
     for (const Statement& statement : block) {
       block_ = &block;
       if (const Let* let = std::get_if<Let>(&statement.node))
@@ -73,7 +74,7 @@ class Counter {
   }
   void visit_one(const Return& leave) { use(leave.unless_below), use(leave.end); }
 
-  /// The pointer of an element of memory, or of a vector that is stored to memory.
+  /// The name of the pointer to which a target is stored: an element of memory, or a vector that is stored later.
   std::string pointer_of(ValueId target) const {
     while (!kernel_[target].operands.empty()) target = kernel_[target].operands[0];
     const Symbol& symbol = kernel_[kernel_[target].symbol];

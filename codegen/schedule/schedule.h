@@ -25,15 +25,15 @@ enum class Scope : uint8_t {
   Serial,  ///< one thread, a loop
 };
 
-/// One part of an axis split: `count` iterations, each of which covers all inner parts. 0: as many as the extent needs.
+/// One part of an axis split: `count` iterations, each of which covers all inner parts. 0: enough to cover the extent.
 struct Step {
   Scope scope;
   uint32_t count = 0;
   bool operator==(const Step&) const = default;
 };
 
-/// A loop map (`Walk`): how `axes` adjacent axes from `first` on, merged into one, are split into parts (`steps`),
-/// outermost first. For example
+/// A loop map: the split of a merged axis into nested parts (`steps`), outermost first. The merged axis consists of
+/// `axes` adjacent axes from `first` on. For example
 ///  grid · 256 block · 4 vector      a thread has four adjacent elements;
 ///  grid · 4 vector · 256 block      a thread has four elements that are 256 apart (interleaved).
 struct Walk {
@@ -42,41 +42,45 @@ struct Walk {
   bool operator==(const Walk&) const = default;
 };
 
-/// How a thread computes the coordinates of its elements along merged axes.
+/// How a thread computes the coordinates of its elements along merged axes. Here, a row is a line of elements along the
+/// innermost axis.
 enum class Coordinates : uint8_t {
-  None,    ///< they are not needed
-  Thread,  ///< by division, for its first element; the others follow along the innermost axis within the same row
-  Lane,    ///< by division, for each element
-  Row,     ///< by division, for the block, which has one row; elements of a vector outside that row are ignored
-  Carry,   ///< by division, for its first element; for the next ones they are incremented with carry
+  None,    ///< not computed, because they are not needed
+  Thread,  ///< computed by division for its first element; its other elements are the next ones in the same row
+  Lane,    ///< computed by division for each element
+  Row,     ///< computed by division once per block, which has one row; a vector's elements outside the row are ignored
+  Carry,   ///< computed by division for its first element; incremented with carry for its other elements
 };
 
-/// Adjacent elements of one access group that are loaded or stored as a vector.
+/// Adjacent elements of one access group that are loaded or stored as a vector. An access group consists of the
+/// accesses of one tensor at neighbouring elements; its leader is the access with the smallest offset
+/// (AccessLayout::leader).
 struct Chunk {
   uint32_t first, width;  ///< in elements from the group's leader
   bool operator==(const Chunk&) const = default;
 };
 
-/// CUDA: a thread loads the vectors of groups for up to so many runs at once; more would need too many registers.
+/// CUDA: the largest number of runs for which a thread loads its vectors in advance; more would need too many
+/// registers. A run consists of the adjacent accumulators that a thread has in one vector.
 inline constexpr uint32_t kRunsAhead = 4;
 
 /// How an access is made.
 struct AccessSchedule {
   enum class How : uint8_t {
-    Fixed,     ///< one element for all of a thread's elements; on the CPU, for all of a row's
-    Single,    ///< each element by itself
-    Vector,    ///< a thread's elements as one vector
-    Shifted,   ///< as Vector, from the two aligned vectors around the elements
-    Grouped,   ///< with the neighbours of its group, in the leader's `chunks`
-    Batched,   ///< CUDA: with the other rows of the warp, by vectors through shared memory
-    Staged,    ///< with the two innermost loop maps exchanged, and transposed in shared memory, or on the CPU in a
-               ///< buffer
-    Spread,    ///< CPU: each element fills a row of a buffer
-    Repeated,  ///< CPU: every row of a buffer is a copy of the elements
+    Fixed,     ///< uniform: one element is used for all elements of a thread, or on the CPU, for all elements of a row
+    Single,    ///< one access per element
+    Vector,    ///< one vector for the elements of a thread
+    Shifted,   ///< as Vector, but taken from the two aligned vectors that contain the elements
+    Grouped,   ///< together with the other accesses of its group, in the `chunks` of the leader
+    Batched,   ///< CUDA: together with the other rows of the warp, in vectors that are copied through shared memory
+    Staged,    ///< transposed: accessed with the two innermost loop maps exchanged, through shared memory, or on the
+               ///< CPU through a buffer
+    Spread,    ///< CPU: broadcast along rows: each element fills a row of a buffer
+    Repeated,  ///< CPU: broadcast over rows: each row of a buffer is a copy of the same elements
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted in bulk; the loop reads or writes float32
-  bool masked = false;             ///< loaded only if a selected arm of a `where` needs it
+  bool masked = false;             ///< loaded only if a selected branch of a `where` needs it
   bool foreseen = false;           ///< CUDA: loaded for all runs at once under a hoisted predicate
   bool ahead = false;              ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
@@ -91,8 +95,10 @@ struct AccessSchedule {
 struct RowSchedule {
   uint32_t classes = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
   uint32_t piece = 0;    ///< CPU: elements of a chunk; 0: a row is one chunk
-  bool splits = false;   ///< chunks are distributed over units, and a second launch combines them
-  uint32_t pieces = 1;   ///< CUDA: chunks of a split row; each is the adjacent accumulators of one block
+  bool splits = false;   ///< chunks are distributed over units (CUDA blocks, or indices of the CPU's parallel_for), and
+                         ///< a second launch combines them
+  uint32_t pieces = 1;   ///< CUDA: chunks of a split row; the elements of a chunk are those of adjacent accumulators,
+                         ///< which one block has
   uint32_t threads = 1;  ///< CUDA: threads per row, or per chunk, in a block; a power of two
   uint32_t cluster = 1;  ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
   bool across = false;   ///< vectors, and on CUDA adjacent threads, have adjacent rows
@@ -100,43 +106,43 @@ struct RowSchedule {
   uint32_t batch = 0;    ///< CUDA: rows that a warp copies through shared memory together; 0: none
   uint32_t steps = 0;    ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
                          ///< in each phase
-  uint32_t full = 0;     ///< CUDA: the first of these steps, in which every thread has elements
-  uint32_t shared = 0;   ///< CUDA: the last of these steps, whose elements are in shared memory
+  uint32_t full = 0;     ///< CUDA: the number of first steps that need no guard, because every thread has elements
+  uint32_t shared = 0;   ///< CUDA: the number of last steps whose elements are in shared memory instead of registers
   uint32_t blocks = 0;   ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
   uint32_t early = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again for rows that
-                       ///< take the other arm; 0: none
-  uint32_t passing = 0;     ///< CUDA: chunks of the columns for fused column partials, to which rows are distributed in
-                            ///< turn; 0: there are none
+                       ///< select the other branch; 0: none
+  uint32_t passing = 0;     ///< CUDA: the number of chunks of each column for fused column partials; row r belongs to
+                            ///< chunk r mod `passing`; 0: there are no such partials
   bool prefetches = false;  ///< CUDA: the next row is loaded while one is computed
-  bool by_runs = false;     ///< CUDA: blocked accumulators: a thread processes one run at a time, and loads its
-                            ///< elements in `steps`
-  std::vector<ir::NodeId> kept;  ///< values of elements that are cached, from the phase that computes them on
+  bool by_runs = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the other, and loads the
+                         ///< elements of one run in `steps` vectors
+  std::vector<ir::NodeId> kept;  ///< the element values that the phase that computes them caches for later phases
   bool operator==(const RowSchedule&) const = default;
 };
 
 struct Schedule {
-  /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. None for a single element.
-  /// Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
+  /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. Empty for a kernel of one
+  /// element. Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
   std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
   bool ragged = false;         ///< a thread's vector may reach past the end of the domain or row
-  uint8_t index_bits = 32;     ///< of index arithmetic
-  uint32_t across = 0;         ///< for a tile: the axis that spans it together with the innermost one
-  uint32_t threads = 1;        ///< of a block
+  uint8_t index_bits = 32;     ///< the width of the integers in index arithmetic
+  uint32_t across = 0;         ///< if is_tile(): the tile spans this axis and the innermost axis
+  uint32_t threads = 1;        ///< per block
   uint32_t lanes = 1;          ///< elements per thread
   bool own_quotients = false;  ///< CUDA: float32 is divided by the prelude's `quotient_of`
   uint32_t simd = 0;           ///< CPU: elements of a vector; 0: the machine's widest vectors
   uint32_t weight = 1;         ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one per access of the outline
   RowSchedule rows = {};
-  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only if it is selected, in the graph's order
+  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute a branch only if it is selected, in the graph's order
   bool operator==(const Schedule&) const = default;
 
   /// Whether a block computes a square tile of the domain instead of a linear range.
   bool is_tile() const {
     return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
-  /// CPU: whether rows are so short that one loop computes a batch of them.
+  /// CPU: whether rows are so short that one loop computes several of them.
   bool is_chunk() const {
     return threads == 1 && walks.size() == 1 && walks[0].axes > 1 && walks[0].steps.back().count > 0;
   }
@@ -149,9 +155,9 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);
 
-/// A readable form.
+/// The text of an access in `ingot emit --stage schedule`.
 std::string print(const AccessSchedule& access);
-/// A readable form; `outline` is the kernel's.
+/// The text that `ingot emit --stage schedule` prints; `outline` is the outline of the same kernel.
 std::string print(const Schedule& schedule, const KernelOutline& outline);
 
 }  // namespace ingot::codegen

@@ -34,6 +34,7 @@ class Scattering {
         terms_(terms_of(builder, values.shape, access)),
         indexed_(indexed_dims(builder, values.shape.size(), indices)) {}
 
+  /// Whether the access may read an element twice: along a dim that does not change the position in the source.
   bool repeats() const {
     for (size_t dim = 0; dim < terms_.size(); ++dim)
       if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;
@@ -57,8 +58,8 @@ class Scattering {
   }
 
  private:
-  /// Whether a dim of the values covers one whole dim of the source, no other dim or index moves along that dim, and no
-  /// index varies along the dim of the values.
+  /// Whether dim `dim` of the values maps one to one to a whole dim s of the source. No other dim of the values and no
+  /// index may change the coordinate along s, and no index may vary along `dim`.
   bool covers_source_dim(size_t dim) const {
     if (terms_[dim].size() != 1 || indexed_[dim]) return false;
     const ir::HostPool& host = builder_.graph.host;
@@ -72,8 +73,8 @@ class Scattering {
                                 [&](const ir::IndirectIndex& indirect) { return leads_there(indirect.terms); });
   }
 
-  /// The row-major position among the dims `through` of the source, from `dims` of the values and from the indices. An
-  /// index out of range gives a position past the end.
+  /// The row-major position in the scattered dims (`through`) of the source, computed from the coordinates in `dims` of
+  /// the values and from the indices. An index out of range gives a position past the end.
   ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> through) {
     Shape sizes;
     for (const uint32_t dim : through) sizes.push_back(source_[dim]);

@@ -43,7 +43,7 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                  "cast first: x.float()");
   }
   const ir::Accepts& accepts = ir::info(op).accepts;
-  // Eager's kernels are for the operands' type.
+  // Logical ops give bool, but eager dispatches on the promoted type of the operands.
   if (ir::info(op).rule == ir::Rule::Logical) work = result_type(builder, operands);
   if (accepts.contains(work)) return;
   if (op == ir::Op::Neg) {
@@ -68,10 +68,10 @@ bool has_one_element(Builder& builder, const Value& operand) {
                                                     [&](ir::HostId size) { return is_one(builder, size); });
 }
 
-/// How an operand is converted to the common dtype. Eager rounds it to that dtype, unless a kernel reads it as one
-/// number in the type in which it computes. CUDA kernels do so for operands on the host, CPU kernels for a factor or
-/// divisor of one element. Without numerics = eager, a number in arithmetic is as exact as an intermediate between two
-/// ops.
+/// How an operand is converted to the common dtype. Eager rounds it to that dtype, with two exceptions: in arithmetic,
+/// eager's CUDA kernels read an operand on the host, and its CPU kernels a factor or divisor of one element, in the
+/// type in which they compute. Unless numerics = eager, a number in arithmetic is not rounded either, like an
+/// intermediate value between two ops.
 NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
   const bool on_cuda = runs_on_cuda(builder, operands);
   const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
@@ -107,8 +107,8 @@ ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
-/// States that no integer is divided by a number that is zero, whether or not a result needs the quotient. Eager's CPU
-/// kernels check the divisor, its CUDA kernels do not.
+/// Adds the condition that an integer tensor with elements is not divided by the number 0. Eager's CPU kernels check
+/// the divisor, even if the quotient is unused; its CUDA kernels do not.
 void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<const Value> operands,
                      const Tensor& result) {
   const bool divides =
@@ -122,7 +122,7 @@ void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<cons
   builder.require(ir::Condition::Kind::True, is_right, is_right, "ZeroDivisionError");
 }
 
-/// The attr of an op's node with a result of dtype `type`.
+/// The attr of an op's node with a result of dtype `type`: kContractable if ir::contract may fuse the op.
 uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
   const bool is_unrounded = builder.signature.numerics != Numerics::Eager;
@@ -130,7 +130,8 @@ uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContractable : 0;
 }
 
-/// The limit of a clamp. A number that is NaN, which eager's clamp ignores, becomes a limit that changes nothing.
+/// The only limit of a clamp. Eager ignores NaN if the limit is a number, so NaN becomes an infinity, which changes
+/// nothing.
 Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
   ir::HostPool& host = builder.graph.host;
   if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
@@ -266,8 +267,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 namespace {
 
-/// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels for 16-bit types compute it, except
-/// the CPU's for float16.
+/// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels compute it for bfloat16, and on CUDA
+/// for float16.
 Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
   const ir::DType work = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),

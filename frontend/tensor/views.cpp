@@ -25,7 +25,8 @@ Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows ro
   return result;
 }
 
-/// A change of shape for which PyTorch raises an error if the result cannot share storage.
+/// Records that `result`, a change of shape of `x`, must be a view of x's storage. PyTorch raises an error if it cannot
+/// be one.
 Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
   if (result.layout.step == x.layout.step) return result;
   result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
@@ -265,7 +266,8 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
       rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
-    // A dim of size 1 grows, any other stays. Unlike in broadcasting, a larger dim does not match the size 1.
+    // A dim of size 1 grows, any other stays. Unlike in broadcasting, a requested size of 1 does not match a larger
+    // dim.
     const ir::HostId is_single = builder.host(ir::HostOp::Eq, {old, builder.integer(1)});
     builder.require(ir::Condition::Kind::Equal, sizes[d], builder.host(ir::HostOp::Select, {is_single, sizes[d], old}),
                     expanded_size_message(d));
@@ -371,7 +373,7 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   const Shape old_sizes = shape_of(builder, x);
   sizes = with_inferred(builder, old_sizes, std::move(sizes));
-  if (same_shape(builder, old_sizes, sizes)) {  // always a view, though eager computes new strides for dims of size 1
+  if (same_shape(builder, old_sizes, sizes)) {  // always a view; eager gives its dims of size 1 new strides
     Tensor result = x;
     result.layout = record_reshape(builder, x, sizes);
     return sharing(builder, x, std::move(result));

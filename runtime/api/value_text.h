@@ -16,7 +16,7 @@ namespace ingot::runtime {
 /// The value of an argument `name=value`: a tensor, a number or None; std::monostate for an omitted argument.
 using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::HostValue>;
 
-/// How to create the tensors that a command line describes.
+/// Options for the tensors that a command line describes.
 struct TensorSource {
   uint64_t seed = 0;
   bool meta = false;                                       ///< shapes only: meta tensors, for `emit`
@@ -25,7 +25,7 @@ struct TensorSource {
 
 /// Reads one value; `name` is for messages. Errors: Error(Author).
 ///
-///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: normal; small integers; random bools
+///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: floats are normal, integers small, bools random
 ///   f32:nx4  f32[n,4]                        the same, with named sizes
 ///   f32:1024x4:t                             the same shape, its last two dims transposed in memory
 ///   i64:8@0..50                              uniform, 0 included and 50 excluded

@@ -6,9 +6,9 @@ namespace ingot::runtime {
 
 /// Computes the results that are sums of scattered values, from the values and positions that the kernels have written.
 ///
-/// Values for one element are added in the order of their occurrence, by PyTorch's own kernels, which sort positions if
-/// they run in parallel: the same bits on every run. An op made with `atomics` adds on a GPU in no fixed order. Errors:
-/// c10::Error of such an op under torch.use_deterministic_algorithms.
+/// The result has the same bits on every run: PyTorch's own kernels add the values for one element in the order of
+/// their occurrence, and sort the positions if they run in parallel. With the op's option `atomics`, the order on a GPU
+/// is not fixed. Errors: c10::Error for an op with `atomics` under torch.use_deterministic_algorithms.
 void add_up(const BoundCall& call, Written& written);
 
 }  // namespace ingot::runtime

@@ -45,7 +45,7 @@ uint64_t Overload::writable() const {
 Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     : op_(overload.op.state().shared_from_this()) {
   const size_t parameters = overload.op.parameters().size();
-  for (size_t i = 0; i < parameters; ++i) {  // a schema passes None for omitted arguments, too
+  for (size_t i = 0; i < parameters; ++i) {  // the dispatcher also passes None for omitted optional arguments
     const bool is_none = values[i].isNone() && !overload.op.parameters()[i].has_default;
     arguments_.push_back(is_none ? Argument(None) : argument(values[i], overload.numbers[i]));
   }

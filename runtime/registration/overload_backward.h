@@ -18,7 +18,7 @@ class OverloadBackward : public torch::autograd::Node {
   /// `values`: the arguments in the schema's order.
   OverloadBackward(const Overload& overload, c10::ArrayRef<c10::IValue> values);
 
-  /// Registers the results: floating-point results get their gradients from this node.
+  /// Makes this node the grad_fn of the floating-point results.
   void record(c10::ArrayRef<c10::IValue> results);
 
   std::string name() const override { return overload_.op.name() + "Backward"; }
@@ -29,13 +29,13 @@ class OverloadBackward : public torch::autograd::Node {
   static constexpr int kNone = -1;
   using Saved = torch::autograd::SavedVariable;
 
-  /// A value of the schema; autograd's SavedVariable keeps its tensors.
+  /// A saved argument: its value, or autograd's SavedVariable for its tensors.
   using Kept = std::variant<c10::IValue, Saved, std::vector<Saved>>;
 
   const Overload& overload_;
   std::vector<Kept> kept_;
-  std::vector<int> edge_of_;      ///< for each leaf of the arguments, the number of its edge
-  std::vector<int> gradient_of_;  ///< for each result, the number of the gradient with respect to it
+  std::vector<int> edge_of_;      ///< for each leaf of the arguments, the index of its edge
+  std::vector<int> gradient_of_;  ///< for each result, the index of the gradient with respect to it
 };
 
 }  // namespace ingot::runtime

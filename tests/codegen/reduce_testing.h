@@ -43,7 +43,8 @@ void for_each_index(const ir::Sizes& sizes, F&& f) {
   }
 }
 
-/// `order`: the dims in memory order, outermost first.
+/// A float32 tensor. `order`: the dims in memory order, outermost first. `pad`: the unused elements after each line
+/// along the innermost dim. `value`: makes the next element, in row-major order.
 inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
                      const std::function<float()>& value) {
   Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
@@ -162,8 +163,8 @@ inline ReduceCase several_phases(std::string name, const Floats& x, const ir::Di
 
 using Bytes = std::vector<std::byte>;
 
-/// The results of a case, run in a library that has its kernels. `random` chooses the points at which CPU calls are
-/// split.
+/// The results of a case, run in a library that has its kernels. `random` chooses the points at which the range of
+/// units of a CPU kernel is split into calls.
 inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library,
                               std::mt19937& random) {
   const Prepared prepared = one.prepared();

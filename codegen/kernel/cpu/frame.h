@@ -7,8 +7,8 @@
 
 namespace ingot::codegen {
 
-/// The common part of CPU kernels that reduce nothing: a vectorised loop over elements of one row, and statements that
-/// run once per row.
+/// The common part of CPU kernels without reductions: a vectorised loop over the elements of one row (a line of
+/// elements along the innermost axis), and statements that run once per row.
 class CpuFrame : public CpuKernel {
  public:
   explicit CpuFrame(const KernelContext& context);
@@ -43,13 +43,14 @@ class CpuFrame : public CpuKernel {
   /// Wraps the loop over elements.
   virtual Body around(Loop elements) { return {{std::move(elements)}}; }
 
-  /// The pointer to the start of an access's row: `base`, plus its distance from the leader for a member of a group.
+  /// The pointer to the start of an access's row: `base`, plus, for a member of an access group, the member's distance
+  /// from the leader (AccessLayout::neighbour).
   ValueId row_of(uint32_t access);
   /// The float32 from which a float16 was rounded.
   ValueId unrounded(ValueId value) const;
 
-  /// The statements that run once per row (`filled` comes as soon as the row's position is known), and the loop over
-  /// its elements.
+  /// The statements that run once per row, and the loop over its elements. `filled`: statements to insert right after
+  /// the row's position is computed.
   Body row(ValueId begin, ValueId end, Body filled = {});
 
   uint32_t inner_axis_;

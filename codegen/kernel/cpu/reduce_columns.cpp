@@ -1,8 +1,8 @@
 #include "codegen/kernel/cpu/reduce.h"
 
-// A unit computes some adjacent rows (`lanes`), with vector instructions over rows, and traverses their elements
-// together. Row results are arrays with an element per row. If rows are not adjacent in memory, they are short and are
-// copied to a buffer in which they are.
+// A unit (one index of parallel_for) computes some adjacent rows (`lanes`), with vector instructions over rows, and
+// traverses their elements together. Row results are arrays with an element per row. If rows are not adjacent in
+// memory, they are short, and are copied to a buffer in which they are adjacent.
 
 namespace ingot::codegen {
 namespace {
@@ -110,7 +110,7 @@ class Columns : public CpuReduce {
 
   // Rows in a buffer
 
-  /// The buffer of an access: the elements of a row one after the other, each for all rows.
+  /// The buffer of an access: buffer[element][row].
   SymbolId staged(uint32_t access) {
     SymbolId& array = staged_arrays_[access];
     if (array) return array;
