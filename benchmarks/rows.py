@@ -30,7 +30,7 @@ ELEMENTWISE: list[Row] = [
      ["gathered rows: scaled", "gathered rows: masked, all valid"]),
 ]
 
-# Kernels that arithmetic throughput limits as well.
+# Kernels limited by both arithmetic and memory.
 BUSY: list[Row] = [
     ("tanh · gelu · elu · selu · softplus · mish, float32", ["tanh", "gelu", "elu", "selu", "softplus", "mish"]),
     ("gelu · `gelu(x + b)` · softplus · mish, bfloat16", ["gelu bf16", "gelu(x + b) bf16", "softplus bf16", "mish bf16"]),

@@ -2,7 +2,7 @@
 
 import json
 
-DIGITS = 5  # significant digits; the tables show at most three, and must not change by being rounded twice
+DIGITS = 5  # significant digits; the tables show at most three, which rounding to five digits first must not change
 
 
 def as_text(document: dict) -> str:

@@ -1,6 +1,6 @@
-// out[z][r][c] = FUNCTION(crossed[z][c][r], straight[z][r][c]). Tiles of 64 × 64 are transposed in shared memory; all
-// global accesses are vectors of 16 bytes. rows and columns are multiples of 64. The grid is (columns / 64, rows / 64,
-// batch).
+// out[z][r][c] = FUNCTION(crossed[z][c][r], straight[z][r][c]): `crossed` is transposed, `straight` is row-major.
+// Tiles of 64 × 64 are transposed in shared memory; all global accesses are vectors of 16 bytes. rows and columns are
+// multiples of 64. The grid is (columns / 64, rows / 64, batch).
 #include "vector.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)

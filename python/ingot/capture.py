@@ -86,10 +86,10 @@ Files = dict[str, list[str]]  # file name → its lines
 
 
 def files_of(function: types.FunctionType, name: str = "") -> Files:
-    """Reads the files of a function and of all functions that it uses now. `name`: the op's name.
+    """Reads now the files of a function and of all functions that it uses. `name`: the op's name.
 
-    They are read when the op is made, because a file may be edited before the first call: the op must compile the code that
-    Python has loaded.
+    The files are read when the op is made, because a file may be edited before the first call: the op must compile the code
+    that Python has loaded.
     """
     files, waiting, seen = {}, [function], set()
     while waiting:
@@ -222,7 +222,8 @@ def _dedent(lines: list[str]) -> tuple[list[str], int]:
 
 
 def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
-    """A lambda as a def with one return. The columns in its code object identify it among the lambdas of a statement."""
+    """A lambda as a def with one return. The columns in its code object identify it among the lambdas of a statement; positions
+    with an empty span of columns are ignored."""
     source = "\n".join(lines)
     places = [p for p in function.__code__.co_positions() if None not in p and p[:2] + p[2:3] != p[:2] + p[3:]]
     begin = min((line - first + 1, column - indent) for line, _, column, _ in places)

@@ -36,8 +36,8 @@ _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 def as_called_by_users():
     """A context in which functions dispatch as in a user's call, for use inside an operator's kernel.
 
-    There, PyTorch excludes the autograd dispatch key, which decomposes composite functions. Fake tensors would then use
-    Python decompositions instead, and that of hinge_embedding_loss fails.
+    Inside an operator's kernel, PyTorch excludes the autograd dispatch key. That key decomposes composite functions. If it
+    is excluded, fake tensors use Python decompositions, and the Python decomposition of hinge_embedding_loss fails.
     """
     autograd = torch._C.DispatchKey.AutogradFunctionality
     with torch.no_grad(), torch._C._PreserveDispatchKeyGuard():
@@ -151,6 +151,7 @@ class AnyProbability(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
+# Functions of `math` whose results are no floats.
 _TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}
 
 

@@ -102,7 +102,8 @@ def _container(op) -> str:
 
 
 def _has_schema(names: tuple[str, ...]) -> bool:
-    """Whether a PyTorch operator can have these parameters: ASCII names, and at most 64 with those of the backward operator."""
+    """Whether a PyTorch operator can have these parameters: ASCII names, and at most 64 arguments of the backward
+    operator. The limit of 48 parameters leaves room for 16 incoming gradients."""
     return len(names) <= 48 and all(name.isascii() for name in names)
 
 

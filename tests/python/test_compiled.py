@@ -72,7 +72,7 @@ def test_the_gradient_runs_kernels(device, backend):
 def test_an_op_is_compiled_itself():
     x, y = torch.randn(4, 6), torch.randn(6)
     for op in (gated, ingot.op("F.silu(x) * y"), ingot.op("x - y"), ingot.op("x - y", traced="text")):
-        close(compiled(op)(x, y), op(x, y))  # one after the other: the calls are kept apart
+        close(compiled(op)(x, y), op(x, y))  # ops do not share a compiled call
 
 
 def test_ops_as_attributes_and_in_lists():
@@ -285,7 +285,7 @@ def test_an_exported_program_runs_in_another_process(tmp_path):
     exec(REGISTERED, scope)
     module, x = Gated(scope["gated"]), torch.linspace(-2, 2, 18).view(3, 6)
     program = torch.export.export(module, (x,))
-    assert "exported.gated" in str(program.graph)  # the name, not that of the source
+    assert "exported.gated" in str(program.graph)  # the registered name, not the generated one
     torch.export.save(program, path)
     printed = run(REGISTERED + """
 import sys

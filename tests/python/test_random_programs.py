@@ -31,7 +31,7 @@ LIMITS = ("may share memory with this one", "may be in the memory of", "overlap"
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
           "or a view of it is returned", "not implemented for bool", "wrapping around more than once",
           "an in-place write to a slice with step", "instance_norm: not implemented for int")  # eager accepts it without elements
-# These functions select elements. The gradients of the other elements are 0, as in the arm of a `where` that is not
+# These functions select elements. The gradients of the other elements are 0, as in the branch of a `where` that is not
 # selected.
 CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]", "fill_(", "copysign(")
 VECTOR_LOOP_SLOPES = ("hardswish", "F.elu", "F.selu", "F.celu", "logit(")
@@ -48,8 +48,8 @@ def attempt(call):
 
 
 def refusal_differs(refusal, error) -> str | None:
-    """The difference between the refusals. Empty if both refuse, or if Ingot's refusal is allowed. None if both give
-    results."""
+    """The difference between the errors of eager and of Ingot. Empty if both raise an error, if Ingot's error is a known
+    limit, or if eager lacks the dtype. None if both give results."""
     if refusal is not None:
         lacks = error is None and any(part in str(refusal) for part in MISSING_IN_EAGER)
         return "" if error is not None or lacks else f"eager raises {type(refusal).__name__}: {refusal}; Ingot does not"
@@ -61,7 +61,8 @@ def refusal_differs(refusal, error) -> str | None:
 class Unspecified(TorchDispatchMode):
     """Detects steps whose results are not specified: the sign of a NaN, and the mean returned with a variance, which
     depends on the order of the elements once one is infinite. Also detects whether a NaN passes a shrink function, and
-    whether 16-bit floats have a remainder or overflow, which Ingot computes in float32 by default."""
+    whether a remainder of 16-bit floats is computed, or a 16-bit float overflows. By default, Ingot computes both in
+    float32."""
 
     met = shrinks_nan = depends_on_16_bits = False
 
@@ -103,7 +104,8 @@ def values_differ(op, program: Program, device: str) -> str:
     verdict, _ = attempt(lambda: compare_to_eager(functional(op.reference), arguments, {}, ours, program.numerics))
     if verdict is None or verdict.ok:
         return ""
-    # The oracle perturbs a step by an ulp. A 16-bit float above about 128 is then still an integer, with remainder 0.
+    # The oracle finds unstable results by perturbing a step by an ulp. A bfloat16 above 128 has no fraction, perturbed or
+    # not, so the remainder stays 0 and the oracle does not see that it is unstable.
     found = unspecified(op, program, device)
     excused = found.met or (found.depends_on_16_bits and program.numerics == "default")
     return "" if excused else verdict.message
@@ -158,7 +160,7 @@ def gradients_differ(op, program: Program, device: str) -> str:
 
 
 def written(rng: random.Random, gradients: bool) -> list[Program]:
-    """A program, and, if there is one, the program whose last statement eager refuses."""
+    """A program, and sometimes a variant whose last statement eager rejects."""
     writer = Writer(rng, WITH_GRADIENTS) if gradients else Writer(rng)
     program = writer.program(rng.choice([3, 3, 5, 8, 12, 20]))
     refused = None if gradients or rng.random() < 0.5 else writer.refused

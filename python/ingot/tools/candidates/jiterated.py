@@ -1,4 +1,4 @@
-"""A kernel of torch.cuda.jiterator, PyTorch's own fused elementwise kernels, generated from the op's source.
+"""A baseline for torch.cuda.jiterator, PyTorch's own fused elementwise kernels: translates the op to the jiterator's C++.
 
 The op is traced to ATen functions. Elementwise functions become lines of one C++ function. It computes 16-bit floats in
 float32, as a hand-written one would. Views, reductions and other functions cannot be expressed.

@@ -130,7 +130,7 @@ class CudaKernel(Candidate):
             pass
 
     def _launched(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
-        """For each launch: the result of `threads`, the arguments, and their bytes."""
+        """For each launch: its configuration (see `threads`), the arguments, and their bytes. Launches nothing."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
         for said, threads in zip(self.launches, self.threads(values, results)):
             of_kernel = parameters[threads[0]]
@@ -138,7 +138,7 @@ class CudaKernel(Candidate):
             yield *threads, arguments, tuple(launch.packed(a, p) for a, p in zip(arguments, of_kernel))
 
     def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
-        """For each launch: the kernel, its grid, its block and its dynamic shared memory."""
+        """The configuration of each launch: the kernel's entry point, grid, block and bytes of dynamic shared memory."""
         scope = launch.scope_of(values, results)
         return [(entry, said.extent("grid", scope), said.extent("block", scope), said.shared(scope))
                 for said, entry in zip(self.launches, self.entries)]

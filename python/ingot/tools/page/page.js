@@ -40,8 +40,8 @@ class Bench {
   }
 
   /**
-   * The nodes and the lines of source that a stretch represents. For an instruction, `end` is the kernel's line in which its
-   * chain of calls begins. Instructions inlined from the same function by other lines are not related to it.
+   * The nodes and the lines of source that a stretch represents. For an instruction, `end` is the outermost line of
+   * its chain of calls, in the kernel itself. Instructions inlined from the same function by other lines are not related to it.
    */
   meaning(origin) {
     const nodes = new Set(origin.nodes);
