@@ -5,7 +5,7 @@ set(INGOT_COMMON_HEADERS
 
 # ingot_module(NAME LIBRARIES...)
 #
-# Builds the sources of this folder and its subfolders as the static library ingot_NAME. A module's headers are included
+# Builds the sources of this directory and its subdirectories as the static library ingot_NAME. A module's headers are included
 # by their path from the root. libingot also contains the modules' object files, so such a module must not depend on a
 # library that libingot does not link.
 function(ingot_module name)

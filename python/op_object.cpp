@@ -182,6 +182,7 @@ Numerics numerics_named(std::string_view name) {
   throw_author({}, "unknown value of numerics: `" + std::string(name) + "`", "use one of default, eager and fast");
 }
 
+/// The option `lazy`: whether a `where` computes an arm only if it is selected.
 Lazy lazy_named(std::string_view name) {
   if (name == "auto") return Lazy::Auto;
   if (name == "always") return Lazy::Always;

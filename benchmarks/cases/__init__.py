@@ -4,6 +4,7 @@ from . import activations, chains, cpu, elementwise, gradients, graphs, kernelbe
 
 ON_THE_GPU = [*elementwise.CASES, *layouts.CASES, *activations.CASES, *chains.CASES, *kernelbench.CASES]
 SMALL = sizes.CASES
+# WITH_VALUES: cases of value_and_grad.
 GRADIENTS, WITH_VALUES = gradients.CASES, gradients.WITH_VALUES
 GRAPHS = graphs.CASES
 REDUCTIONS, FEW_TO_REDUCE = reductions.CASES, reductions.FEW

@@ -80,7 +80,7 @@ struct AccessSchedule {
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted in bulk; the loop reads or writes float32
-  bool masked = false;             ///< loaded only if a selected branch of a `where` needs it
+  bool masked = false;             ///< loaded only if a selected arm of a `where` needs it
   bool foreseen = false;           ///< CUDA: loaded for all runs at once under a hoisted predicate
   bool ahead = false;              ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
@@ -110,7 +110,7 @@ struct RowSchedule {
   uint32_t shared = 0;   ///< CUDA: the number of last steps whose elements are in shared memory instead of registers
   uint32_t blocks = 0;   ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
   uint32_t early = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again for rows that
-                       ///< select the other branch; 0: none
+                       ///< take the other arm; 0: none
   uint32_t passing = 0;     ///< CUDA: the number of chunks of each column for fused column partials; row r belongs to
                             ///< chunk r mod `passing`; 0: there are no such partials
   bool prefetches = false;  ///< CUDA: the next row is loaded while one is computed
@@ -135,7 +135,7 @@ struct Schedule {
   uint32_t weight = 1;         ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one per access of the outline
   RowSchedule rows = {};
-  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute a branch only if it is selected, in the graph's order
+  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only if it is selected, in the graph's order
   bool operator==(const Schedule&) const = default;
 
   /// Whether a block computes a square tile of the domain instead of a linear range.

@@ -41,6 +41,7 @@ class Scattering {
     return false;
   }
 
+  /// `through` and `along`: the scattered and the copied dims of the source (ir::Scatter).
   Scattered run() {
     std::vector<size_t> order, last;
     for (size_t dim = 0; dim < terms_.size(); ++dim) (covers_source_dim(dim) ? last : order).push_back(dim);
@@ -94,6 +95,7 @@ class Scattering {
       const ir::NodeId is_outside = outside_of(index, access_.indirect[k].extent);
       outside = outside ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*outside, is_outside}) : is_outside;
     }
+    // The position past the end.
     const ir::NodeId nowhere = index_scalar(builder_, product(builder_, sizes));
     return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*outside, nowhere, at});
   }

@@ -87,7 +87,8 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
     change_elements(container, index, node);
     return Flow::Next;
   }
-  if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // always an error
+  if (!container.items() && !container.is<Dict>())
+    set_item(evaluation_, container, index, None{});  // raises the error: the container cannot be assigned to
   const Value target = get_item(evaluation_, container, index);
   set_item(evaluation_, container, index, operate_in_place(evaluation_, node.op, target, evaluate(node.value)));
   return Flow::Next;

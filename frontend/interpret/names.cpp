@@ -267,6 +267,7 @@ Value get_item(Evaluation& evaluation, const Value& value, const Value& index) {
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is<Range>() || value.is<Dict>() || value.is<DictView>())
     return Sequence(evaluation, value, what).size() != 0;
+  // Objects of these kinds are always true in Python.
   bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
                 value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<InPlace>() ||
                 value.is<BoundMethod>() || value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() ||

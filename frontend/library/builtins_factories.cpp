@@ -25,7 +25,7 @@ Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
   return shape;
 }
 
-/// A new tensor filled with one number; `options` are dtype and device.
+/// A new tensor filled with one number; `options` are dtype and device, `otherwise` is the default dtype.
 Value full_of(Builder& builder, Shape shape, const Value& number, ir::DType otherwise, Args options) {
   const ir::DType type = options[0].is_none() ? otherwise : require_dtype(builder, options[0]);
   Tensor result = filled(builder, std::move(shape), number, type);
@@ -95,6 +95,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   const ir::HostId end = integer_bound(builder, last);
   const int64_t step = builder.static_number(integer_bound(builder, args[2])).as_int();
   if (step == 0) builder.fail("step must be nonzero");
+  // The distance from start to end in the direction of the step.
   const ir::HostId ahead = builder.host(ir::HostOp::Sub, {step > 0 ? end : start, step > 0 ? start : end});
   builder.require(ir::Condition::Kind::NonNegative, ahead, ahead,
                   "upper bound and lower bound inconsistent with step sign");

@@ -20,6 +20,7 @@ LayoutRows identity_layout(Builder& builder, size_t rank) {
   return rows;
 }
 
+/// Records that `result` is a view of `x`. `rows[k]`: the terms of its dim k over the dims of x.
 Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows, View view) {
   result.layout = record_view(builder, x, std::move(rows), shape_of(builder, result), std::move(view));
   return result;
@@ -89,7 +90,8 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }
 
-/// Sizes as their author wrote them. One size may be -1; it is inferred from `whole` and the other sizes. A run-time
+/// Sizes as their author wrote them. One size may be -1; it is inferred from `whole`, the shape of the tensor, and the
+/// other sizes. A run-time
 /// number that may be -1 is specialised, unless the other sizes are constants.
 Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
   const ir::HostPool& host = builder.graph.host;

@@ -171,7 +171,7 @@ class Printer {
     return {text, text.front() == '-' ? kUnary : kAtom};
   }
 
-  /// Prints positive summands first: "x.size(0)*4 + 1", "1 - n".
+  /// Prints positive summands first: "x.size(0)*4 + 1", "1 - x.size(0)".
   Text affine(const HostNode& node) {
     std::string text, negative;
     for (size_t i = 0; i < node.args.size(); ++i) {

@@ -146,6 +146,7 @@ def _uniform(mode, like):
 
 
 def _normal(mode, like):
+    """Normal random numbers by the Box–Muller transform; `turn` is the angle in turns."""
     _require_floats(like, "randn")
     if like.dtype == torch.float64:
         first, second, third, fourth = mode.words(like, 4)

@@ -27,6 +27,7 @@ from .random import KernelRandom, is_random, uses_random
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
+# Functions that are both Python's and torch's.
 _TWOFOLD = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
 _PLAIN = {"torch": torch, "F": F, "special": torch.special}
 _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
@@ -172,8 +173,8 @@ def propagating_unknown(function):
 
 
 class Eager:
-    """Makes the reference of an op at its first use. C++ calls this object to fall back to eager. It does not refer to the op,
-    which owns it: that would be a cycle."""
+    """Makes the reference of an op at its first use. C++ calls this object to fall back to eager. The object does not refer to
+    the op: the op owns the object, so a reference would be a cycle."""
 
     def define(self, text: Text, parameters):
         self._text, self._parameters = text, parameters

@@ -33,8 +33,8 @@ struct Overload {
   uint64_t writable() const;
 };
 
-/// A boxed call, borrowed, in the form that the op takes. After the parameters, and the seed, come the tensors of
-/// `out=`, or the inputs of a gradient. Errors: Error(Author) for an invalid seed.
+/// The arguments of a dispatcher call (IValues, borrowed), converted to the op's arguments. After the parameters, and
+/// the seed, come the tensors of `out=`, or the inputs of a gradient. Errors: Error(Author) for an invalid seed.
 class Unboxed {
  public:
   Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values);

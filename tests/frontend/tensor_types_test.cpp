@@ -194,6 +194,7 @@ TEST(TensorTypes, ShapesThatDoNotFitAreRefusedWhereTheyMeet) {
       {"cat([x, y])", {"f32:3", "f32:3x3"}, "tensors must have the same number of dimensions", ""},
       {"cat(x)", {"f32:3"}, "cat takes a tuple or list of tensors", "cat([x, y])"},
       {"torch.stack([])", {}, "expects a non-empty list", ""},
+      // [9] and [9, 3] do not broadcast, but only a condition of the call finds that out.
       {"x[:, 0] + y[:, :3]", {"f32:9x4", "f32:9x4"}, "accepted", ""},
       {"x[0, :4] + y[0, :3]",
        {"f32:2x4", "f32:2x4"},

@@ -31,7 +31,7 @@ LIMITS = ("may share memory with this one", "may be in the memory of", "overlap"
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
           "or a view of it is returned", "not implemented for bool", "wrapping around more than once",
           "an in-place write to a slice with step", "instance_norm: not implemented for int")  # eager accepts it without elements
-# These functions select elements. The gradients of the other elements are 0, as in the branch of a `where` that is not
+# These functions select elements. The gradients of the other elements are 0, as in the arm of a `where` that is not
 # selected.
 CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]", "fill_(", "copysign(")
 VECTOR_LOOP_SLOPES = ("hardswish", "F.elu", "F.selu", "F.celu", "logit(")

@@ -19,7 +19,7 @@ from .workload import Workload
 @dataclasses.dataclass
 class Against:
     """A candidate as requested. `spec` is a candidate as in `ingot compare --against`; in Python it may also be a Triton kernel.
-    `launches` and `options` tell how the kernel is launched and compiled, if its file does not. `name` is the name in tables."""
+    `launches` and `options` say how the kernel is launched and compiled, if its file does not say so. `name` is the name in tables."""
 
     spec: str
     launches: list[str] = dataclasses.field(default_factory=list)

@@ -21,7 +21,7 @@ from .work import BROKEN_CONTEXT, TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
 STARTING = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
-MOST_STARTS = 40
+MOST_STARTS = 40  # worker processes that may be started for one comparison
 A_WHILE = 0.2  # seconds between two checks that a process is still running
 TAIL = 2000  # characters of the end of a process's output
 
@@ -47,7 +47,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.tools.worker", str(folder), str(writing)],
                                    stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
     os.close(writing)
-    under_way: Step | None = None  # while candidates are timed, followed by the name of the current one
+    under_way: Step | None = None  # the current step; while candidates are timed, followed by the candidate's name
     try:
         for line in _lines(reading, time_limit, process):
             what, step, result = json.loads(line)

@@ -75,6 +75,7 @@ def text_of_name(name: str) -> str:
 
 
 def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
+    """Whether Ingot and eager PyTorch accept this source with these tensors."""
     try:
         op = ingot.op(text)
         op.emit("ir", *tensors)
@@ -293,6 +294,7 @@ def _every_second(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _is_taken(workload: Workload) -> bool:
+    """Whether eager PyTorch accepts the arguments."""
     try:
         workload.run_eager()
     except Exception:

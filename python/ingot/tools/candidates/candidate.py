@@ -14,7 +14,7 @@ class Candidate(abc.ABC):
     name: str
     spec: str = ""
     kind: str = ""
-    is_raw = False  # takes pointers, and writes into given results; knows strides only if its launch passes them
+    is_raw = False  # takes pointers, and writes into the given results; can use strides only if its launch passes them
     knows_strides = True
 
     def why_not_on(self, device: torch.device) -> str:

@@ -76,6 +76,7 @@ class Pane {
       lines: numbers(element.dataset.lines),
       highlighted: false,
     }));
+    // The stretch of an element, and the index of the current stretch.
     this.of = new Map(this.stretches.map((stretch) => [stretch.element, stretch]));
     this.at = Math.max(0, this.stretches.findIndex((stretch) => stretch.nodes.length > 0));
     if (["source", "ptx"].includes(this.key) && this.stretches.length > 0) this.show([this.stretches[this.at]]);
