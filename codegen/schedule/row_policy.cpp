@@ -12,7 +12,7 @@ constexpr uint32_t kBatches = 4;         // per block, one per warp
 constexpr uint32_t kHalfLanes = 8;       // 16-bit floats per vector
 constexpr uint32_t kPassingLanes = 4;    // elements per thread with fused column partials
 constexpr uint32_t kPassingBytes = 24;   // bytes of registers per element of a row, with fused column partials
-constexpr uint32_t kWaitedRowsBits = 8;  // with at most so many rows, latency limits the kernel
+constexpr uint32_t kWaitedRowsBits = 8;  // the number of rows (log2) up to which latency limits the kernel
 
 /// Whether it is a load with an element per element of the domain.
 bool is_large(const AccessFacts& access) {

@@ -185,7 +185,7 @@ class HostPool {
 };
 
 /// Evaluates one op of Python's arithmetic on values. Accepts every op that has operands, except Affine. Throws
-/// std::domain_error with Python's message. Broadcast does not check that sizes match, because conditions do.
+/// std::domain_error as HostPool does. Broadcast does not check that sizes match, because conditions do.
 HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t dtype = 0);
 
 /// Whether Python raises an error for some operand values of these kinds. An integer that does not fit in 64 bits does

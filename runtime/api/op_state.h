@@ -61,7 +61,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
     runtime::CallKey key;
   };
   PendingCall pending_call(std::span<const Argument> arguments) const;
-  /// Adds the kernels of such a call to the batch.
+  /// Adds the kernels of a pending call to the batch.
   static void prepare(PendingCall& pending, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
   Explanation explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const;
@@ -140,7 +140,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The same for `emit` and `explain`: with respect to the arguments that require grad or, if none does, to all
   /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
-  /// The key of such a call.
+  /// The key of a gradient's call.
   runtime::CallKey key_of(const GradientCall& call, const runtime::CallKey& key) const;
   /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. If that program
   /// cannot be lowered: all arguments that the results read.

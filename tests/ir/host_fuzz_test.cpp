@@ -33,7 +33,7 @@ class Fuzz {
     if (seed % 3 == 0) {
       for (auto& sizes : sizes_) sizes[1] = sizes[0];
     }
-    // In every fifth run one size is large. The pool is told so after half of the steps, too.
+    // In every fifth run, one size is large. The pool is told the lower bound of that size after half of the steps.
     if (seed % 5 == 0) {
       for (auto& sizes : sizes_) sizes[2] = kLarge + static_cast<int64_t>(below(3));
     }
