@@ -95,7 +95,7 @@ TEST(TensorTypes, WhatPyTorchRefusesIsRefusedInItsWords) {
       {"-x", {"bool:3"}, "negation, the `-` operator, on a bool tensor is not supported", "logical_not()"},
       {"x // 2", {"bool:"}, "accepted", ""},
       {"x // y", {"bool:3", "bool:3"}, "\"floor_divide\" is not implemented for bool", "cast first"},
-      {"x & 3", {"f32:3"}, "\"bitwise_and\" is not implemented for float32", "bits of integers"},
+      {"x & 3", {"f32:3"}, "\"bitwise_and\" is not implemented for float32", "it takes integers"},
       {"x << 1", {"f32:3"}, "\"bitwise_left_shift\" is not implemented for float32", ""},
       {"hypot(x, x)", {"i32:3"}, "\"hypot\" is not implemented for int32", "x.float()"},
       {"silu(x)", {"i64:3"}, "silu: not implemented for int64", "x.float()"},
