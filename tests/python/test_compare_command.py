@@ -107,6 +107,9 @@ def test_an_invalid_baseline_is_reported_before_measuring(capsys, tmp_path):
         kept.write_text(json.dumps(good | change))
         status, out, err = run(capsys, *words, "--baseline", str(kept))
         assert status == 2 and "it is not a saved comparison" in err and not out
+    kept.write_text(json.dumps({"contenders": good["candidates"], **{k: v for k, v in good.items() if k != "candidates"}}))
+    status, out, err = run(capsys, *words, "--baseline", str(kept))
+    assert status == 2 and "an earlier version has saved it: save it again" in err and not out
     for times in good["sweep"]["points"][0]["candidates"].values():
         times["share_of_copy"] *= 100
     kept.write_text(json.dumps(good))

@@ -278,6 +278,7 @@ def _timed(found: dict) -> dict[tuple[str, str], dict]:
 
 def load_baseline(path: pathlib.Path) -> dict:
     """Reads a report that `--save` has written. Raises ValueError for other files."""
+    found = None
     try:
         found = json.loads(path.read_text())
         is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["spec"] == OWN
@@ -285,7 +286,8 @@ def load_baseline(path: pathlib.Path) -> dict:
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
         has_times = False
     if not has_times:
-        raise ValueError("it is not a saved comparison")
+        is_earlier = isinstance(found, dict) and "contenders" in found
+        raise ValueError("an earlier version has saved it: save it again" if is_earlier else "it is not a saved comparison")
     return found
 
 
