@@ -55,12 +55,12 @@ std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
   std::vector<int64_t> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   for (size_t i = 1; i < rank; ++i) {
-    size_t at = i;
+    size_t position = i;
     for (size_t before = i; before-- > 0;) {
-      const int comparison = compare(order[before], order[at]);
+      const int comparison = compare(order[before], order[position]);
       if (comparison > 0) {
-        std::swap(order[before], order[at]);
-        at = before;
+        std::swap(order[before], order[position]);
+        position = before;
       } else if (comparison < 0) {
         break;
       }
@@ -83,8 +83,8 @@ Sizes broadcast_strides(Dims sizes, const SizesAndStrides& input) {
   Sizes strides(sizes.size());
   const size_t missing = sizes.size() - input.sizes.size();
   for (size_t d = 0; d < input.sizes.size(); ++d) {
-    const bool repeated = input.sizes[d] == 1 && sizes[missing + d] != 1;
-    strides[missing + d] = repeated ? 0 : input.strides[d];
+    const bool is_repeated = input.sizes[d] == 1 && sizes[missing + d] != 1;
+    strides[missing + d] = is_repeated ? 0 : input.strides[d];
   }
   return strides;
 }
@@ -100,10 +100,10 @@ std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const SizesAndStr
   if (sizes.size() == 4 && all([](const SizesAndStrides& x) { return is_channels_last(x.sizes, x.strides); })) {
     return dense_strides(sizes, kChannelsLast2d);
   }
-  const bool dense = all([&](const SizesAndStrides& x) {
+  const bool are_dense = all([&](const SizesAndStrides& x) {
     return x.strides == inputs[0].strides && is_non_overlapping_and_dense(x.sizes, x.strides);
   });
-  return dense ? std::optional(inputs[0].strides) : std::nullopt;
+  return are_dense ? std::optional(inputs[0].strides) : std::nullopt;
 }
 
 /// The strides of a view of the input; nullopt if no view exists. As PyTorch's computeStride does, divides the input's
@@ -118,8 +118,9 @@ std::optional<Sizes> view_strides(const SizesAndStrides& input, Dims sizes) {
   int64_t group_stride = input.strides.back(), group_elements = 1;
   for (size_t d = input.sizes.size(); d-- > 0;) {
     group_elements *= input.sizes[d];
-    const bool ends = d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != group_elements * group_stride);
-    if (!ends) continue;
+    const bool ends_group =
+        d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != group_elements * group_stride);
+    if (!ends_group) continue;
     int64_t covered = 1;
     while (first_done > 0 && (covered < group_elements || sizes[first_done - 1] == 1)) {
       --first_done;
@@ -140,13 +141,13 @@ bool suggests_channels_last(const SizesAndStrides& input) {
   const size_t rank = input.sizes.size();
   if (rank != 4 && rank != 5) return false;
   if (input.strides[1] == 0) return false;
-  int64_t least = 0;
+  int64_t min_stride = 0;
   for (const int64_t d : rank == 4 ? Dims(kChannelsLast2d) : Dims(kChannelsLast3d)) {
     const int64_t size = input.sizes[static_cast<size_t>(d)];
     const int64_t stride = input.strides[static_cast<size_t>(d)];
-    if (size == 0 || stride < least) return false;
-    if (d == 0 && least == input.strides[1]) return false;  // every dim but the batch has size 1
-    least = size > 1 ? stride * size : stride;
+    if (size == 0 || stride < min_stride) return false;
+    if (d == 0 && min_stride == input.strides[1]) return false;  // every dim but the batch has size 1
+    min_stride = size > 1 ? stride * size : stride;
   }
   return true;
 }
@@ -195,8 +196,8 @@ Sizes pointwise_strides(Dims sizes, std::span<const SizesAndStrides> inputs) {
     return 0;
   });
   // A dim of size 0 counts as 1 in PyTorch's contiguous strides, but as 0 in permuted strides.
-  const bool contiguous = std::ranges::is_sorted(order, std::greater<>());
-  return contiguous ? contiguous_strides(sizes) : dense_strides(sizes, order);
+  const bool is_contiguous_order = std::ranges::is_sorted(order, std::greater<>());
+  return is_contiguous_order ? contiguous_strides(sizes) : dense_strides(sizes, order);
 }
 
 Sizes preserve_strides(const SizesAndStrides& input) {
@@ -219,8 +220,8 @@ Sizes cat_strides(Dims sizes, std::span<const SizesAndStrides> inputs) {
   return channels_last_strides(sizes);
 }
 
-Sizes pad_strides(Dims sizes, const SizesAndStrides& kept, const SizesAndStrides& input) {
-  if (std::ranges::equal(sizes, kept.sizes)) return preserve_strides(kept);
+Sizes pad_strides(Dims sizes, const SizesAndStrides& cropped, const SizesAndStrides& input) {
+  if (std::ranges::equal(sizes, cropped.sizes)) return preserve_strides(cropped);
   return cat_strides(sizes, std::span(&input, 1));
 }
 
@@ -231,11 +232,11 @@ Sizes gather_strides(Dims sizes, const SizesAndStrides& source, std::span<const 
   std::vector<SizesAndStrides> index_tensors;
   std::vector<size_t> indexed_dims;
   for (size_t d = 0; d < source.sizes.size(); ++d) {
-    const auto at = std::ranges::find(dims, d) - dims.begin();
-    const bool indexed = at < std::ssize(dims);
-    const SizesAndStrides* index = indexed ? &indices[static_cast<size_t>(at)] : nullptr;
-    if (indexed && index->sizes.empty()) continue;
-    if (indexed) {
+    const auto position = std::ranges::find(dims, d) - dims.begin();
+    const bool is_indexed = position < std::ssize(dims);
+    const SizesAndStrides* index = is_indexed ? &indices[static_cast<size_t>(position)] : nullptr;
+    if (is_indexed && index->sizes.empty()) continue;
+    if (is_indexed) {
       indexed_dims.push_back(without_scalars.sizes.size());
       index_tensors.push_back(*index);
     } else {
@@ -254,13 +255,13 @@ Sizes gather_strides(Dims sizes, const SizesAndStrides& source, std::span<const 
   size_t rank = 0;
   for (const SizesAndStrides& index : index_tensors) rank = std::max(rank, index.sizes.size());
   const Dims shape = sizes.subspan(first, rank);
-  const auto at = static_cast<std::ptrdiff_t>(first);
-  source_with_index_dims.sizes.insert(source_with_index_dims.sizes.begin() + at, shape.begin(), shape.end());
-  source_with_index_dims.strides.insert(source_with_index_dims.strides.begin() + at, rank, 0);
+  const auto begin = static_cast<std::ptrdiff_t>(first);
+  source_with_index_dims.sizes.insert(source_with_index_dims.sizes.begin() + begin, shape.begin(), shape.end());
+  source_with_index_dims.strides.insert(source_with_index_dims.strides.begin() + begin, rank, 0);
 
   // Expand the indices to their common shape, then insert dims of size 1 for the dims before and after them.
   Sizes around(sizes.size(), 1);
-  std::ranges::copy(shape, around.begin() + at);
+  std::ranges::copy(shape, around.begin() + begin);
   std::vector<SizesAndStrides> inputs{source_with_index_dims};
   for (const SizesAndStrides& index : index_tensors) {
     const SizesAndStrides expanded{Sizes(shape.begin(), shape.end()), broadcast_strides(shape, index)};
@@ -319,8 +320,8 @@ std::vector<SizesAndStrides> eager_tensors(std::span<const LayoutStep> steps, st
         for (const std::vector<Term>& row : step.rows) {
           int64_t stride = 0;
           for (const Term& term : row) {
-            const bool unit = term.dim == inputs[0].strides.size();
-            stride += host[term.coef.index].as_int() * (unit ? 1 : inputs[0].strides[term.dim]);
+            const bool is_unit = term.dim == inputs[0].strides.size();
+            stride += host[term.coef.index].as_int() * (is_unit ? 1 : inputs[0].strides[term.dim]);
           }
           tensor.strides.push_back(stride);
         }

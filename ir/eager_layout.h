@@ -36,9 +36,9 @@ Sizes preserve_strides(const SizesAndStrides& input);
 Sizes reshape_strides(const SizesAndStrides& input, std::span<const int64_t> sizes);
 /// The strides of cat(inputs), a tensor of `sizes`.
 Sizes cat_strides(std::span<const int64_t> sizes, std::span<const SizesAndStrides> inputs);
-/// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`. `kept` is the part of the input that negative
-/// padding leaves (constant_pad_nd).
-Sizes pad_strides(std::span<const int64_t> sizes, const SizesAndStrides& kept, const SizesAndStrides& input);
+/// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`. `cropped` is the part of the input that
+/// negative padding leaves (constant_pad_nd).
+Sizes pad_strides(std::span<const int64_t> sizes, const SizesAndStrides& cropped, const SizesAndStrides& input);
 /// The strides of source[…] (index.Tensor) with index tensors at the dims `dims` (ascending) and full slices at the
 /// others. `sizes` are the result's sizes as PyTorch orders them: the broadcast dims of the indices replace `dims` if
 /// `dims` are adjacent; otherwise they come first. An index of rank 0 selects, as a number does.

@@ -14,21 +14,21 @@ class Counter {
 
   /// Records, for each node that `root` depends on, the number of elements for which it is computed when `root` is
   /// computed over `domain`.
-  void walk(NodeId root, std::span<const HostId> domain) {
+  void add_elements(NodeId root, std::span<const HostId> domain) {
     std::vector<bool> needed(root.index + 1);
     needed[root.index] = true;
     for (uint32_t i = root.index + 1; i-- > 0;)
       if (needed[i])
         for (const NodeId arg : operands({i})) needed[arg.index] = true;
-    std::vector<DimMarks> moves(root.index + 1, DimMarks(domain.size()));
+    std::vector<DimMarks> varies(root.index + 1, DimMarks(domain.size()));
     for (uint32_t i = 0; i <= root.index; ++i) {
       if (!needed[i]) continue;
-      mark_access({i}, moves[i]);
+      mark_access({i}, varies[i]);
       for (const NodeId arg : operands({i}))
-        std::ranges::transform(moves[i], moves[arg.index], moves[i].begin(), std::bit_or<>());
+        std::ranges::transform(varies[i], varies[arg.index], varies[i].begin(), std::bit_or<>());
       int64_t elements = 1;
       for (size_t d = 0; d < domain.size(); ++d)
-        if (moves[i][d]) elements *= size_of(domain[d]);
+        if (varies[i][d]) elements *= size_of(domain[d]);
       elements_[i] = std::max(elements_[i], elements);
     }
   }
@@ -37,9 +37,9 @@ class Counter {
     int64_t operations = 0;
     for (uint32_t i = 0; i < graph_.count(); ++i) {
       const Node& node = graph_[{i}];
-      const bool of_floats = is_floating(node.dtype) ||
-                             std::ranges::any_of(node.args, [&](NodeId a) { return is_floating(graph_[a].dtype); });
-      if (is_primitive(node.op) && node.op != Op::Cast && of_floats) operations += info(node.op).cost * elements_[i];
+      const bool is_on_floats = is_floating(node.dtype) ||
+                                std::ranges::any_of(node.args, [&](NodeId a) { return is_floating(graph_[a].dtype); });
+      if (is_primitive(node.op) && node.op != Op::Cast && is_on_floats) operations += info(node.op).cost * elements_[i];
     }
     return operations;
   }
@@ -59,12 +59,12 @@ class Counter {
   }
 
   /// Marks the dims along which a node's access moves. The dims of an access are aligned at the last one.
-  void mark_access(NodeId id, DimMarks& moves) const {
+  void mark_access(NodeId id, DimMarks& varies) const {
     const Op op = graph_[id].op;
     if (op != Op::Load && op != Op::Gather && op != Op::Index) return;
     const std::vector<AccessDim>& dims = graph_.access(id).dims;
-    for (size_t d = dims.size(), behind = moves.size(); d-- > 0 && behind-- > 0;)
-      if (!dims[d].terms.empty()) moves[behind] = 1;
+    for (size_t d = dims.size(), varying_dim = varies.size(); d-- > 0 && varying_dim-- > 0;)
+      if (!dims[d].terms.empty()) varies[varying_dim] = 1;
   }
 
   const Graph& graph_;
@@ -76,20 +76,21 @@ class Counter {
 
 int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
   Counter counter(graph, sizes);
-  int64_t added = 0;
+  int64_t additions = 0;
   for (const Result& result : graph.results) {
-    for (const OutputBlock& block : result.blocks) counter.walk(block.node, block.domain);
+    for (const OutputBlock& block : result.blocks) counter.add_elements(block.node, block.domain);
     if (!is_floating(result.dtype)) continue;
-    for (const Scatter& scatter : result.scatters) added += counter.elements_of(graph.results[scatter.values].shape);
+    for (const Scatter& scatter : result.scatters)
+      additions += counter.elements_of(graph.results[scatter.values].shape);
   }
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i] || graph[{i}].op != Op::Reduce) continue;
     const NodeId operand = graph[{i}].args[0];
-    counter.walk(operand, graph.reduction({i}).domain);
-    if (is_floating(graph[operand].dtype)) added += counter.elements_of(graph.reduction({i}).domain);
+    counter.add_elements(operand, graph.reduction({i}).domain);
+    if (is_floating(graph[operand].dtype)) additions += counter.elements_of(graph.reduction({i}).domain);
   }
-  return counter.sum() + added;
+  return counter.sum() + additions;
 }
 
 }  // namespace ingot::ir

@@ -66,16 +66,16 @@ uint32_t Graph::intern(Access access) {
 }
 
 uint32_t Graph::intern(std::string_view callee) {
-  const auto found = std::ranges::find(callees_, callee);
-  const auto index = static_cast<uint32_t>(found - callees_.begin());
-  if (found == callees_.end()) callees_.emplace_back(callee);
+  const auto match = std::ranges::find(callees_, callee);
+  const auto index = static_cast<uint32_t>(match - callees_.begin());
+  if (match == callees_.end()) callees_.emplace_back(callee);
   return index;
 }
 
 uint32_t Graph::intern(Reduction reduction) {
-  const auto found = std::ranges::find(reductions_, reduction);
-  const auto index = static_cast<uint32_t>(found - reductions_.begin());
-  if (found == reductions_.end()) reductions_.push_back(std::move(reduction));
+  const auto match = std::ranges::find(reductions_, reduction);
+  const auto index = static_cast<uint32_t>(match - reductions_.begin());
+  if (match == reductions_.end()) reductions_.push_back(std::move(reduction));
   return index;
 }
 
@@ -150,27 +150,27 @@ void Graph::mention_node(NodeId id, Span span) {
 
 const std::vector<std::string>& Graph::names(NodeId id) const {
   static const std::vector<std::string> kNone;
-  const auto found = names_.find(id);
-  return found == names_.end() ? kNone : found->second.items;
+  const auto match = names_.find(id);
+  return match == names_.end() ? kNone : match->second.items;
 }
 
 bool Graph::has_name(NodeId id, const std::string& text) const {
-  const auto found = names_.find(id);
-  return found != names_.end() && found->second.known.contains(text);
+  const auto match = names_.find(id);
+  return match != names_.end() && match->second.known.contains(text);
 }
 
 Span Graph::span(NodeId id) const {
-  const auto found = spans_.find(id);
-  return found == spans_.end() ? Span{} : found->second;
+  const auto match = spans_.find(id);
+  return match == spans_.end() ? Span{} : match->second;
 }
 
 const std::vector<Span>& Graph::mentions(NodeId id) const {
   static const std::vector<Span> kNone;
-  const auto found = mentions_.find(id);
-  return found == mentions_.end() ? kNone : found->second.items;
+  const auto match = mentions_.find(id);
+  return match == mentions_.end() ? kNone : match->second.items;
 }
 
-void Graph::carry(const Graph& source, NodeId from, NodeId to) {
+void Graph::copy_names_and_locations(const Graph& source, NodeId from, NodeId to) {
   if (this == &source && from == to) return;
   const std::vector<std::string> names = source.names(from);
   for (const std::string& text : names) name_node(to, text);

@@ -298,7 +298,7 @@ class Graph : public GraphFrame {
   Span span(NodeId id) const;
   const std::vector<Span>& mentions(NodeId id) const;
   /// Copies the names and locations of `from` to `to`, as every rewrite must do. `source` may be this graph.
-  void carry(const Graph& source, NodeId from, NodeId to);
+  void copy_names_and_locations(const Graph& source, NodeId from, NodeId to);
 
  private:
   uint32_t intern(Access access);

@@ -54,8 +54,8 @@ struct Accepts {
   bool contains(DType type) const {
     if (is_extended_unsigned(type)) return extended_unsigned;
     if (is_float8(type)) return float8;
-    const Category of = category(type);
-    return of == Category::Bool ? boolean : of == Category::Integral ? integral : floating;
+    const Category type_category = category(type);
+    return type_category == Category::Bool ? boolean : type_category == Category::Integral ? integral : floating;
   }
 };
 

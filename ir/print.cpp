@@ -38,16 +38,16 @@ class GraphPrinter {
   }
 
  private:
-  std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
+  std::string host(HostId id) const { return print_host(graph_.host, id, names_, abbreviated_); }
 
   /// Prints the subexpressions that large expressions abbreviate, each once. The printed graph is a key of programs, so
   /// it must be complete.
   std::string large_expressions() const {
     std::string text;
     std::set<HostId> known;
-    while (!cut_.empty()) {
-      const HostId id = cut_.back();
-      cut_.pop_back();
+    while (!abbreviated_.empty()) {
+      const HostId id = abbreviated_.back();
+      abbreviated_.pop_back();
       if (known.insert(id).second) text += fmt::format("  h{} = {}\n", id.index, host(id));
     }
     return text;
@@ -135,11 +135,11 @@ class GraphPrinter {
 
   /// Prints coordinates: "[i0*4 + 2, %5]". For a load, an index is 0 if the operand's size along the dim is 1. A store
   /// uses the indices of its domain unchanged.
-  std::string coordinates(const Access& access, std::span<const NodeId> indices, bool store) const {
-    return fmt::format("[{}]", fmt::join(sums(access, indices, store), ", "));
+  std::string coordinates(const Access& access, std::span<const NodeId> indices, bool is_store) const {
+    return fmt::format("[{}]", fmt::join(sums(access, indices, is_store), ", "));
   }
 
-  std::vector<std::string> sums(const Access& access, std::span<const NodeId> indices, bool store) const {
+  std::vector<std::string> sums(const Access& access, std::span<const NodeId> indices, bool is_store) const {
     std::vector<std::string> sums(access.offsets.size());
     const auto add_terms = [&](const std::vector<Term>& terms, const std::string& factor) {
       for (const Term& term : terms) add(sums[term.dim], product(factor, term.coef));
@@ -150,8 +150,8 @@ class GraphPrinter {
     for (size_t j = 0; j < access.dims.size(); ++j) {
       const AccessDim& dim = access.dims[j];
       if (graph_.host.is_int(dim.size, 1)) continue;
-      const bool certain = store || graph_.host.known_not_one(dim.size);
-      add_terms(dim.terms, variable(access.dims.size() - 1 - j) + (certain ? "" : "?"));
+      const bool is_certain = is_store || graph_.host.known_not_one(dim.size);
+      add_terms(dim.terms, variable(access.dims.size() - 1 - j) + (is_certain ? "" : "?"));
     }
     for (size_t d = 0; d < sums.size(); ++d) {
       std::string offset = host(access.offsets[d]);
@@ -163,9 +163,9 @@ class GraphPrinter {
   }
 
   static void add(std::string& sum, const std::string& summand) {
-    const bool negative = summand.starts_with('-');
-    if (!sum.empty()) sum += negative ? " - " : " + ";
-    sum += summand.substr(negative && !sum.empty());
+    const bool is_negative = summand.starts_with('-');
+    if (!sum.empty()) sum += is_negative ? " - " : " + ";
+    sum += summand.substr(is_negative && !sum.empty());
   }
 
   std::string product(const std::string& factor, HostId coef) const {
@@ -175,8 +175,8 @@ class GraphPrinter {
     if (node.op == HostOp::Constant && node.value.integer < 0) {
       return fmt::format("-{}*{}", factor, host(coef).substr(1));
     }
-    const bool simple = node.args.empty() || node.op == HostOp::NotOne || node.op == HostOp::Mul;
-    return factor + (simple ? "*" + host(coef) : "*(" + host(coef) + ")");
+    const bool is_simple = node.args.empty() || node.op == HostOp::IsNotOne || node.op == HostOp::Mul;
+    return factor + (is_simple ? "*" + host(coef) : "*(" + host(coef) + ")");
   }
 
   bool is_whole(const Result& result) const {
@@ -189,9 +189,9 @@ class GraphPrinter {
     const size_t missing = block.domain.size() - block.store.dims.size();
     for (size_t j = 0; j < block.store.dims.size(); ++j) {
       const std::vector<Term>& terms = block.store.dims[j].terms;
-      const bool broadcast = terms.empty() && graph_.host.is_int(block.domain[missing + j], 1);
-      const bool same = terms.size() == 1 && terms[0].dim == missing + j && graph_.host.is_int(terms[0].coef, 1);
-      if (!broadcast && !same) return false;
+      const bool is_broadcast = terms.empty() && graph_.host.is_int(block.domain[missing + j], 1);
+      const bool is_same = terms.size() == 1 && terms[0].dim == missing + j && graph_.host.is_int(terms[0].coef, 1);
+      if (!is_broadcast && !is_same) return false;
     }
     return true;
   }
@@ -255,7 +255,7 @@ class GraphPrinter {
   std::vector<std::string> names_;
   size_t rank_ = 0;
   mutable std::vector<HostId>
-      cut_;  ///< host expressions that are printed as numbers; large_expressions prints them at the end
+      abbreviated_;  ///< host expressions that are printed as numbers; large_expressions prints them at the end
 };
 
 }  // namespace

@@ -20,9 +20,9 @@ std::span<const ReductionInfo> reductions() { return kReductions; }
 const ReductionInfo& info(ReduceKind kind) { return kReductions[static_cast<size_t>(kind)]; }
 
 std::optional<ReduceKind> reduction_named(std::string_view name) {
-  const auto found = std::ranges::find(kReductions, name, &ReductionInfo::name);
-  if (found == std::end(kReductions)) return std::nullopt;
-  return found->kind;
+  const auto match = std::ranges::find(kReductions, name, &ReductionInfo::name);
+  if (match == std::end(kReductions)) return std::nullopt;
+  return match->kind;
 }
 
 }  // namespace ingot::ir

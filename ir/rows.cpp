@@ -28,18 +28,18 @@ std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank) {
   const auto is_zero = [&](HostId id) { return host.is_int(id, 0); };
   if (!std::ranges::all_of(access.offsets, is_zero)) return std::nullopt;
   RowMap map(rank, kUnmapped);
-  std::vector<bool> read(reduction.domain.size());
+  std::vector<bool> is_read(reduction.domain.size());
   for (size_t j = 0; j < access.dims.size(); ++j) {
     const AccessDim& dim = access.dims[j];
     if (dim.terms.empty()) continue;
-    const size_t of = dim.terms[0].dim;
-    if (dim.terms.size() > 1 || !host.is_int(dim.terms[0].coef, 1) || read[of]) return std::nullopt;
-    if (!host.same(dim.size, reduction.domain[of])) return std::nullopt;
-    map[rank - access.dims.size() + j] = of;
-    read[of] = true;
+    const size_t domain_dim = dim.terms[0].dim;
+    if (dim.terms.size() > 1 || !host.is_int(dim.terms[0].coef, 1) || is_read[domain_dim]) return std::nullopt;
+    if (!host.same(dim.size, reduction.domain[domain_dim])) return std::nullopt;
+    map[rank - access.dims.size() + j] = domain_dim;
+    is_read[domain_dim] = true;
   }
-  for (size_t d = 0; d < read.size(); ++d)
-    if (!read[d] && !reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) return std::nullopt;
+  for (size_t d = 0; d < is_read.size(); ++d)
+    if (!is_read[d] && !reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) return std::nullopt;
   return map;
 }
 

@@ -18,9 +18,9 @@ class ShardedSizes {
     for (const Condition& condition : graph.conditions)
       if (condition.kind == Condition::Kind::Equal && is_size(condition.a) && is_size(condition.b))
         equal_[representative(condition.a).index] = representative(condition.b);
-    for (const Cuts& each : cuts)
-      for (size_t p = 0; p < each.size(); ++p)
-        if (each[p]) sizes_.insert(representative(graph.params[p].shape[*each[p]]));
+    for (const Cuts& dims : cuts)
+      for (size_t p = 0; p < dims.size(); ++p)
+        if (dims[p]) sizes_.insert(representative(graph.params[p].shape[*dims[p]]));
     for (uint32_t i = 0; i < depends_.size(); ++i) {
       const HostNode& node = graph.host[HostId{i}];
       depends_[i] =
@@ -99,9 +99,9 @@ class ShardingAnalysis {
         if (!start_at(block, *dim, result.shape[*dim])) return std::nullopt;
       sharding_.results.push_back(*dim);
     }
-    while (!open_.empty()) {
-      const auto [node, axis] = open_.back();
-      open_.pop_back();
+    while (!pending_.empty()) {
+      const auto [node, axis] = pending_.back();
+      pending_.pop_back();
       if (!follow(node, axis)) return std::nullopt;
     }
     for (uint32_t p = 0; p < sharding_.params.size(); ++p)
@@ -114,8 +114,8 @@ class ShardingAnalysis {
   bool holds_for_shards(const Condition& condition) {
     using Kind = Condition::Kind;
     const bool is_equality = condition.kind == Kind::Equal || condition.kind == Kind::Broadcasts;
-    const bool is_of_two = is_equality || condition.kind == Kind::InRange;
-    if (!sizes_.depends(condition.a) && !(is_of_two && sizes_.depends(condition.b))) return true;
+    const bool has_two_operands = is_equality || condition.kind == Kind::InRange;
+    if (!sizes_.depends(condition.a) && !(has_two_operands && sizes_.depends(condition.b))) return true;
     if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1))
       return sharding_.needs_elements = true;
     if (condition.kind == Kind::True && is_not_zero(condition.a)) return sharding_.needs_elements = true;
@@ -145,29 +145,30 @@ class ShardingAnalysis {
   /// The only dim of a result whose size is that of the sharded dim; nullopt if another dim's size depends on that
   /// size.
   std::optional<uint32_t> sharded_dim_of(const Result& result) const {
-    std::optional<uint32_t> found;
+    std::optional<uint32_t> sharded_dim;
     for (uint32_t d = 0; d < result.shape.size(); ++d) {
       if (!sizes_.depends(result.shape[d])) continue;
-      if (found || !sizes_.is_sharded(result.shape[d])) return std::nullopt;
-      found = d;
+      if (sharded_dim || !sizes_.is_sharded(result.shape[d])) return std::nullopt;
+      sharded_dim = d;
     }
-    return found;
+    return sharded_dim;
   }
 
   /// Starts the traversal at an output block. The block must be stored along the whole sharded dim, in a separate dim.
   bool start_at(const OutputBlock& block, uint32_t dim, HostId size) {
     const Access& store = block.store;
-    const auto stored = std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
-    if (stored == store.dims.end()) return false;
-    const size_t place = from_end(static_cast<size_t>(stored - store.dims.begin()), store.dims.size());
-    const Axis axis{place, stored->size};
+    const auto sharded_dim =
+        std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
+    if (sharded_dim == store.dims.end()) return false;
+    const size_t axis_from_end = from_end(static_cast<size_t>(sharded_dim - store.dims.begin()), store.dims.size());
+    const Axis axis{axis_from_end, sharded_dim->size};
     return sizes_.same(axis.size, size) && source_dim_along(store, axis) == dim &&
            is_sharded_only_along(block.domain, axis) && moves_only_along(store, axis) && push(block.node, axis);
   }
 
   bool push(NodeId node, std::optional<Axis> axis) {
     const auto key = std::tuple(node, axis ? axis->from_end + 1 : 0, axis ? axis->size : HostId{});
-    if (seen_.insert(key).second) open_.emplace_back(node, axis);
+    if (seen_.insert(key).second) pending_.emplace_back(node, axis);
     return true;
   }
 
@@ -211,22 +212,23 @@ class ShardingAnalysis {
     const auto depends = [&](HostId id) { return sizes_.depends(id); };
     if (std::ranges::any_of(access.offsets, depends)) return false;
     const bool has_axis = axis && axis->from_end < access.dims.size();
-    const size_t at = has_axis ? from_end(axis->from_end, access.dims.size()) : access.dims.size();
-    const std::vector<Term> nowhere;
-    const std::vector<Term>& terms = has_axis ? access.dims[at].terms : nowhere;
+    const size_t axis_dim = has_axis ? from_end(axis->from_end, access.dims.size()) : access.dims.size();
+    const std::vector<Term> no_terms;
+    const std::vector<Term>& terms = has_axis ? access.dims[axis_dim].terms : no_terms;
     if (!terms.empty()) {
       const Term& term = terms[0];
-      if (terms.size() > 1 || !host_.is_int(term.coef, 1) || !sizes_.same(access.dims[at].size, axis->size))
+      if (terms.size() > 1 || !host_.is_int(term.coef, 1) || !sizes_.same(access.dims[axis_dim].size, axis->size))
         return false;
       if (!host_.is_int(access.offsets[term.dim], 0)) return false;
     }
-    const auto is_apart = [&](HostId size, const std::vector<Term>& others) {
+    const auto is_independent = [&](HostId size, const std::vector<Term>& others) {
       return !depends(size) && !sizes_.depends(others) && (terms.empty() || !goes_to(others, terms[0].dim));
     };
     for (size_t j = 0; j < access.dims.size(); ++j)
-      if (j != at && !is_apart(access.dims[j].size, access.dims[j].terms)) return false;
-    return std::ranges::all_of(
-        access.indirect, [&](const IndirectIndex& indirect) { return is_apart(indirect.extent, indirect.terms); });
+      if (j != axis_dim && !is_independent(access.dims[j].size, access.dims[j].terms)) return false;
+    return std::ranges::all_of(access.indirect, [&](const IndirectIndex& indirect) {
+      return is_independent(indirect.extent, indirect.terms);
+    });
   }
 
   bool is_sharded_only_along(std::span<const HostId> domain, std::optional<Axis> axis) const {
@@ -274,7 +276,7 @@ class ShardingAnalysis {
   Sharding sharding_;
   std::vector<bool> read_whole_;
   std::set<std::tuple<NodeId, size_t, HostId>> seen_;
-  std::vector<std::pair<NodeId, std::optional<Axis>>> open_;
+  std::vector<std::pair<NodeId, std::optional<Axis>>> pending_;
 };
 
 /// Compares a graph with the graph for shards of size 1, node by node and host expression by host expression.
@@ -333,8 +335,8 @@ class UnitShardComparison {
            });
   }
 
-  static const AccessDim* dim_of(const Access& access, size_t place) {
-    return place < access.dims.size() ? &access.dims[from_end(place, access.dims.size())] : nullptr;
+  static const AccessDim* dim_of(const Access& access, size_t index_from_end) {
+    return index_from_end < access.dims.size() ? &access.dims[from_end(index_from_end, access.dims.size())] : nullptr;
   }
 
   /// Compares two dims of accesses. A sharded dim must have size 1 in the other graph. A missing leading dim has size 1
@@ -368,17 +370,17 @@ class UnitShardComparison {
 
   /// Whether two expressions, one of each pool, are equal, node by node.
   bool same(HostId a, HostId b) const {
-    std::vector<std::pair<HostId, HostId>> open = {{a, b}};
+    std::vector<std::pair<HostId, HostId>> pending = {{a, b}};
     std::set<std::pair<HostId, HostId>> seen;
-    while (!open.empty()) {
-      const auto pair = open.back();
-      open.pop_back();
+    while (!pending.empty()) {
+      const auto pair = pending.back();
+      pending.pop_back();
       if (!seen.insert(pair).second) continue;
       const HostNode &x = graph_.host[pair.first], &y = ones_.host[pair.second];
       if (x.op != y.op || x.kind != y.kind || x.a != y.a || x.b != y.b || !(x.value == y.value) || x.coefs != y.coefs ||
           x.args.size() != y.args.size())
         return false;
-      for (size_t i = 0; i < x.args.size(); ++i) open.emplace_back(x.args[i], y.args[i]);
+      for (size_t i = 0; i < x.args.size(); ++i) pending.emplace_back(x.args[i], y.args[i]);
     }
     return true;
   }

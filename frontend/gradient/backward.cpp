@@ -16,17 +16,17 @@ namespace {
 
 class BackwardDefinition : public Definition {
  public:
-  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> wanted, size_t results,
+  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested, size_t results,
                      std::optional<ir::DType> autocast, bool returns_arguments, Residuals residuals)
       : forward_(std::move(forward)),
-        wanted_(std::move(wanted)),
+        is_requested_(std::move(is_requested)),
         results_(results),
         autocast_(autocast),
         returns_arguments_(returns_arguments),
         residuals_(std::move(residuals)),
         name_(forward_->name() + "_backward") {
-    const std::span<const Parameter> own = forward_->parameters();
-    parameters_.assign(own.begin(), own.end());
+    const std::span<const Parameter> forward_parameters = forward_->parameters();
+    parameters_.assign(forward_parameters.begin(), forward_parameters.end());
     for (size_t k = 0; k < results; ++k)
       parameters_.push_back(
           {.name = results == 1 ? "grad" : fmt::format("grad[{}]", k), .has_default = true, .span = {}});
@@ -38,14 +38,15 @@ class BackwardDefinition : public Definition {
   std::string_view text() const override { return forward_->text(); }
   std::string identity() const override {
     if (forward_->identity().empty()) return {};
-    std::string wanted;
-    for (const bool is : wanted_) wanted += is ? '1' : '0';
+    std::string flags;
+    for (const bool flag : is_requested_) flags += flag ? '1' : '0';
     std::string residuals;
     if (!residuals_.names.empty())
-      residuals = fmt::format(", with {} kept for {:#x}", fmt::join(residuals_.names, ", "), residuals_.gradients);
-    return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", results_, wanted,
+      residuals = fmt::format(", with residuals {} for gradients {:#x}", fmt::join(residuals_.names, ", "),
+                              residuals_.gradients);
+    return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", results_, flags,
                        autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
-                       returns_arguments_ ? ", some of them given" : "", residuals, forward_->identity());
+                       returns_arguments_ ? ", returned arguments included" : "", residuals, forward_->identity());
   }
   std::string tree() const override { return forward_->tree(); }
   bool writes_arguments() const override { return false; }
@@ -53,49 +54,53 @@ class BackwardDefinition : public Definition {
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = !residuals_.names.empty();
-    const size_t count = forward_->parameters().size();
-    const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
+    const size_t param_count = forward_->parameters().size();
+    const auto forward_arguments = arguments.first(param_count), incoming = arguments.subspan(param_count, results_);
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
     forward.gradients = 0;
-    for (size_t i = 0; i < count; ++i)
-      if (wanted_[i]) forward.gradients |= uint64_t{1} << std::min<size_t>(i, 63);
-    const Value returned = forward_->evaluate(forward, own);
+    for (size_t i = 0; i < param_count; ++i)
+      if (is_requested_[i]) forward.gradients |= uint64_t{1} << std::min<size_t>(i, 63);
+    const Value returned = forward_->evaluate(forward, forward_arguments);
     check_and_clear_refused_gradients(forward);
-    if (const size_t returns = results_of(returned).size(); returns != incoming.size())
+    if (const size_t result_count = results_of(returned).size(); result_count != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
-                                  forward_->name(), returns, incoming.size()));
-    if (!residuals_.names.empty()) use_saved(evaluation, forward, own, returned, arguments.subspan(count + results_));
-    std::vector<Argument> of;
-    for (uint32_t i = 0; i < count; ++i)
-      if (wanted_[i]) of.push_back({i, *own[i]->tensor()});
-    std::vector<Value> found;
-    add_gradients(evaluation, op_gradients(evaluation, *forward_, own, returned, incoming, of), found);
-    return Value::tuple(std::move(found));
+                                  forward_->name(), result_count, incoming.size()));
+    if (!residuals_.names.empty())
+      use_residuals(evaluation, forward, forward_arguments, returned, arguments.subspan(param_count + results_));
+    std::vector<Argument> requested;
+    for (uint32_t i = 0; i < param_count; ++i)
+      if (is_requested_[i]) requested.push_back({i, *forward_arguments[i]->tensor()});
+    std::vector<Value> gradients;
+    add_gradients(evaluation, op_gradients(evaluation, *forward_, forward_arguments, returned, incoming, requested),
+                  gradients);
+    return Value::tuple(std::move(gradients));
   }
 
  private:
   /// Replaces each node for which a residual was saved by the residual. Because of limits, this evaluation may find
   /// other row statistics than the forward call did. Then the gradient ignores the residuals and recomputes everything.
-  void use_saved(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
-                 const Value& returned, std::span<const std::optional<Value>> residuals) const {
-    const std::vector<Residual> expected = find_residuals(forward, *forward_, own, returned, residuals_.gradients);
-    if (!are_as_expected(evaluation, expected, residuals)) return;
+  void use_residuals(Evaluation& evaluation, Evaluation& forward,
+                     std::span<const std::optional<Value>> forward_arguments, const Value& returned,
+                     std::span<const std::optional<Value>> residuals) const {
+    const std::vector<Residual> expected =
+        find_residuals(forward, *forward_, forward_arguments, returned, residuals_.gradients);
+    if (!match_expected(evaluation, expected, residuals)) return;
     for (size_t k = 0; k < residuals.size(); ++k) {
       const Tensor& tensor = *residuals[k]->tensor();
       const Shape shape = shape_of(evaluation, tensor);
-      const Residual& one = expected[k];
+      const Residual& residual = expected[k];
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        evaluation.require(ir::Condition::Kind::Equal, shape[dim], one.shape[dim]);
-      if (one.value)
-        evaluation.residual_bindings.reduced[{one.node, *one.value}] =
+        evaluation.require(ir::Condition::Kind::Equal, shape[dim], residual.shape[dim]);
+      if (residual.value)
+        evaluation.residual_bindings.reduced[{residual.node, *residual.value}] =
             static_cast<uint32_t>(forward_->parameters().size() + results_ + k);
       else
-        evaluation.residual_bindings.nodes.emplace(one.node, tensor.blocks.front().node);
+        evaluation.residual_bindings.nodes.emplace(residual.node, tensor.blocks.front().node);
     }
   }
 
-  bool are_as_expected(Evaluation& evaluation, std::span<const Residual> expected,
-                       std::span<const std::optional<Value>> residuals) const {
+  bool match_expected(Evaluation& evaluation, std::span<const Residual> expected,
+                      std::span<const std::optional<Value>> residuals) const {
     if (expected.size() != residuals.size()) return false;
     for (size_t k = 0; k < residuals.size(); ++k)
       if (expected[k].name != residuals_.names[k] ||
@@ -105,7 +110,7 @@ class BackwardDefinition : public Definition {
   }
 
   std::shared_ptr<const Definition> forward_;
-  std::vector<bool> wanted_;  ///< one per parameter of the forward op
+  std::vector<bool> is_requested_;  ///< one per parameter of the forward op
   size_t results_;
   std::optional<ir::DType> autocast_;
   bool returns_arguments_;
@@ -116,10 +121,10 @@ class BackwardDefinition : public Definition {
 
 }  // namespace
 
-std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
+std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested,
                                            size_t results, std::optional<ir::DType> autocast, bool returns_arguments,
                                            Residuals residuals) {
-  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(wanted), results, autocast,
+  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(is_requested), results, autocast,
                                                     returns_arguments, std::move(residuals));
 }
 

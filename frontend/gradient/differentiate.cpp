@@ -48,7 +48,7 @@ class Reverse {
  public:
   Reverse(Evaluation& evaluation, std::span<const Argument> arguments)
       : evaluation_(evaluation), graph_(evaluation.graph) {
-    for (const Argument& argument : arguments) wanted_.emplace(argument.param, std::vector<Read>());
+    for (const Argument& argument : arguments) reads_of_param_.emplace(argument.param, std::vector<Read>());
   }
 
   void seed(const Cotangent& cotangent) {
@@ -57,7 +57,7 @@ class Reverse {
     for (const AlignedBlock& aligned : aligned_blocks(evaluation_, both).blocks) {
       const ConcatBlock& value = aligned.blocks[0];
       const ir::DType dtype = ir::compute_type(graph_[value.node].dtype);
-      add(space_of(value.shape), value.node, {as(aligned.blocks[1].node, dtype)});
+      add(space_of(value.shape), value.node, {cast_to(aligned.blocks[1].node, dtype)});
     }
   }
 
@@ -74,18 +74,19 @@ class Reverse {
   Gradient gradient(const Argument& argument) {
     const Shape shape = shape_of(evaluation_, argument.tensor);
     const ir::DType dtype = ir::compute_type(argument.tensor.dtype);
-    const std::vector<Read>& reads = wanted_.at(argument.param);
-    ScatteredSum scattered;
-    std::vector<Read> others;
+    const std::vector<Read>& reads = reads_of_param_.at(argument.param);
+    ScatteredSum sum;
+    std::vector<Read> other_reads;
     for (const Read& read : reads)
-      if (std::optional<Scattered> part = scattered_of(read, shape))
-        scattered.parts.push_back(*std::move(part));
+      if (std::optional<TensorScatterAdd> part = scatter_add_of(read, shape))
+        sum.scatter_adds.push_back(*std::move(part));
       else
-        others.push_back(read);
-    Gradient gradient{scattered.parts.empty() || !others.empty() ? sum_of(others, shape, dtype) : zeros(shape, dtype)};
-    if (!scattered.parts.empty()) {
-      if (!others.empty()) scattered.beside = std::exchange(gradient.tensor, zeros(shape, dtype));
-      gradient.sum = std::move(scattered);
+        other_reads.push_back(read);
+    Gradient gradient{sum.scatter_adds.empty() || !other_reads.empty() ? sum_of(other_reads, shape, dtype)
+                                                                       : zeros(shape, dtype)};
+    if (!sum.scatter_adds.empty()) {
+      if (!other_reads.empty()) sum.addend = std::exchange(gradient.tensor, zeros(shape, dtype));
+      gradient.sum = std::move(sum);
     }
     gradient.tensor.dtype = argument.tensor.dtype;
     return gradient;
@@ -97,32 +98,32 @@ class Reverse {
     std::vector<Read> reads;               ///< of the node, if it is a reduction
   };
 
-  /// Whether floating-point elements of a wanted argument flow into a node. The node may be newer than the results: if
-  /// a gradient and its result have different blocks, aligning the blocks creates new nodes.
+  /// Whether floating-point elements of a requested argument flow into a node. The node may be newer than the results:
+  /// if a gradient and its result have different blocks, aligning the blocks creates new nodes.
   bool depends(ir::NodeId node) {
-    while (depends_.size() <= node.index) depends_.push_back(finds_dependent({static_cast<uint32_t>(depends_.size())}));
+    while (depends_.size() <= node.index) depends_.push_back(compute_depends({static_cast<uint32_t>(depends_.size())}));
     return depends_[node.index];
   }
 
-  bool finds_dependent(ir::NodeId id) const {
+  bool compute_depends(ir::NodeId id) const {
     const ir::Node& node = graph_[id];
     if (ir::category(node.dtype) != ir::Category::Floating || is_detached(id)) return false;
-    const bool reads = node.op == ir::Op::Load || node.op == ir::Op::Gather;
-    if (reads && !graph_.reduction_read(id)) return wanted_.contains(graph_.access(id).source.index);
+    const bool is_read = node.op == ir::Op::Load || node.op == ir::Op::Gather;
+    if (is_read && !graph_.reduction_read(id)) return reads_of_param_.contains(graph_.access(id).source.index);
     return std::ranges::any_of(node.args, [&](ir::NodeId arg) { return depends_[arg.index]; });
   }
 
   bool is_detached(ir::NodeId id) const { return graph_[id].op == ir::Op::Call && graph_.callee(id) == ir::kDetach; }
 
   uint32_t space_of(const Shape& shape) {
-    const auto found =
+    const auto known =
         std::ranges::find_if(spaces_, [&](const Shape& other) { return same_shape(evaluation_, shape, other); });
-    if (found != spaces_.end()) return static_cast<uint32_t>(found - spaces_.begin());
+    if (known != spaces_.end()) return static_cast<uint32_t>(known - spaces_.begin());
     spaces_.push_back(shape);
     return static_cast<uint32_t>(spaces_.size() - 1);
   }
 
-  ir::NodeId as(ir::NodeId node, ir::DType dtype) {
+  ir::NodeId cast_to(ir::NodeId node, ir::DType dtype) {
     return graph_[node].dtype == dtype ? node : graph_.add(ir::Op::Cast, dtype, {node});
   }
 
@@ -150,9 +151,9 @@ class Reverse {
 
   void add(uint32_t space, ir::NodeId node, Adjoint adjoint) {
     if (!depends(node)) return;
-    adjoint.value = as(adjoint.value, ir::compute_type(graph_[node].dtype));
-    auto [at, inserted] = pending_[node].adjoints.try_emplace(space, adjoint);
-    if (!inserted) at->second = sum(at->second, adjoint);
+    adjoint.value = cast_to(adjoint.value, ir::compute_type(graph_[node].dtype));
+    auto [entry, inserted] = pending_[node].adjoints.try_emplace(space, adjoint);
+    if (!inserted) entry->second = sum(entry->second, adjoint);
   }
 
   void propagate(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
@@ -161,16 +162,17 @@ class Reverse {
       case ir::Op::Load:
       case ir::Op::Gather: {
         const auto reduction = graph_.reduction_read(id);
-        std::vector<Read>& reads = reduction ? pending_[*reduction].reads : wanted_.at(graph_.access(id).source.index);
+        std::vector<Read>& reads =
+            reduction ? pending_[*reduction].reads : reads_of_param_.at(graph_.access(id).source.index);
         reads.push_back({id, {guarded_value(adjoint), spaces_[space]}, adjoint.guard});
         return;
       }
       case ir::Op::Cast:
         return add(space, node.args[0], adjoint);
       case ir::Op::Where: {
-        const ir::NodeId taken = node.args[0];
-        add(space, node.args[1], guarded_by(adjoint, taken));
-        add(space, node.args[2], guarded_by(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {taken})));
+        const ir::NodeId condition = node.args[0];
+        add(space, node.args[1], guarded_by(adjoint, condition));
+        add(space, node.args[2], guarded_by(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {condition})));
         return;
       }
       case ir::Op::Call:
@@ -180,12 +182,12 @@ class Reverse {
     }
   }
 
-  Adjoint guarded_by(const Adjoint& adjoint, ir::NodeId taken) {
-    return {adjoint.value, adjoint.guard ? logical(ir::Op::LogicalAnd, *adjoint.guard, taken) : taken};
+  Adjoint guarded_by(const Adjoint& adjoint, ir::NodeId condition) {
+    return {adjoint.value, adjoint.guard ? logical(ir::Op::LogicalAnd, *adjoint.guard, condition) : condition};
   }
 
-  Value over(uint32_t space, ir::NodeId node) {
-    return tensor_of(evaluation_, {as(node, ir::compute_type(graph_[node].dtype)), spaces_[space]});
+  Value tensor_over(uint32_t space, ir::NodeId node) {
+    return tensor_of(evaluation_, {cast_to(node, ir::compute_type(graph_[node].dtype)), spaces_[space]});
   }
 
   /// The library function that is the derivative rule of `name`; null if the function is differentiated through its
@@ -208,9 +210,9 @@ class Reverse {
     inside.low_precision_output = low_precision_output;
     Function function;
     function.module = rule.module, function.id = rule.id;
-    Arguments given{{over(space, adjoint.value), over(space, id)}, {}};
-    std::ranges::move(arguments, std::back_inserter(given.positional));
-    const Value result = call(inside, std::make_shared<const Function>(std::move(function)), std::move(given));
+    Arguments call_arguments{{tensor_over(space, adjoint.value), tensor_over(space, id)}, {}};
+    std::ranges::move(arguments, std::back_inserter(call_arguments.positional));
+    const Value result = call(inside, std::make_shared<const Function>(std::move(function)), std::move(call_arguments));
     if (const std::vector<Value>* items = result.items()) return *items;
     return {result};
   }
@@ -218,16 +220,17 @@ class Reverse {
   void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
     if (value.is_none()) return;
     if (value.is<std::string>()) {  // the name of a function without a derivative
-      if (depends(node)) refuse(node, value.as<std::string>());
+      if (depends(node)) fail_without_rule(node, value.as<std::string>());
       return;
     }
-    if (!value.is_tensor()) throw_internal("a derivative is no tensor");
-    const IndexedValue found = indexed_value_of(evaluation_, *value.tensor());
-    if (found.shape.size() != spaces_[space].size()) throw_internal("a derivative of another shape than its operand");
-    add(space, node, {found.node, adjoint.guard});
+    if (!value.is_tensor()) throw_internal("a derivative is not a tensor");
+    const IndexedValue derivative = indexed_value_of(evaluation_, *value.tensor());
+    if (derivative.shape.size() != spaces_[space].size())
+      throw_internal("a derivative has another rank than its operand");
+    add(space, node, {derivative.node, adjoint.guard});
   }
 
-  [[noreturn]] void refuse(ir::NodeId id, std::string_view name) {
+  [[noreturn]] void fail_without_rule(ir::NodeId id, std::string_view name) {
     const At at(evaluation_.diagnostics, graph_.span(id));
     evaluation_.fail(fmt::format("the derivative for '{}' is not implemented", name),
                      "detach its operands: x.detach()");
@@ -237,9 +240,9 @@ class Reverse {
     const ir::Node node = graph_[id];
     const std::string_view name = ir::info(node.op).name;
     const LibraryFunction* rule = rule_of(name);
-    if (!rule) refuse(id, name.substr(name.starts_with('_')));
+    if (!rule) fail_without_rule(id, name.substr(name.starts_with('_')));
     std::vector<Value> operands;
-    for (const ir::NodeId arg : node.args) operands.push_back(over(space, arg));
+    for (const ir::NodeId arg : node.args) operands.push_back(tensor_over(space, arg));
     const bool low_precision_output = ir::is_narrow_float(node.dtype);
     const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands), low_precision_output);
     for (size_t k = 0; k < std::min(values.size(), node.args.size()); ++k)
@@ -260,7 +263,7 @@ class Reverse {
       if (!arguments[k].is_tensor() && !is_number) continue;
       if (arguments[k].is_tensor()) {
         operands[k] = node.args.at(next);
-        arguments[k] = over(space, *operands[k]);
+        arguments[k] = tensor_over(space, *operands[k]);
       }
       ++next;
     }
@@ -276,32 +279,33 @@ class Reverse {
     Shape rows = reduction.domain;
     for (size_t dim = 0; dim < rows.size(); ++dim)
       if (reduction.reduced[dim]) rows[dim] = evaluation_.integer(1);
-    const IndexedValue of_rows = indexed_value_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
-    const GuardedGradient found = reduction_gradient(evaluation_, id, of_rows);
-    add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
+    const IndexedValue row_gradient =
+        indexed_value_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
+    const GuardedGradient gradient = reduction_gradient(evaluation_, id, row_gradient);
+    add(space_of(reduction.domain), graph_[id].args[0], {gradient.value, gradient.guard});
   }
 
   /// The indices of a gather. An index that is itself gathered is evaluated only if the guard of the read is true;
   /// otherwise the index is out of range.
   std::vector<ir::NodeId> indices_of(const Read& read) {
-    const auto found = graph_.indices(read.load);
-    std::vector<ir::NodeId> indices(found.begin(), found.end());
+    const auto args = graph_.indices(read.load);
+    std::vector<ir::NodeId> indices(args.begin(), args.end());
     if (!read.guard) return indices;
     for (ir::NodeId& index : indices) {
-      const std::vector<ir::NodeId> made_of = ir::nodes_of(graph_, {index});
-      if (std::ranges::none_of(made_of, [&](ir::NodeId id) { return graph_[id].op == ir::Op::Gather; })) continue;
+      const std::vector<ir::NodeId> dependencies = ir::nodes_of(graph_, {index});
+      if (std::ranges::none_of(dependencies, [&](ir::NodeId id) { return graph_[id].op == ir::Op::Gather; })) continue;
       index = graph_.add(ir::Op::Where, ir::DType::I64,
-                         {*read.guard, as(index, ir::DType::I64), index_outside(evaluation_)});
+                         {*read.guard, cast_to(index, ir::DType::I64), index_outside(evaluation_)});
     }
     return indices;
   }
 
-  std::optional<Scattered> scattered_of(const Read& read, const Shape& source) {
+  std::optional<TensorScatterAdd> scatter_add_of(const Read& read, const Shape& source) {
     if (!evaluation_.may_scatter) return std::nullopt;
     const ir::Access access = graph_.access(read.load);
     const std::vector<ir::NodeId> indices = indices_of(read);
     const IndexedValue values = sum_unindexed_dims(evaluation_, read.adjoint, access, indices);
-    return scattered(evaluation_, values, access, indices, source);
+    return as_scatter_add(evaluation_, values, access, indices, source);
   }
 
   Tensor zeros(const Shape& shape, ir::DType dtype) {
@@ -315,8 +319,8 @@ class Reverse {
       const std::vector<ir::NodeId> indices = indices_of(read);
       const At at(evaluation_.diagnostics, graph_.span(read.load));
       const IndexedValue values = sum_unindexed_dims(evaluation_, read.adjoint, access, indices);
-      Tensor one = transposed(evaluation_, values, access, indices, source);
-      sum = sum ? added(evaluation_, *sum, one) : std::move(one);
+      Tensor term = transposed(evaluation_, values, access, indices, source);
+      sum = sum ? added(evaluation_, *sum, term) : std::move(term);
     }
     return sum ? *sum : zeros(source, dtype);
   }
@@ -326,26 +330,26 @@ class Reverse {
   std::vector<bool> depends_;  ///< cached results of `depends`, for all nodes up to the newest one queried
   std::vector<Shape> spaces_;
   std::map<ir::NodeId, PendingCotangents, std::greater<>>
-      pending_;                                   ///< newest first: all users of a node are processed before the node
-  std::map<uint32_t, std::vector<Read>> wanted_;  ///< the reads of each argument
+      pending_;  ///< newest first: all users of a node are processed before the node
+  std::map<uint32_t, std::vector<Read>> reads_of_param_;  ///< the reads of each argument
 };
 
 }  // namespace
 
 std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
                                 std::span<const Argument> arguments) {
-  std::vector<Gradient> found;
+  std::vector<Gradient> results;
   {
     Evaluation inside = evaluation.inside_native();
     Reverse reverse(inside, arguments);
     for (const Cotangent& cotangent : cotangents) reverse.seed(cotangent);
     reverse.run();
-    for (const Argument& argument : arguments) found.push_back(reverse.gradient(argument));
+    for (const Argument& argument : arguments) results.push_back(reverse.gradient(argument));
   }
-  for (size_t i = 0; i < found.size(); ++i)
-    found[i].tensor.layout =
-        record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, found[i].tensor));
-  return found;
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].tensor.layout =
+        record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, results[i].tensor));
+  return results;
 }
 
 }  // namespace ingot::frontend

@@ -12,23 +12,25 @@
 namespace ingot::frontend {
 namespace {
 
-bool is_given(const std::optional<Value>& gradient) { return gradient && gradient->is_tensor(); }
+bool has_gradient(const std::optional<Value>& gradient) { return gradient && gradient->is_tensor(); }
 
 /// Whether some dim of `b` is missing in `a`, or is 1 in `a` but not in `b`.
-bool spans_less(Evaluation& evaluation, const Tensor& a, const Tensor& b) {
-  const Shape own = shape_of(evaluation, a), other = shape_of(evaluation, b);
-  if (own.size() < other.size()) return true;
-  for (size_t d = 1; d <= other.size(); ++d)
-    if (is_one(evaluation, own[own.size() - d]) && !is_one(evaluation, other[other.size() - d])) return true;
+bool is_smaller(Evaluation& evaluation, const Tensor& a, const Tensor& b) {
+  const Shape shape = shape_of(evaluation, a), other_shape = shape_of(evaluation, b);
+  if (shape.size() < other_shape.size()) return true;
+  for (size_t d = 1; d <= other_shape.size(); ++d)
+    if (is_one(evaluation, shape[shape.size() - d]) && !is_one(evaluation, other_shape[other_shape.size() - d]))
+      return true;
   return false;
 }
 
 std::vector<Gradient> gradients_by_rules(Evaluation& evaluation, std::span<const Value> results,
-                                         std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+                                         std::span<const std::optional<Value>> incoming,
+                                         std::span<const Argument> requested) {
   std::vector<Cotangent> cotangents;
   for (size_t k = 0; k < incoming.size(); ++k)
-    if (is_given(incoming[k])) cotangents.push_back({*results[k].tensor(), *incoming[k]->tensor()});
-  return gradients(evaluation, cotangents, of);
+    if (has_gradient(incoming[k])) cotangents.push_back({*results[k].tensor(), *incoming[k]->tensor()});
+  return gradients(evaluation, cotangents, requested);
 }
 
 class CustomBackward {
@@ -37,31 +39,32 @@ class CustomBackward {
 
   std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const std::optional<Value>> arguments,
                                   std::span<const Value> results, std::span<const std::optional<Value>> incoming,
-                                  std::span<const Argument> of) const {
-    const size_t taken = incoming.size() + arguments.size();
-    if (derivative_.parameters().size() != taken)
+                                  std::span<const Argument> requested) const {
+    const size_t param_count = incoming.size() + arguments.size();
+    if (derivative_.parameters().size() != param_count)
       evaluation.fail(
-          fmt::format("`{}` takes {} arguments, not {}", derivative_.name(), derivative_.parameters().size(), taken),
+          fmt::format("`{}` takes {} arguments, not {}", derivative_.name(), derivative_.parameters().size(),
+                      param_count),
           fmt::format(
               "its parameters are the gradient{} with respect to the results of `{}`, then the parameters of that op",
               incoming.size() == 1 ? "" : "s", op_.name()));
-    std::vector<std::optional<Value>> given;
+    std::vector<std::optional<Value>> inputs;
     for (size_t k = 0; k < incoming.size(); ++k)
-      given.push_back(is_given(incoming[k]) ? with_own_storage(evaluation, *incoming[k])
-                                            : call_library(evaluation, "zeros_like", {results[k]}));
+      inputs.push_back(has_gradient(incoming[k]) ? with_own_storage(evaluation, *incoming[k])
+                                                 : call_library(evaluation, "zeros_like", {results[k]}));
     for (const std::optional<Value>& argument : arguments)
-      given.push_back(argument ? std::optional(with_own_storage(evaluation, *argument)) : std::nullopt);
+      inputs.push_back(argument ? std::optional(with_own_storage(evaluation, *argument)) : std::nullopt);
     Evaluation plain = evaluation.without_autocast();
-    const Value returned = derivative_.evaluate(plain, given);
+    const Value returned = derivative_.evaluate(plain, inputs);
     const std::span<const Value> values = results_of(returned);
     if (values.size() != arguments.size())
       evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", derivative_.name(),
                                   values.size(), op_.name(), arguments.size()),
-                      "return one per parameter, None where there is no gradient");
-    std::vector<Gradient> found;
-    for (const Argument& argument : of)
-      found.push_back({*checked(evaluation, values[argument.param], argument).tensor()});
-    return found;
+                      "return one per parameter, None if there is no gradient");
+    std::vector<Gradient> gradients;
+    for (const Argument& argument : requested)
+      gradients.push_back({*checked_gradient(evaluation, values[argument.param], argument).tensor()});
+    return gradients;
   }
 
  private:
@@ -74,14 +77,14 @@ class CustomBackward {
     return tensor;
   }
 
-  Value checked(Evaluation& evaluation, const Value& gradient, const Argument& argument) const {
+  Value checked_gradient(Evaluation& evaluation, const Value& gradient, const Argument& argument) const {
     const Value tensor(argument.tensor);
     const std::string& name = op_.parameters()[argument.param].name;
     if (gradient.is_none()) return call_library(evaluation, "zeros_like", {tensor});
     if (!gradient.is_tensor())
       evaluation.fail(fmt::format("`{}` returns {} for `{}`", derivative_.name(), describe(gradient), name),
-                      "return a tensor, or None where there is no gradient");
-    if (spans_less(evaluation, *gradient.tensor(), argument.tensor))
+                      "return a tensor, or None if there is no gradient");
+    if (is_smaller(evaluation, *gradient.tensor(), argument.tensor))
       evaluation.fail(fmt::format("`{}` returns a gradient for `{}` that is smaller than it", derivative_.name(), name),
                       "return a gradient of its shape, or of a shape that it was broadcast to");
     return call_library(evaluation, "_fit_gradient", {gradient, tensor});
@@ -95,16 +98,17 @@ class CustomBackward {
 
 std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
                                    std::span<const std::optional<Value>> arguments, const Value& returned,
-                                   std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+                                   std::span<const std::optional<Value>> incoming,
+                                   std::span<const Argument> requested) {
   const std::span<const Value> results = results_of(returned);
   if (const std::shared_ptr<const Definition> derivative = op.derivative())
-    return CustomBackward(op, *derivative).gradients(evaluation, arguments, results, incoming, of);
-  return gradients_by_rules(evaluation, results, incoming, of);
+    return CustomBackward(op, *derivative).gradients(evaluation, arguments, results, incoming, requested);
+  return gradients_by_rules(evaluation, results, incoming, requested);
 }
 
 void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned) {
   for (Gradient& gradient : gradients) {
-    if (gradient.sum) evaluation.sums.emplace(returned.size(), *std::move(gradient.sum));
+    if (gradient.sum) evaluation.scattered_sums.emplace(returned.size(), *std::move(gradient.sum));
     returned.emplace_back(std::move(gradient.tensor));
   }
 }

@@ -9,13 +9,13 @@
 
 namespace ingot::frontend {
 
-/// Computes the gradients with respect to `of`, arguments of an op. The op has been evaluated on `arguments`, in an
-/// evaluation that recorded a tape. Uses the custom backward if the author wrote one, else the derivative rules.
+/// Computes the gradients with respect to `requested`, arguments of an op. The op has been evaluated on `arguments`, in
+/// an evaluation that recorded a tape. Uses the custom backward if the author wrote one, else the derivative rules.
 /// `incoming` are the gradients with respect to the results, one each; nullopt or None for a result that has none.
 /// Errors: Error(Author) if there is no derivative, or if the custom backward returns values that do not fit.
 std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
                                    std::span<const std::optional<Value>> arguments, const Value& returned,
-                                   std::span<const std::optional<Value>> incoming, std::span<const Argument> of);
+                                   std::span<const std::optional<Value>> incoming, std::span<const Argument> requested);
 
 /// Appends the gradients to the values that the evaluation returns.
 void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);

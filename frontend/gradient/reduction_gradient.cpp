@@ -25,8 +25,8 @@ class ReductionVjp {
       if (reduction_.reduced[dim]) dims_.push_back(dim);
   }
 
-  GuardedGradient run(const IndexedValue& of_rows) {
-    const ir::NodeId gradient = spread(of_rows);
+  GuardedGradient run(const IndexedValue& row_gradient) {
+    const ir::NodeId gradient = broadcast_rows(row_gradient);
     switch (reduction_.kind) {
       case ir::ReduceKind::Sum:
         return {gradient};
@@ -36,14 +36,14 @@ class ReductionVjp {
       case ir::ReduceKind::Min: {
         // NaN counts as the maximum and as the minimum.
         const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
-        const ir::NodeId is_equal = is_approximate() ? is_about_extreme() : compared(ir::Op::Eq, operand_, value(0));
-        const ir::NodeId is_extreme = compared(ir::Op::LogicalOr, is_equal, is_nan);
+        const ir::NodeId is_equal = is_approximate() ? is_about_extreme() : bool_node(ir::Op::Eq, operand_, value(0));
+        const ir::NodeId is_extreme = bool_node(ir::Op::LogicalOr, is_equal, is_nan);
         const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_extreme, 1.0, 0.0));
         return {node(ir::Op::Div, gradient, count), is_extreme};
       }
       case ir::ReduceKind::ArgMax:
       case ir::ReduceKind::ArgMin:
-        return {gradient, compared(ir::Op::Eq, position(), value(1))};
+        return {gradient, bool_node(ir::Op::Eq, position(), value(1))};
       case ir::ReduceKind::Any:
       case ir::ReduceKind::All:
         break;
@@ -54,38 +54,38 @@ class ReductionVjp {
  private:
   ir::DType dtype() const { return graph_[operand_].dtype; }
   ir::NodeId node(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, dtype(), {a, b}); }
-  ir::NodeId compared(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
+  ir::NodeId bool_node(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
   ir::NodeId constant(double value) { return constant_node(builder_, value, dtype()); }
-  ir::NodeId chosen(ir::NodeId when, ir::NodeId a, ir::NodeId b) {
+  ir::NodeId select(ir::NodeId when, ir::NodeId a, ir::NodeId b) {
     return graph_.add(ir::Op::Where, graph_[a].dtype, {when, a, b});
   }
-  ir::NodeId constant_where(ir::NodeId when, double a, double b) { return chosen(when, constant(a), constant(b)); }
+  ir::NodeId constant_where(ir::NodeId when, double a, double b) { return select(when, constant(a), constant(b)); }
 
   /// Broadcasts a function of rows over the whole domain.
-  ir::NodeId spread(const IndexedValue& of_rows) {
-    std::vector<AffineExpr> rows = identity_rows(builder_, reduction_.domain.size());
-    for (const size_t dim : dims_) rows[dim].terms.clear();
-    return reindex(builder_, of_rows.node, {std::move(rows), of_rows.shape, reduction_.domain});
+  ir::NodeId broadcast_rows(const IndexedValue& row_gradient) {
+    std::vector<AffineExpr> exprs = identity_exprs(builder_, reduction_.domain.size());
+    for (const size_t dim : dims_) exprs[dim].terms.clear();
+    return reindex(builder_, row_gradient.node, {std::move(exprs), row_gradient.shape, reduction_.domain});
   }
 
   /// Reads a value of the reduction, over the domain.
-  ir::NodeId value(uint32_t number) {
+  ir::NodeId value(uint32_t index) {
     const ir::HostId zero = builder_.integer(0), one = builder_.integer(1);
-    ir::Access access{{ir::SourceRef::Kind::Reduce, number}, Shape(reduction_.domain.size(), zero), {}, {}};
+    ir::Access access{{ir::SourceRef::Kind::Reduce, index}, Shape(reduction_.domain.size(), zero), {}, {}};
     for (uint32_t dim = 0; dim < reduction_.domain.size(); ++dim) {
-      const bool moves = !reduction_.reduced[dim] && !is_one(builder_, reduction_.domain[dim]);
-      if (moves)
+      const bool is_varying = !reduction_.reduced[dim] && !is_one(builder_, reduction_.domain[dim]);
+      if (is_varying)
         access.dims.push_back({reduction_.domain[dim], {{dim, one}}});
       else if (!access.dims.empty())
         access.dims.push_back({one, {}});
     }
-    return graph_.read(number == 0 ? graph_[id_].dtype : ir::DType::I64, std::move(access), {id_});
+    return graph_.read(index == 0 ? graph_[id_].dtype : ir::DType::I64, std::move(access), {id_});
   }
 
   /// Reduces another operand over the same rows, and broadcasts the value over the domain.
   ir::NodeId reduced(ir::ReduceKind kind, ir::NodeId operand) {
-    const Tensor all = tensor_of(builder_, {operand, reduction_.domain});
-    return spread(indexed_value_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
+    const Tensor tensor = tensor_of(builder_, {operand, reduction_.domain});
+    return broadcast_rows(indexed_value_of(builder_, reduce(builder_, kind, tensor, dims_, true, {}).front()));
   }
 
   /// Whether an element may round differently when it is recomputed. On the CPU, functions of the C library may round
@@ -110,18 +110,19 @@ class ReductionVjp {
 
   /// Whether an element equals the extreme up to rounding. The element at the position of the extreme always does.
   ir::NodeId is_about_extreme() {
-    const double bits = 4 * (dtype() == ir::DType::F64 ? 0x1p-52 : 0x1p-23);
+    const double tolerance = 4 * (dtype() == ir::DType::F64 ? 0x1p-52 : 0x1p-23);
     const bool is_max = reduction_.kind == ir::ReduceKind::Max;
-    const Tensor all = tensor_of(builder_, {operand_, reduction_.domain});
+    const Tensor operand = tensor_of(builder_, {operand_, reduction_.domain});
     const auto kind = is_max ? ir::ReduceKind::ArgMax : ir::ReduceKind::ArgMin;
-    const std::vector<Tensor> found = reduce(builder_, kind, all, dims_, true, {});
-    const ir::NodeId extreme = spread(indexed_value_of(builder_, found.at(0)));
-    const ir::NodeId is_there = compared(ir::Op::Eq, position(), spread(indexed_value_of(builder_, found.at(1))));
+    const std::vector<Tensor> extreme_and_index = reduce(builder_, kind, operand, dims_, true, {});
+    const ir::NodeId extreme = broadcast_rows(indexed_value_of(builder_, extreme_and_index.at(0)));
+    const ir::NodeId is_at_index =
+        bool_node(ir::Op::Eq, position(), broadcast_rows(indexed_value_of(builder_, extreme_and_index.at(1))));
     const ir::NodeId distance = graph_.add(ir::Op::Abs, dtype(), {node(ir::Op::Sub, operand_, extreme)});
-    const ir::NodeId size = graph_.add(ir::Op::Abs, dtype(), {extreme});
-    const ir::NodeId is_near = compared(ir::Op::Lt, distance, node(ir::Op::Mul, size, constant(bits)));
-    const ir::NodeId is_equal = compared(ir::Op::LogicalOr, compared(ir::Op::Eq, operand_, extreme), is_near);
-    return compared(ir::Op::LogicalOr, is_there, is_equal);
+    const ir::NodeId magnitude = graph_.add(ir::Op::Abs, dtype(), {extreme});
+    const ir::NodeId is_near = bool_node(ir::Op::Lt, distance, node(ir::Op::Mul, magnitude, constant(tolerance)));
+    const ir::NodeId is_equal = bool_node(ir::Op::LogicalOr, bool_node(ir::Op::Eq, operand_, extreme), is_near);
+    return bool_node(ir::Op::LogicalOr, is_at_index, is_equal);
   }
 
   /// The row-major position of an element within its row.
@@ -140,19 +141,19 @@ class ReductionVjp {
   /// derivative may not be; a separate expression has that derivative.
   ir::NodeId product_of_others() {
     const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
-    const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, zero);
-    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, chosen(is_zero, one, zero));
-    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, chosen(is_zero, one, operand_));
-    const ir::NodeId has_none = compared(ir::Op::Eq, zeros, zero), has_one = compared(ir::Op::Eq, zeros, one);
+    const ir::NodeId is_zero = bool_node(ir::Op::Eq, operand_, zero);
+    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, select(is_zero, one, zero));
+    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, select(is_zero, one, operand_));
+    const ir::NodeId has_none = bool_node(ir::Op::Eq, zeros, zero), has_one = bool_node(ir::Op::Eq, zeros, one);
     const ir::NodeId quotient = node(ir::Op::Div, rest, operand_);
-    const ir::NodeId value = chosen(is_zero, chosen(has_one, rest, zero), chosen(has_none, quotient, zero));
+    const ir::NodeId value = select(is_zero, select(has_one, rest, zero), select(has_none, quotient, zero));
     // The product of all zeros, and, for each of two zeros, the other zero. Their values are 0, but they have
     // derivatives.
-    const ir::NodeId product = reduced(ir::ReduceKind::Prod, chosen(is_zero, operand_, one));
-    const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
-    const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
+    const ir::NodeId product = reduced(ir::ReduceKind::Prod, select(is_zero, operand_, one));
+    const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, select(is_zero, operand_, zero)), operand_);
+    const ir::NodeId at_several = select(bool_node(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
     const ir::NodeId derivative =
-        chosen(is_zero, chosen(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
+        select(is_zero, select(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
     return graph_.call(ir::kCustomGradient, value, {derivative});
   }
 
@@ -166,8 +167,8 @@ class ReductionVjp {
 
 }  // namespace
 
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& of_rows) {
-  return ReductionVjp(builder, reduction).run(of_rows);
+GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient) {
+  return ReductionVjp(builder, reduction).run(row_gradient);
 }
 
 }  // namespace ingot::frontend

@@ -11,12 +11,12 @@ struct GuardedGradient {
   std::optional<ir::NodeId> guard = {};  ///< the gradient is 0 if this is false
 };
 
-/// Computes the gradient with respect to the operand of a reduction. `of_rows` is the gradient with respect to the
+/// Computes the gradient with respect to the operand of a reduction. `row_gradient` is the gradient with respect to the
 /// reduction's value, over the domain with the reduced dims of size 1.
 ///
 /// As in torch/csrc/autograd/FunctionsManual.cpp, all elements equal to an extreme share its gradient (amax). If the
-/// extreme is found with its index, the gradient goes to that element alone. For a product it is multiplied by the
-/// product of the other elements.
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& of_rows);
+/// reduction also gives the extreme's index, the gradient goes to that element alone. For a product it is multiplied by
+/// the product of the other elements.
+GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient);
 
 }  // namespace ingot::frontend

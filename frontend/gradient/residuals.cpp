@@ -28,11 +28,15 @@ using ReductionValue = std::pair<ir::NodeId, uint32_t>;
 
 class ResidualFinder {
  public:
-  /// Nodes from `end` on belong to the gradient; parameters from `first_gradient_param` on are not the op's own.
-  ResidualFinder(const Builder& builder, ir::HostId one, ir::NodeId end, uint32_t first_gradient_param,
-                 std::vector<bool> forward)
-      : builder_(builder), graph_(builder.graph), one_(one), end_(end), forward_(std::move(forward)) {
-    forward_.resize(graph_.count());
+  /// Nodes from `first_gradient_node` and parameters from `first_gradient_param` on belong to the gradient.
+  ResidualFinder(const Builder& builder, ir::HostId one, ir::NodeId first_gradient_node, uint32_t first_gradient_param,
+                 std::vector<bool> is_forward)
+      : builder_(builder),
+        graph_(builder.graph),
+        one_(one),
+        first_gradient_node_(first_gradient_node),
+        is_forward_(std::move(is_forward)) {
+    is_forward_.resize(graph_.count());
     for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, first_gradient_param));
   }
 
@@ -42,11 +46,11 @@ class ResidualFinder {
       const ir::NodeId id = pending.back();
       pending.pop_back();
       if (!seen_.insert(id).second) continue;
-      const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_row_statistic(id);
-      if (is_found)
-        found_.insert(id);
-      else if (const std::optional<ReductionValue> reduced = known_value(id)) {
-        values_.insert(*reduced);
+      const bool is_statistic = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_row_statistic(id);
+      if (is_statistic)
+        statistics_.insert(id);
+      else if (const std::optional<ReductionValue> reduced = forward_value(id)) {
+        reduction_values_.insert(*reduced);
         std::ranges::copy(graph_.indices(id), std::back_inserter(pending));
       } else
         std::ranges::copy(operands(graph_, id), std::back_inserter(pending));
@@ -56,13 +60,13 @@ class ResidualFinder {
   /// The row statistics and reduction values that `follow` found, or all reduction values that they depend on:
   /// whichever set is smaller.
   std::vector<Residual> residuals() const {
-    const std::set<ReductionValue> all = reduced_values();
+    const std::set<ReductionValue> reductions = all_reduction_values();
     std::vector<Residual> residuals;
-    const bool by_reductions = all.size() < found_.size() + values_.size();
-    for (const auto& [reduction, value] : by_reductions ? all : values_)
+    const bool use_reductions = reductions.size() < statistics_.size() + reduction_values_.size();
+    for (const auto& [reduction, value] : use_reductions ? reductions : reduction_values_)
       residuals.push_back({reduction, value, rows_of(reduction), name_of(reduction)});
-    if (!by_reductions)
-      for (const ir::NodeId id : found_) residuals.push_back({id, {}, shape_of(id), name_of(id)});
+    if (!use_reductions)
+      for (const ir::NodeId id : statistics_) residuals.push_back({id, {}, shape_of(id), name_of(id)});
     return residuals;
   }
 
@@ -82,7 +86,7 @@ class ResidualFinder {
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
       facts.is_forward = reduction || graph_.access(id).source.index < first_gradient_param ||
                          graph_.access(id).source.index == graph_.seed;
-    if (node.op == ir::Op::Reduce) facts.is_forward = forward_[id.index];
+    if (node.op == ir::Op::Reduce) facts.is_forward = is_forward_[id.index];
     for (const ir::NodeId operand : operands(graph_, id)) {
       facts.is_forward = facts.is_forward && facts_[operand.index].is_forward;
       if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.varying, facts_[operand.index].varying);
@@ -97,21 +101,22 @@ class ResidualFinder {
 
   bool is_row_statistic(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
-    return id < end_ && facts.is_per_row && facts.is_forward && facts.varying.size() <= Signature::kMostDims;
+    return id < first_gradient_node_ && facts.is_per_row && facts.is_forward &&
+           facts.varying.size() <= Signature::kMostDims;
   }
 
   /// The reduction value that a node reads, if the op computes that reduction as well.
-  std::optional<ReductionValue> known_value(ir::NodeId id) const {
+  std::optional<ReductionValue> forward_value(ir::NodeId id) const {
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
-    if (!reduction || !(*reduction < end_) || !facts_[reduction->index].is_forward) return std::nullopt;
+    if (!reduction || !(*reduction < first_gradient_node_) || !facts_[reduction->index].is_forward) return std::nullopt;
     if (graph_.reduction(*reduction).domain.size() > Signature::kMostDims) return std::nullopt;
     return ReductionValue{*reduction, graph_.access(id).source.index};
   }
 
-  std::set<ReductionValue> reduced_values() const {
-    std::set<ReductionValue> values = values_;
+  std::set<ReductionValue> all_reduction_values() const {
+    std::set<ReductionValue> values = reduction_values_;
     std::set<ir::NodeId> seen;
-    std::vector<ir::NodeId> pending(found_.begin(), found_.end());
+    std::vector<ir::NodeId> pending(statistics_.begin(), statistics_.end());
     while (!pending.empty()) {
       const ir::NodeId id = pending.back();
       pending.pop_back();
@@ -148,11 +153,11 @@ class ResidualFinder {
   const Builder& builder_;
   const ir::Graph& graph_;
   ir::HostId one_;
-  ir::NodeId end_;
-  std::vector<bool> forward_;  ///< for each node, whether the op's results depend on it
+  ir::NodeId first_gradient_node_;
+  std::vector<bool> is_forward_;  ///< for each node, whether the op's results depend on it
   std::vector<NodeFacts> facts_;
-  std::set<ir::NodeId> seen_, found_;
-  std::set<ReductionValue> values_;
+  std::set<ir::NodeId> seen_, statistics_;
+  std::set<ReductionValue> reduction_values_;
 };
 
 /// For each node, whether the returned values depend on it.
@@ -191,10 +196,10 @@ std::vector<Argument> requested_arguments(std::span<const std::optional<Value>> 
 }
 
 void make_names_unique(std::vector<Residual>& residuals) {
-  std::set<std::string> taken;
-  for (Residual& one : residuals) {
-    const std::string name = one.name;
-    for (int i = 1; !taken.insert(one.name).second; ++i) one.name = fmt::format("{}_{}", name, i);
+  std::set<std::string> used_names;
+  for (Residual& residual : residuals) {
+    const std::string name = residual.name;
+    for (int i = 1; !used_names.insert(residual.name).second; ++i) residual.name = fmt::format("{}_{}", name, i);
   }
 }
 
@@ -206,9 +211,9 @@ ir::NodeId node_of(Builder& builder, const Residual& residual) {
   const Shape& shape = residual.shape;
   ir::Access access{{ir::SourceRef::Kind::Reduce, *residual.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
   for (uint32_t dim = 0; dim < shape.size(); ++dim) {
-    const bool varying = !is_one(builder, shape[dim]);
-    if (varying || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
-    if (varying) access.dims.back().terms = {{dim, builder.integer(1)}};
+    const bool is_varying = !is_one(builder, shape[dim]);
+    if (is_varying || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
+    if (is_varying) access.dims.back().terms = {{dim, builder.integer(1)}};
   }
   const ir::DType dtype = *residual.value == 0 ? graph[residual.node].dtype : ir::DType::I64;
   return graph.read(dtype, std::move(access), {residual.node});
@@ -217,11 +222,11 @@ ir::NodeId node_of(Builder& builder, const Residual& residual) {
 std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
                                      std::span<const std::optional<Value>> arguments, const Value& returned,
                                      uint64_t requested) {
-  const ir::NodeId end{static_cast<uint32_t>(evaluation.graph.count())};
+  const ir::NodeId first_gradient_node{static_cast<uint32_t>(evaluation.graph.count())};
   const std::vector<bool> forward = needed_nodes(evaluation.graph, returned);
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
-  const auto own_params = static_cast<uint32_t>(evaluation.graph.params.size());
+  const auto param_count = static_cast<uint32_t>(evaluation.graph.params.size());
   Evaluation plain = evaluation.without_autocast().without_scatters();
   try {
     std::vector<std::optional<Value>> incoming;
@@ -232,7 +237,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     }
     const std::vector<Gradient> gradients =
         op_gradients(plain, op, arguments, returned, incoming, requested_arguments(arguments, requested));
-    ResidualFinder finder(plain, one, end, own_params, forward);
+    ResidualFinder finder(plain, one, first_gradient_node, param_count, forward);
     for (const Gradient& gradient : gradients)
       for (const ConcatBlock& block : gradient.tensor.blocks) finder.follow(block.node);
     std::vector<Residual> residuals = finder.residuals();

@@ -22,10 +22,10 @@ std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<co
   return indexed;
 }
 
-class Scattering {
+class ScatterAddBuilder {
  public:
-  Scattering(Builder& builder, const IndexedValue& values, const ir::Access& access,
-             std::span<const ir::NodeId> indices, const Shape& source)
+  ScatterAddBuilder(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                    std::span<const ir::NodeId> indices, const Shape& source)
       : builder_(builder),
         values_(values),
         access_(access),
@@ -35,25 +35,24 @@ class Scattering {
         indexed_(indexed_dims(builder, values.shape.size(), indices)) {}
 
   /// Whether the access may read an element twice: along a dim that does not change the position in the source.
-  bool repeats() const {
+  bool may_read_twice() const {
     for (size_t dim = 0; dim < terms_.size(); ++dim)
       if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;
     return false;
   }
 
-  /// `through` and `along`: the scattered and the copied dims of the source (ir::Scatter).
-  Scattered run() {
-    std::vector<size_t> order, last;
-    for (size_t dim = 0; dim < terms_.size(); ++dim) (covers_source_dim(dim) ? last : order).push_back(dim);
-    Scattered result;
-    for (const size_t dim : last) result.along.push_back(terms_[dim][0].dim);
+  TensorScatterAdd run() {
+    std::vector<size_t> order, copied;
+    for (size_t dim = 0; dim < terms_.size(); ++dim) (covers_source_dim(dim) ? copied : order).push_back(dim);
+    TensorScatterAdd result;
+    for (const size_t dim : copied) result.copied_dims.push_back(terms_[dim][0].dim);
     for (uint32_t dim = 0; dim < source_.size(); ++dim)
-      if (std::ranges::count(result.along, dim) == 0) result.through.push_back(dim);
+      if (std::ranges::count(result.copied_dims, dim) == 0) result.scattered_dims.push_back(dim);
 
-    result.positions = tensor_of(builder_, {position(order, result.through), values_.shape});
-    for (size_t k = last.size(); k-- > 0;)
-      result.positions = selected(builder_, result.positions, last[k], builder_.integer(0));
-    order.insert(order.end(), last.begin(), last.end());
+    result.positions = tensor_of(builder_, {position(order, result.scattered_dims), values_.shape});
+    for (size_t k = copied.size(); k-- > 0;)
+      result.positions = selected(builder_, result.positions, copied[k], builder_.integer(0));
+    order.insert(order.end(), copied.begin(), copied.end());
     result.values = permuted(builder_, tensor_of(builder_, values_), order);
     return result;
   }
@@ -65,47 +64,50 @@ class Scattering {
     if (terms_[dim].size() != 1 || indexed_[dim]) return false;
     const ir::HostPool& host = builder_.graph.host;
     const ir::Term& term = terms_[dim][0];
-    const auto leads_there = [&](const std::vector<ir::Term>& terms) {
+    const auto uses_dim = [&](const std::vector<ir::Term>& terms) {
       return std::ranges::count(terms, term.dim, &ir::Term::dim) > 0;
     };
     return host.is_int(term.coef, 1) && host.is_int(access_.offsets[term.dim], 0) &&
-           host.same(values_.shape[dim], source_[term.dim]) && std::ranges::count_if(terms_, leads_there) == 1 &&
+           host.same(values_.shape[dim], source_[term.dim]) && std::ranges::count_if(terms_, uses_dim) == 1 &&
            std::ranges::none_of(access_.indirect,
-                                [&](const ir::IndirectIndex& indirect) { return leads_there(indirect.terms); });
+                                [&](const ir::IndirectIndex& indirect) { return uses_dim(indirect.terms); });
   }
 
-  /// The row-major position in the scattered dims (`through`) of the source, computed from the coordinates in `dims` of
-  /// the values and from the indices. An index out of range gives a position past the end.
-  ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> through) {
+  /// The row-major position in the scattered dims (`scattered_dims`) of the source, computed from the coordinates in
+  /// `dims` of the values and from the indices. An index out of range gives a position past the end.
+  ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> scattered_dims) {
     Shape sizes;
-    for (const uint32_t dim : through) sizes.push_back(source_[dim]);
+    for (const uint32_t dim : scattered_dims) sizes.push_back(source_[dim]);
     Shape steps(source_.size(), builder_.integer(0));
     ir::HostId first = builder_.integer(0);
-    for (size_t k = 0; k < through.size(); ++k) {
-      steps[through[k]] = product(builder_, std::span(sizes).subspan(k + 1));
-      first = builder_.add(first, builder_.mul(access_.offsets[through[k]], steps[through[k]]));
+    for (size_t k = 0; k < scattered_dims.size(); ++k) {
+      steps[scattered_dims[k]] = product(builder_, std::span(sizes).subspan(k + 1));
+      first = builder_.add(first, builder_.mul(access_.offsets[scattered_dims[k]], steps[scattered_dims[k]]));
     }
-    ir::NodeId at = index_scalar(builder_, first);
+    ir::NodeId position = index_scalar(builder_, first);
     for (const size_t dim : dims)
-      add(at, terms_[dim], steps, [&] { return index_position(builder_, values_.shape, dim); });
-    std::optional<ir::NodeId> outside;
+      add(position, terms_[dim], steps, [&] { return index_position(builder_, values_.shape, dim); });
+    std::optional<ir::NodeId> is_any_outside;
     for (size_t k = 0; k < indices_.size(); ++k) {
       const ir::NodeId index = wrapped_index(builder_, indices_[k], access_.indirect[k].extent);
-      add(at, access_.indirect[k].terms, steps, [&] { return index; });
+      add(position, access_.indirect[k].terms, steps, [&] { return index; });
       const ir::NodeId is_outside = outside_of(index, access_.indirect[k].extent);
-      outside = outside ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*outside, is_outside}) : is_outside;
+      is_any_outside = is_any_outside
+                           ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*is_any_outside, is_outside})
+                           : is_outside;
     }
     // The position past the end.
-    const ir::NodeId nowhere = index_scalar(builder_, product(builder_, sizes));
-    return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*outside, nowhere, at});
+    const ir::NodeId past_end = index_scalar(builder_, product(builder_, sizes));
+    return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*is_any_outside, past_end, position});
   }
 
   template <typename Coordinate>
-  void add(ir::NodeId& at, const std::vector<ir::Term>& terms, const Shape& steps, const Coordinate& coordinate) {
+  void add(ir::NodeId& position, const std::vector<ir::Term>& terms, const Shape& steps, const Coordinate& coordinate) {
     ir::HostId step = builder_.integer(0);
     for (const ir::Term& term : terms) step = builder_.add(step, builder_.mul(term.coef, steps[term.dim]));
     if (builder_.graph.host.is_int(step, 0)) return;
-    at = builder_.graph.add(ir::Op::Add, ir::DType::I64, {index_binary(builder_, ir::Op::Mul, coordinate(), step), at});
+    position = builder_.graph.add(ir::Op::Add, ir::DType::I64,
+                                  {index_binary(builder_, ir::Op::Mul, coordinate(), step), position});
   }
 
   ir::NodeId outside_of(ir::NodeId index, ir::HostId extent) {
@@ -132,20 +134,20 @@ IndexedValue sum_unindexed_dims(Builder& builder, const IndexedValue& values, co
   if (indices.empty()) return values;
   const auto terms = terms_of(builder, values.shape, access);
   const std::vector<bool> indexed = indexed_dims(builder, values.shape.size(), indices);
-  std::vector<size_t> idle;
+  std::vector<size_t> unindexed;
   for (size_t dim = 0; dim < terms.size(); ++dim)
-    if (terms[dim].empty() && !indexed[dim] && !is_one(builder, values.shape[dim])) idle.push_back(dim);
-  if (idle.empty()) return values;
-  return indexed_value_of(builder,
-                          reduce(builder, ir::ReduceKind::Sum, tensor_of(builder, values), idle, true, {}).front());
+    if (terms[dim].empty() && !indexed[dim] && !is_one(builder, values.shape[dim])) unindexed.push_back(dim);
+  if (unindexed.empty()) return values;
+  return indexed_value_of(
+      builder, reduce(builder, ir::ReduceKind::Sum, tensor_of(builder, values), unindexed, true, {}).front());
 }
 
-std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
-                                   std::span<const ir::NodeId> indices, const Shape& source) {
+std::optional<TensorScatterAdd> as_scatter_add(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                                               std::span<const ir::NodeId> indices, const Shape& source) {
   if (indices.empty()) return std::nullopt;
-  Scattering scattering(builder, values, access, indices, source);
-  if (!scattering.repeats()) return std::nullopt;
-  return scattering.run();
+  ScatterAddBuilder scatter_add(builder, values, access, indices, source);
+  if (!scatter_add.may_read_twice()) return std::nullopt;
+  return scatter_add.run();
 }
 
 }  // namespace ingot::frontend

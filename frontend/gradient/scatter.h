@@ -19,7 +19,7 @@ IndexedValue sum_unindexed_dims(Builder& builder, const IndexedValue& values, co
 
 /// The transpose of a gather as a scatter; nullopt if the gather reads no element twice. Takes the arguments of
 /// `transposed`, with the values as `sum_unindexed_dims` returns them.
-std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
-                                   std::span<const ir::NodeId> indices, const Shape& source);
+std::optional<TensorScatterAdd> as_scatter_add(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                                               std::span<const ir::NodeId> indices, const Shape& source);
 
 }  // namespace ingot::frontend

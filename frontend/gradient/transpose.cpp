@@ -19,7 +19,7 @@ namespace ingot::frontend {
 namespace {
 
 /// Whether an access of this size moves along a dim, instead of being broadcast.
-bool goes_along(Builder& builder, ir::HostId size, ir::HostId dim) {
+bool varies_along(Builder& builder, ir::HostId size, ir::HostId dim) {
   if (is_one(builder, size)) return false;
   return builder.graph.host.same(size, dim) || builder.static_number(size).as_int() != 1;
 }
@@ -33,8 +33,8 @@ class Transposition {
         offsets_(access.offsets),
         values_(tensor_of(builder, values)),
         terms_(terms_of(builder, values.shape, access)),
-        own_(rank()) {
-    for (size_t k = 0; k < access.indirect.size(); ++k) place(access.indirect[k], {indices[k], values.shape});
+        ungathered_(rank()) {
+    for (size_t k = 0; k < access.indirect.size(); ++k) expand_gathered(access.indirect[k], {indices[k], values.shape});
     split_diagonals();
     make_strides_positive();
   }
@@ -54,26 +54,26 @@ class Transposition {
   size_t rank() const { return terms_.size(); }
   Shape shape() { return shape_of(builder_, values_); }
 
-  /// Adds a last dim of this size to the values. The values are at position `at` along the new dim, a function of the
-  /// index so far; at all other positions they are 0.
-  void spread(ir::HostId size, const IndexedValue& at) {
-    const size_t last = rank();
+  /// Adds a last dim of this size to the values. The values are at position `position` along the new dim, a function of
+  /// the index so far; at all other positions they are 0.
+  void spread(ir::HostId size, const IndexedValue& position) {
+    const size_t new_dim = rank();
     const auto widened = [&](Tensor tensor) {
-      for (size_t dim = tensor.rank(); dim <= last; ++dim) tensor = unsqueezed(builder_, tensor, dim);
+      for (size_t dim = tensor.rank(); dim <= new_dim; ++dim) tensor = unsqueezed(builder_, tensor, dim);
       return tensor;
     };
-    const Tensor values = widened(values_), places = widened(tensor_of(builder_, at));
+    const Tensor values = widened(values_), positions = widened(tensor_of(builder_, position));
     Shape shape = shape_of(builder_, values);
-    shape[last] = size;
-    const std::array both{expanded(builder_, values, shape), expanded(builder_, places, shape)};
+    shape[new_dim] = size;
+    const std::array both{expanded(builder_, values, shape), expanded(builder_, positions, shape)};
     values_ = combined(builder_, both, values.dtype, [&](std::span<const ir::NodeId> nodes) {
-      const ir::NodeId here = index_position(builder_, shape, last);
-      return value_where(builder_, builder_.graph.add(ir::Op::Eq, ir::DType::Bool, {here, nodes[1]}), nodes[0]);
+      const ir::NodeId coordinate = index_position(builder_, shape, new_dim);
+      return value_where(builder_, builder_.graph.add(ir::Op::Eq, ir::DType::Bool, {coordinate, nodes[1]}), nodes[0]);
     });
   }
 
   /// Turns a gathered coordinate into a dim of the values.
-  void place(const ir::IndirectIndex& indirect, const IndexedValue& index) {
+  void expand_gathered(const ir::IndirectIndex& indirect, const IndexedValue& index) {
     if (indirect.terms.empty()) return;
     spread(indirect.extent, {wrapped_index(builder_, index.node, indirect.extent), index.shape});
     terms_.push_back(indirect.terms);
@@ -83,13 +83,13 @@ class Transposition {
   /// Limits the work if elements may be read several times: each element of the source then compares all reads.
   void limit_comparisons() {
     const Shape shape = this->shape();
-    bool repeats = false;
-    for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
-    if (!repeats) return;
-    // Up to `few` comparisons, no other method (sorting, or adding row by row) is faster
+    bool may_read_twice = false;
+    for (size_t dim = 0; dim < rank(); ++dim) may_read_twice |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
+    if (!may_read_twice) return;
+    // Up to `few_comparisons` comparisons, no other method (sorting, or adding row by row) is faster
     // (docs/performance.md: gather-gradient-limit).
-    const int64_t few = int64_t{1} << (builder_.on_cuda() ? 26 : 18), most = int64_t{1} << 36;
-    const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
+    const int64_t few_comparisons = int64_t{1} << (builder_.on_cuda() ? 26 : 18), max_comparisons = int64_t{1} << 36;
+    const ir::HostId limit = builder_.integer(builder_.signature.scatters ? max_comparisons : few_comparisons);
     const ir::HostId steps = product(builder_, shape);
     builder_.require(ir::Condition::Kind::Affordable, builder_.sub(limit, steps), steps,
                      "the gradient of this gather compares every index with every position, {1} times, which is too "
@@ -102,17 +102,17 @@ class Transposition {
     for (size_t dim = 0; dim < rank(); ++dim) {
       while (terms_[dim].size() > 1) {
         const ir::Term term = terms_[dim].back();
-        const auto goes_there = [&](const std::vector<ir::Term>& terms) {
+        const auto uses_dim = [&](const std::vector<ir::Term>& terms) {
           return std::ranges::count(terms, term.dim, &ir::Term::dim) > 0;
         };
-        if (std::ranges::count_if(terms_, goes_there) > 1)
-          refuse("through a diagonal of a dim that windows also move along");
+        if (std::ranges::count_if(terms_, uses_dim) > 1)
+          fail_unsupported("through a diagonal of a dim that windows also move along");
         terms_[dim].pop_back();
         const Shape shape = this->shape();
-        ir::NodeId at = index_position(builder_, shape, dim);
-        at = index_binary(builder_, ir::Op::Mul, at, term.coef);
-        at = index_binary(builder_, ir::Op::Add, at, offsets_[term.dim]);
-        spread(source_[term.dim], {at, shape});
+        ir::NodeId position = index_position(builder_, shape, dim);
+        position = index_binary(builder_, ir::Op::Mul, position, term.coef);
+        position = index_binary(builder_, ir::Op::Add, position, offsets_[term.dim]);
+        spread(source_[term.dim], {position, shape});
         terms_.push_back({{term.dim, builder_.integer(1)}});
         offsets_[term.dim] = builder_.integer(0);
       }
@@ -126,7 +126,7 @@ class Transposition {
       if (terms_[dim].empty()) continue;
       ir::Term& term = terms_[dim].front();
       if (host.known_nonnegative(term.coef)) continue;
-      const bool is_backwards = host.least(builder_.sub(builder_.integer(-1), term.coef)) >= 0 ||
+      const bool is_backwards = host.lower_bound(builder_.sub(builder_.integer(-1), term.coef)) >= 0 ||
                                 builder_.static_number(term.coef).as_int() < 0;
       if (!is_backwards) continue;
       const ir::HostId last = builder_.sub(shape()[dim], builder_.integer(1));
@@ -141,14 +141,14 @@ class Transposition {
   std::optional<size_t> overlapping_dim() {
     group_by_source_dim();
     for (std::vector<size_t>& dims : along_)
-      if (!sort_nested(dims)) return fewest(dims);
+      if (!sort_nested(dims)) return smallest_dim(dims);
     return std::nullopt;
   }
 
   /// The dim with the fewest elements; a gathered one only if there is no other.
-  size_t fewest(std::vector<size_t> dims) {
-    if (std::ranges::any_of(dims, [&](size_t dim) { return dim < own_; }))
-      std::erase_if(dims, [&](size_t dim) { return dim >= own_; });
+  size_t smallest_dim(std::vector<size_t> dims) {
+    if (std::ranges::any_of(dims, [&](size_t dim) { return dim < ungathered_; }))
+      std::erase_if(dims, [&](size_t dim) { return dim >= ungathered_; });
     const Shape shape = this->shape();
     return *std::ranges::min_element(dims, {}, [&](size_t dim) { return builder_.static_number(shape[dim]).as_int(); });
   }
@@ -158,38 +158,38 @@ class Transposition {
     std::optional<Tensor> sum;
     const int64_t count = builder_.static_number(shape()[overlapping]).as_int();
     for (int64_t k = 0; k < count; ++k) {
-      Transposition one = *this;
-      one.take(overlapping, builder_.integer(k));
-      Tensor found = one.run();
-      sum = sum ? added(builder_, *sum, found) : std::move(found);
+      Transposition slice = *this;
+      slice.select_position(overlapping, builder_.integer(k));
+      Tensor transposed_slice = slice.run();
+      sum = sum ? added(builder_, *sum, transposed_slice) : std::move(transposed_slice);
     }
     return sum ? *sum : filled(builder_, source_, Number{builder_.graph.host.real(0.0)}, values_.dtype);
   }
 
-  void take(size_t dim, ir::HostId place) {
+  void select_position(size_t dim, ir::HostId position) {
     const ir::Term term = terms_[dim].front();
-    offsets_[term.dim] = builder_.add(offsets_[term.dim], builder_.mul(place, term.coef));
-    values_ = selected(builder_, values_, dim, place);
+    offsets_[term.dim] = builder_.add(offsets_[term.dim], builder_.mul(position, term.coef));
+    values_ = selected(builder_, values_, dim, position);
     terms_.erase(terms_.begin() + static_cast<ptrdiff_t>(dim));
-    if (dim < own_) --own_;
+    if (dim < ungathered_) --ungathered_;
   }
 
   void sum_unmapped_dims() {
-    std::vector<size_t> nowhere;
-    std::vector<std::vector<ir::Term>> kept;
+    std::vector<size_t> unmapped;
+    std::vector<std::vector<ir::Term>> mapped_terms;
     for (size_t dim = 0; dim < rank(); ++dim) {
       if (terms_[dim].empty())
-        nowhere.push_back(dim);
+        unmapped.push_back(dim);
       else
-        kept.push_back(terms_[dim]);
+        mapped_terms.push_back(terms_[dim]);
     }
     const Shape shape = this->shape();
     std::vector<size_t> summed;
-    for (const size_t dim : nowhere)
+    for (const size_t dim : unmapped)
       if (!is_one(builder_, shape[dim])) summed.push_back(dim);
     if (!summed.empty()) values_ = reduce(builder_, ir::ReduceKind::Sum, values_, summed, true, {}).front();
-    for (size_t k = nowhere.size(); k-- > 0;) values_ = selected(builder_, values_, nowhere[k], builder_.integer(0));
-    terms_ = std::move(kept);
+    for (size_t k = unmapped.size(); k-- > 0;) values_ = selected(builder_, values_, unmapped[k], builder_.integer(0));
+    terms_ = std::move(mapped_terms);
   }
 
   void group_by_source_dim() {
@@ -207,12 +207,12 @@ class Transposition {
     const Shape shape = this->shape();
     std::ranges::sort(dims);
     do {
-      bool nested = true;
+      bool are_nested = true;
       for (size_t k = 0; k + 1 < dims.size(); ++k) {
         const size_t inner = dims[k + 1];
-        nested &= builder_.graph.host.same(step(dims[k]), builder_.mul(step(inner), shape[inner]));
+        are_nested &= builder_.graph.host.same(step(dims[k]), builder_.mul(step(inner), shape[inner]));
       }
-      if (nested) return true;
+      if (are_nested) return true;
     } while (std::ranges::next_permutation(dims).found);
     return false;
   }
@@ -266,7 +266,7 @@ class Transposition {
     if (parts.size() > 1) values_ = concatenated(builder_, parts, dim);
   }
 
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void fail_unsupported(const std::string& what) const {
     builder_.fail("the gradient " + what + " is not supported", "f.reference runs the op's source in eager PyTorch");
   }
 
@@ -275,7 +275,7 @@ class Transposition {
   Shape offsets_;  ///< the coordinates in the source that an index of zeros reads
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< for each dim of the values, its terms in the source's coordinates
-  size_t own_;                                ///< this many dims are not gathered coordinates
+  size_t ungathered_;                         ///< this many dims are not gathered coordinates
   std::vector<std::vector<size_t>> along_;    ///< for each source dim, the dims that move along it, outer ones first
   Shape steps_;                               ///< the step of the values along each dim of the source
 };
@@ -286,7 +286,7 @@ std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape
   std::vector<std::vector<ir::Term>> terms(shape.size());
   const size_t skipped = shape.size() - access.dims.size();
   for (size_t j = 0; j < access.dims.size(); ++j)
-    if (goes_along(builder, access.dims[j].size, shape[skipped + j])) terms[skipped + j] = access.dims[j].terms;
+    if (varies_along(builder, access.dims[j].size, shape[skipped + j])) terms[skipped + j] = access.dims[j].terms;
   return terms;
 }
 

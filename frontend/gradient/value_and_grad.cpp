@@ -16,68 +16,74 @@ namespace {
 
 class ValueAndGrad : public Definition {
  public:
-  ValueAndGrad(std::shared_ptr<const Definition> op, std::vector<bool> wanted, bool has_aux)
-      : op_(std::move(op)), wanted_(std::move(wanted)), has_aux_(has_aux), name_(op_->name() + "_value_and_grad") {}
+  ValueAndGrad(std::shared_ptr<const Definition> op, std::vector<bool> is_requested, bool has_aux)
+      : op_(std::move(op)),
+        is_requested_(std::move(is_requested)),
+        has_aux_(has_aux),
+        name_(op_->name() + "_value_and_grad") {}
 
   const std::string& name() const override { return name_; }
   std::span<const Parameter> parameters() const override { return op_->parameters(); }
   std::string_view text() const override { return op_->text(); }
   std::string identity() const override {
     if (op_->identity().empty()) return {};
-    std::string wanted;
-    for (const bool is : wanted_) wanted += is ? '1' : '0';
-    return fmt::format("the value{} and the gradient with respect to {}\n{}", has_aux_ ? ", what is beside it" : "",
-                       wanted, op_->identity());
+    std::string flags;
+    for (const bool flag : is_requested_) flags += flag ? '1' : '0';
+    return fmt::format("the value{} and the gradient with respect to {}\n{}", has_aux_ ? ", the auxiliary results" : "",
+                       flags, op_->identity());
   }
   std::string tree() const override { return op_->tree(); }
   bool writes_arguments() const override { return op_->writes_arguments(); }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
-    const std::vector<Argument> of = wanted(evaluation, arguments);
+    const std::vector<Argument> requested = requested_arguments(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
     inside.gradients = 0;
-    for (const Argument& argument : of) inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
+    for (const Argument& argument : requested)
+      inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
     const Value returned = op_->evaluate(inside, arguments);
     check_and_clear_refused_gradients(inside);
-    for (const Argument& argument : of) check_unwritten(evaluation, argument);
+    for (const Argument& argument : requested) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
     std::vector<std::optional<Value>> incoming(results.size());
     Evaluation plain = evaluation.without_autocast();
     incoming[0] = call_library(plain, "ones_like", {results[0]});
-    std::vector<Value> all(results.begin(), results.end());
-    add_gradients(evaluation, op_gradients(plain, *op_, arguments, returned, incoming, of), all);
-    return Value::tuple(std::move(all));
+    std::vector<Value> returned_values(results.begin(), results.end());
+    add_gradients(evaluation, op_gradients(plain, *op_, arguments, returned, incoming, requested), returned_values);
+    return Value::tuple(std::move(returned_values));
   }
 
  private:
-  /// The tensors with respect to which gradients are wanted; for a list or a dict, all its tensors.
-  std::vector<Argument> wanted(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const {
-    std::vector<Argument> of;
+  /// The tensors with respect to which gradients are requested; for a list or a dict, all its tensors.
+  std::vector<Argument> requested_arguments(Evaluation& evaluation,
+                                            std::span<const std::optional<Value>> arguments) const {
+    std::vector<Argument> requested;
     for (uint32_t i = 0; i < arguments.size(); ++i)
-      if (wanted_[i]) add_tensors(evaluation, i, arguments[i].value_or(None{}), of);
-    return of;
+      if (is_requested_[i]) add_tensors(evaluation, i, arguments[i].value_or(None{}), requested);
+    return requested;
   }
 
-  void add_tensors(Evaluation& evaluation, uint32_t argument, const Value& given, std::vector<Argument>& of) const {
-    if (const std::vector<Value>* items = given.is<Dict>() ? given.as<Dict>().values.get() : given.items()) {
-      for (const Value& item : *items) add_tensors(evaluation, argument, item, of);
+  void add_tensors(Evaluation& evaluation, uint32_t argument, const Value& value,
+                   std::vector<Argument>& requested) const {
+    if (const std::vector<Value>* items = value.is<Dict>() ? value.as<Dict>().values.get() : value.items()) {
+      for (const Value& item : *items) add_tensors(evaluation, argument, item, requested);
       return;
     }
-    const Tensor* tensor = given.is_tensor() ? given.tensor() : nullptr;
+    const Tensor* tensor = value.is_tensor() ? value.tensor() : nullptr;
     const ir::NodeId node = tensor ? tensor->blocks.front().node : ir::NodeId{};
     if (!tensor || ir::category(tensor->dtype) != ir::Category::Floating || evaluation.graph[node].op != ir::Op::Load)
-      evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(given)),
+      evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(value)),
                       "only floating-point tensors on the op's device have gradients: select them with argnums");
-    of.push_back({evaluation.graph.access(node).source.index, *tensor});
+    requested.push_back({evaluation.graph.access(node).source.index, *tensor});
   }
 
-  /// Fails if an argument whose gradient is wanted was written in place, as autograd does.
+  /// Fails if an argument whose gradient is requested was written in place, as autograd does.
   void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
     const TensorHandle& handle = argument.tensor.layout;
     if (!handle.storage || handle.storage->version == handle.version) return;
-    evaluation.fail(fmt::format("`{}` writes into `{}`, of which a gradient is asked", op_->name(),
+    evaluation.fail(fmt::format("`{}` writes into `{}`, but a gradient with respect to it is requested", op_->name(),
                                 evaluation.graph.params[argument.param].name),
                     "write into a copy of it: x = x.clone()");
   }
@@ -99,16 +105,16 @@ class ValueAndGrad : public Definition {
   }
 
   std::shared_ptr<const Definition> op_;
-  std::vector<bool> wanted_;  ///< one per parameter
+  std::vector<bool> is_requested_;  ///< one per parameter
   bool has_aux_;
   std::string name_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
+std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> is_requested,
                                                  bool has_aux) {
-  return std::make_shared<const ValueAndGrad>(std::move(op), std::move(wanted), has_aux);
+  return std::make_shared<const ValueAndGrad>(std::move(op), std::move(is_requested), has_aux);
 }
 
 }  // namespace ingot::frontend

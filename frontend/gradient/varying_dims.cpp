@@ -15,9 +15,9 @@ void add_varying(VaryingDims& varying, const VaryingDims& more) {
 }
 
 bool same_dims(const VaryingDims& a, const VaryingDims& b) {
-  const auto varying = [](const VaryingDims& of, size_t j) { return j < of.size() && of[j].has_value(); };
+  const auto varies = [](const VaryingDims& dims, size_t j) { return j < dims.size() && dims[j].has_value(); };
   for (size_t j = 0; j < std::max(a.size(), b.size()); ++j)
-    if (varying(a, j) != varying(b, j)) return false;
+    if (varies(a, j) != varies(b, j)) return false;
   return true;
 }
 

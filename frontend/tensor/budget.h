@@ -15,7 +15,7 @@ class Budget {
 
   /// Counts one step of evaluation: a statement, an expression, or an iteration of a builtin's loop.
   void step();
-  /// Counts items of tuples, lists and dicts. To be called before they are made.
+  /// Counts items of tuples, lists and dicts. Must be called before the items are created.
   void items(uint64_t count);
   /// Counts characters of strings.
   void bytes(uint64_t count);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kStaticAboveNodes = 5'000;
 constexpr size_t kMaxNodes = 50'000;
-constexpr size_t kMostAliasQueries = 32;  // each query restarts lowering
+constexpr size_t kMaxAliasQueries = 32;  // each query restarts lowering
 
 }  // namespace
 
@@ -26,14 +26,14 @@ Builder::Builder(Lowered& lowered, const Signature& s, const SymbolValues& a)
       budget(lowered.budget),
       tape(lowered.tape),
       residual_bindings(lowered.residual_bindings),
-      sums(lowered.sums),
+      scattered_sums(lowered.scattered_sums),
       gradients(s.gradients),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {
   try {
     return graph.host.make(op, std::move(args), b);
-  } catch (const ir::TooMuchWork&) {
+  } catch (const ir::WorkLimitExceeded&) {
     budget.fail_host_work();
   } catch (const std::domain_error& error) {
     fail(error.what());
@@ -100,24 +100,24 @@ std::optional<bool> Builder::shares_memory(uint32_t query) const {
 }
 
 void Builder::query_alias(uint32_t query, uint32_t step) {
-  if (lowered_.aliases.size() >= kMostAliasQueries) return;
-  ir::AliasFact fact{ir::alias_query(graph, step), false};
-  std::vector<ir::HostValue> slots(fact.query.host.count());
+  if (lowered_.aliases.size() >= kMaxAliasQueries) return;
+  ir::AliasFact answer{ir::alias_query(graph, step), false};
+  std::vector<ir::HostValue> slots(answer.query.host.count());
   try {
-    ir::evaluate(fact.query.host, symbol_values, slots);
+    ir::evaluate(answer.query.host, symbol_values, slots);
   } catch (const std::domain_error& error) {
     fail(error.what());
   }
   std::vector<ir::SizesAndStrides> arguments;
   for (uint32_t p = 0; p < graph.params.size(); ++p) {
     const ir::Param& param = graph.params[p];
-    ir::SizesAndStrides& extents = arguments.emplace_back();
+    ir::SizesAndStrides& argument = arguments.emplace_back();
     if (param.shape.empty()) continue;
-    for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(symbol_values.size(p, d));
-    extents.strides = symbol_values.strides(p);
+    for (uint32_t d = 0; d < param.shape.size(); ++d) argument.sizes.push_back(symbol_values.size(p, d));
+    argument.strides = symbol_values.strides(p);
   }
-  fact.shares = ir::shares_memory(fact.query, slots, arguments);
-  throw NeedAliases{query, std::move(fact)};
+  answer.shares = ir::shares_memory(answer.query, slots, arguments);
+  throw NeedAliases{query, std::move(answer)};
 }
 
 ir::NodeId Builder::seed() {

@@ -40,16 +40,16 @@ struct ResidualBindings {
   std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
 };
 
-/// An ir::Scatter, of tensors.
-struct Scattered {
+/// An ir::Scatter whose values and positions are tensors.
+struct TensorScatterAdd {
   Tensor values, positions;
-  std::vector<uint32_t> through, along;
+  std::vector<uint32_t> scattered_dims, copied_dims;
 };
 
 /// The terms of a sum that the caller computes.
 struct ScatteredSum {
-  std::vector<Scattered> parts;
-  std::optional<Tensor> beside;  ///< a tensor to add to the sum, of the dtype of the values
+  std::vector<TensorScatterAdd> scatter_adds;
+  std::optional<Tensor> addend;  ///< a tensor to add to the sum, of the dtype of the values
 };
 
 /// The output of one lowering, and the budget it has spent so far.
@@ -62,9 +62,9 @@ struct Lowered {
   std::optional<Tape> tape;  ///< set if the results are to be differentiated
   int64_t random_count = 0;  ///< the number of samples of random numbers so far
   ResidualBindings residual_bindings;
-  std::map<size_t, ScatteredSum> sums;        ///< by position among the returned values, each of which holds zeros
-  uint32_t alias_queries = 0;                 ///< the number of alias queries so far
-  std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by the index of the query
+  std::map<size_t, ScatteredSum> scattered_sums;  ///< by position among the returned values, each of which holds zeros
+  uint32_t alias_queries = 0;                     ///< the number of alias queries so far
+  std::map<uint32_t, ir::AliasFact> aliases;      ///< the known answers, by the index of the query
 };
 
 /// A handle on one lowering. Copies refer to the same lowering; they differ only in the kind of function that new ops
@@ -80,13 +80,13 @@ class Builder {
   Budget& budget;
   std::optional<Tape>& tape;
   ResidualBindings& residual_bindings;
-  std::map<size_t, ScatteredSum>& sums;
+  std::map<size_t, ScatteredSum>& scattered_sums;
   /// Whether new ops belong to a function that PyTorch implements as one kernel. Then `/` is IEEE division, numbers
   /// stay unrounded, numerics = eager rounds only at the function's boundary, and eager's layouts are recorded there.
   bool native = false;
   /// Whether new ops belong to a derivative of 16-bit floats, whose operands are in float32.
   bool low_precision_output = false;
-  /// The parameters (bits) with respect to which gradients of the evaluated op are requested.
+  /// The parameters with respect to which gradients of the evaluated op are requested: a bit mask as Result::gradients.
   uint64_t gradients;
 
   bool on_cuda() const { return signature.device == Device::Cuda; }

@@ -22,9 +22,9 @@ ir::DType common_type(Builder& builder, std::span<const Tensor> tensors) {
 
 /// Whether torch.cat skips a tensor: for historical reasons, torch.cat ignores tensors of shape [0] among any other
 /// tensors. A vector among tensors of other ranks is valid only if its shape is [0].
-bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
+bool is_skipped(Builder& builder, const Tensor& tensor, bool have_equal_rank) {
   if (tensor.rank() != 1) return false;
-  if (!of_one_rank) return builder.static_number(shape_of(builder, tensor).front()).as_int() == 0;
+  if (!have_equal_rank) return builder.static_number(shape_of(builder, tensor).front()).as_int() == 0;
   return builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
 }
 
@@ -35,8 +35,8 @@ std::vector<LayoutId> layouts_of(std::span<const Tensor> tensors) {
 }
 
 /// Concatenates; the caller records the layout.
-Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type, size_t dim,
-              std::string_view function) {
+Tensor concatenated_parts(Builder& builder, std::span<const Tensor> tensors, ir::DType type, size_t dim,
+                          std::string_view function) {
   require_same_device(builder, tensors);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
@@ -58,10 +58,10 @@ Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type,
 
 Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
   std::vector<Tensor> parts;
-  const bool of_one_rank =
+  const bool have_equal_rank =
       std::ranges::all_of(tensors, [&](const Tensor& tensor) { return tensor.rank() == tensors.front().rank(); });
   for (const Tensor& tensor : tensors) {
-    if (!is_skipped(builder, tensor, of_one_rank)) parts.push_back(tensor);
+    if (!is_skipped(builder, tensor, have_equal_rank)) parts.push_back(tensor);
   }
   const ir::DType type = common_type(builder, tensors);  // including skipped tensors
   if (parts.empty()) return copied(builder, cast(builder, tensors.front(), type));
@@ -71,35 +71,34 @@ Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) 
     if (part.rank() == rank) continue;
     builder.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
   }
-  Tensor result = joined(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
+  Tensor result = concatenated_parts(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
   result.layout = record_cat(builder, layouts_of(parts), shape_of(builder, result));
   return result;
 }
 
 Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
   const size_t rank = tensors.front().rank();
-  const size_t at = resolve_dim(builder, dim, rank + 1);
+  const size_t new_dim = resolve_dim(builder, dim, rank + 1);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() != rank) {
       builder.fail(
           fmt::format("stack expects each tensor to be equal size, but got ranks {} and {}", rank, tensor.rank()));
     }
-    parts.push_back(unsqueeze(builder, tensor, at));
+    parts.push_back(unsqueeze(builder, tensor, new_dim));
   }
-  Tensor result = joined(builder, parts, common_type(builder, parts), at, "stack");
+  Tensor result = concatenated_parts(builder, parts, common_type(builder, parts), new_dim, "stack");
   const Shape shape = shape_of(builder, result);
-  if (at == rank) {
+  if (new_dim == rank) {
     result.layout = record_cat(builder, layouts_of(parts), shape);
     return result;
   }
   // Eager concatenates along the dim that follows the new one, and then splits that dim in two.
-  const std::array both{shape[at], shape[at + 1]};
-  Shape together = shape_of(builder, tensors.front());
-  together[at] = product(builder, both);
-  const LayoutId joined_step = record_cat(builder, layouts_of(tensors), std::move(together));
-  result.layout =
-      record_step(builder, {.kind = ir::LayoutStep::Kind::Reshape, .inputs = {joined_step}, .shape = shape});
+  const std::array new_and_next{shape[new_dim], shape[new_dim + 1]};
+  Shape cat_shape = shape_of(builder, tensors.front());
+  cat_shape[new_dim] = product(builder, new_and_next);
+  const LayoutId cat_step = record_cat(builder, layouts_of(tensors), std::move(cat_shape));
+  result.layout = record_step(builder, {.kind = ir::LayoutStep::Kind::Reshape, .inputs = {cat_step}, .shape = shape});
   return result;
 }
 

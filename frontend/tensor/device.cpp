@@ -29,12 +29,12 @@ std::string_view device_type(const Builder& builder, std::string_view device) {
   return type;
 }
 
-std::string_view spelled(bool cuda) { return cuda ? "cuda" : "cpu"; }
+std::string_view device_name(bool cuda) { return cuda ? "cuda" : "cpu"; }
 
 }  // namespace
 
 std::string device_of(const Builder& builder, const Tensor& tensor) {
-  return std::string(spelled(builder.on_cuda() && !tensor.on_host));
+  return std::string(device_name(builder.on_cuda() && !tensor.on_host));
 }
 
 bool is_device_value(const Builder& builder, const Value& value) {
@@ -52,10 +52,10 @@ bool is_host_device(Builder& builder, const Value& device) {
       is_index ? fmt::format("cuda:{}", builder.static_number(device.number()).as_int()) : device.as<std::string>();
   const std::string_view type = device_type(builder, text);
   if (type == "cpu") return builder.on_cuda();
-  const std::string own = fmt::format("cuda:{}", builder.signature.device_index);
-  if (builder.on_cuda() && (text == "cuda" || text == own)) return false;
+  const std::string op_device = fmt::format("cuda:{}", builder.signature.device_index);
+  if (builder.on_cuda() && (text == "cuda" || text == op_device)) return false;
   builder.fail(fmt::format("the op runs on {}, so it cannot create tensors on {} or move them there",
-                           builder.on_cuda() ? own : "cpu", text),
+                           builder.on_cuda() ? op_device : "cpu", text),
                "move tensors before the call");
 }
 

@@ -33,22 +33,22 @@ bool any_zero(const Builder& builder, const Shape& shape) {
 
 /// Whether x[…] has no elements, whatever the arguments; then nothing is gathered.
 bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
-  Shape kept;
+  Shape unindexed_sizes;
   const Shape shape = shape_of(builder, x);
   for (size_t dim = 0; dim < shape.size(); ++dim) {
-    if (!indices.contains(dim)) kept.push_back(shape[dim]);
+    if (!indices.contains(dim)) unindexed_sizes.push_back(shape[dim]);
   }
   const auto has_none = [&](const auto& index) { return any_zero(builder, shape_of(builder, index.second)); };
-  return any_zero(builder, kept) || std::ranges::any_of(indices, has_none);
+  return any_zero(builder, unindexed_sizes) || std::ranges::any_of(indices, has_none);
 }
 
 /// The tensor, materialised as one block if an indexed dim is merged or divided into blocks.
 Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
-  const bool plain = std::ranges::all_of(indices, [&](const auto& index) {
+  const bool is_indexable = std::ranges::all_of(indices, [&](const auto& index) {
     const auto [begin, count] = dims_of(x.groups, index.first);
     return count == 1 && blocks_span_dim(builder, x, begin);
   });
-  return plain ? x : materialize_concat(builder, x);
+  return is_indexable ? x : materialize_concat(builder, x);
 }
 
 /// Disables counting from the end: negative indices, which PyTorch rejects here, become too large for any tensor.
@@ -56,9 +56,10 @@ Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
   for (ConcatBlock& block : index.blocks) {
-    const ir::NodeId wide = work_node(builder, block.node, ir::DType::I64);
-    const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {wide, zero});
-    block.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, index_outside(builder), wide}));
+    const ir::NodeId int64_index = work_node(builder, block.node, ir::DType::I64);
+    const ir::NodeId is_negative = graph.add(ir::Op::Lt, ir::DType::Bool, {int64_index, zero});
+    block.node =
+        builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {is_negative, index_outside(builder), int64_index}));
   }
   index.dtype = ir::DType::I64;
   return index;
@@ -66,57 +67,58 @@ Tensor without_wrapping(Builder& builder, Tensor index) {
 
 /// Moves an index node to another index space, in which its dims start at dim `first`.
 ir::NodeId placed_index(Builder& builder, const ConcatBlock& index, size_t first, const Shape& space) {
-  IndexMap view{identity_rows(builder, index.shape.size()), index.shape, space};
-  for (AffineExpr& row : view.rows) row.terms[0].dim += static_cast<uint32_t>(first);
+  IndexMap view{identity_exprs(builder, index.shape.size()), index.shape, space};
+  for (AffineExpr& expr : view.exprs) expr.terms[0].dim += static_cast<uint32_t>(first);
   return reindex(builder, index.node, view);
 }
 
-/// Sets the expressions for the dims of a block that are merged into the dim that `index` indexes.
-void gather_rows(Builder& builder, std::span<AffineExpr> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
-  if (rows.size() == 1) {
-    rows[0] = {builder.integer(0), {}, index};
+/// Sets the expressions for the block dims that are merged into the dim that `index` indexes.
+void set_gathered(Builder& builder, std::span<AffineExpr> exprs, std::span<const ir::HostId> sizes, ir::NodeId index) {
+  if (exprs.size() == 1) {
+    exprs[0] = {builder.integer(0), {}, index};
     return;
   }
   index = wrapped_index(builder, index, product(builder, sizes));
-  const std::vector<ir::NodeId> positions = index_divided(builder, index, sizes);
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = {builder.integer(0), {}, positions[i]};
+  const std::vector<ir::NodeId> positions = split_position(builder, index, sizes);
+  for (size_t i = 0; i < exprs.size(); ++i) exprs[i] = {builder.integer(0), {}, positions[i]};
 }
 
-/// The grid dims of x[…, i, …]: before, at and after the indices.
-struct Plan {
+/// The grid dims of x[…, i, …]: those before the indices, the indexed ones, and those after them.
+struct IndexedDims {
   std::vector<size_t> before, indexed, after;
 };
 
-ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const AlignedBlock& aligned, const Plan& plan) {
+ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const AlignedBlock& aligned,
+                          const IndexedDims& grid_dims) {
   const ConcatBlock& index = aligned.blocks.front();
   ConcatBlock result;
-  std::vector<AffineExpr> rows(source.shape.size());
-  const auto keep = [&](const std::vector<size_t>& dims) {
+  std::vector<AffineExpr> exprs(source.shape.size());
+  const auto copy_dims = [&](const std::vector<size_t>& dims) {
     for (const size_t dim : dims) {
       const auto [begin, count] = dims_of(source.groups, dim);
-      for (size_t own = begin; own < begin + count; ++own) {
-        rows[own] = {
+      for (size_t block_dim = begin; block_dim < begin + count; ++block_dim) {
+        exprs[block_dim] = {
             builder.integer(0), {{static_cast<uint32_t>(result.shape.size()), builder.integer(1)}}, std::nullopt};
-        result.shape.push_back(source.shape[own]);
+        result.shape.push_back(source.shape[block_dim]);
       }
       result.groups.push_back(static_cast<uint32_t>(count));
       result.offsets.push_back(source.offsets[dim]);
     }
   };
-  keep(plan.before);
+  copy_dims(grid_dims.before);
   const size_t first = result.shape.size();
   result.shape.insert(result.shape.end(), index.shape.begin(), index.shape.end());
   const Reassociation index_groups = index.groups.empty() ? Reassociation(index.shape.size(), 1) : index.groups;
   result.groups.insert(result.groups.end(), index_groups.begin(), index_groups.end());
   result.offsets.insert(result.offsets.end(), aligned.offsets.begin(), aligned.offsets.end());
-  keep(plan.after);
+  copy_dims(grid_dims.after);
 
-  for (size_t k = 0; k < plan.indexed.size(); ++k) {
-    const auto [begin, count] = dims_of(source.groups, plan.indexed[k]);
+  for (size_t k = 0; k < grid_dims.indexed.size(); ++k) {
+    const auto [begin, count] = dims_of(source.groups, grid_dims.indexed[k]);
     const ir::NodeId node = placed_index(builder, aligned.blocks[k], first, result.shape);
-    gather_rows(builder, std::span(rows).subspan(begin, count), std::span(source.shape).subspan(begin, count), node);
+    set_gathered(builder, std::span(exprs).subspan(begin, count), std::span(source.shape).subspan(begin, count), node);
   }
-  result.node = reindex(builder, source.node, {std::move(rows), source.shape, result.shape});
+  result.node = reindex(builder, source.node, {std::move(exprs), source.shape, result.shape});
   result.groups = compose({}, result.groups, result.shape.size());
   return result;
 }
@@ -134,38 +136,39 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
   const Tensor x = indexable(builder, source, indices);
   const bool is_empty = has_no_elements(builder, x, indices);
   std::vector<Tensor> index_tensors;
-  Plan plan;
+  IndexedDims grid_dims;
   Reassociation before_groups, after_groups;
-  const bool neighbours = indices.rbegin()->first - indices.begin()->first + 1 == indices.size();
+  const bool are_adjacent = indices.rbegin()->first - indices.begin()->first + 1 == indices.size();
   for (size_t dim = 0; dim < x.rank(); ++dim) {
     const auto [begin, count] = dims_of(x.groups, dim);
     if (const auto index = indices.find(dim); index != indices.end()) {
       require_index_dtype(builder, index->second, "indexing");
-      plan.indexed.push_back(begin);
+      grid_dims.indexed.push_back(begin);
       index_tensors.push_back(index->second);
       continue;
     }
-    const bool in_front = neighbours && dim < indices.begin()->first;
-    for (size_t d = begin; d < begin + count; ++d) (in_front ? plan.before : plan.after).push_back(d);
-    (in_front ? before_groups : after_groups).push_back(static_cast<uint32_t>(count));
+    const bool is_before = are_adjacent && dim < indices.begin()->first;
+    for (size_t d = begin; d < begin + count; ++d) (is_before ? grid_dims.before : grid_dims.after).push_back(d);
+    (is_before ? before_groups : after_groups).push_back(static_cast<uint32_t>(count));
   }
 
   const AlignedBlocks common = aligned_blocks(builder, index_tensors);
   const ir::HostId count = product(builder, common.grid);
-  for (const size_t dim : plan.indexed)
+  for (const size_t dim : grid_dims.indexed)
     if (!is_empty) builder.require(ir::Condition::Kind::NonEmpty, x.grid[dim], count);
   Tensor result;
   result.dtype = x.dtype;
   result.on_host = x.on_host;
-  for (const size_t dim : plan.before) result.grid.push_back(x.grid[dim]);
+  for (const size_t dim : grid_dims.before) result.grid.push_back(x.grid[dim]);
   result.grid.insert(result.grid.end(), common.grid.begin(), common.grid.end());
-  for (const size_t dim : plan.after) result.grid.push_back(x.grid[dim]);
+  for (const size_t dim : grid_dims.after) result.grid.push_back(x.grid[dim]);
   result.groups = before_groups;
   const Reassociation index_groups = common.groups.empty() ? Reassociation(common.grid.size(), 1) : common.groups;
   result.groups.insert(result.groups.end(), index_groups.begin(), index_groups.end());
   result.groups.insert(result.groups.end(), after_groups.begin(), after_groups.end());
   for (const AlignedBlock& aligned : common.blocks) {
-    for (const ConcatBlock& block : x.blocks) result.blocks.push_back(indexed_block(builder, block, aligned, plan));
+    for (const ConcatBlock& block : x.blocks)
+      result.blocks.push_back(indexed_block(builder, block, aligned, grid_dims));
   }
   result = canonicalized(builder, std::move(result));
 
@@ -180,14 +183,14 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
 
 Tensor select_by_tensor(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
   if (ir::category(index.dtype) != ir::Category::Integral) require_index_dtype(builder, index, "indexing");
-  Tensor wide = index;
-  if (index.dtype != ir::DType::I32) wide = operand_tensor(builder, index, ir::DType::I64, NumberCast::Wrapped);
-  Tensor result = index_by_tensors(builder, x, {{dim, wide}});
-  std::vector<std::vector<ir::Term>> rows;
+  Tensor int64_index = index;
+  if (index.dtype != ir::DType::I32) int64_index = operand_tensor(builder, index, ir::DType::I64, NumberCast::Wrapped);
+  Tensor result = index_by_tensors(builder, x, {{dim, int64_index}});
+  std::vector<std::vector<ir::Term>> stride_map;
   for (uint32_t d = 0; d < x.rank(); ++d) {
-    if (d != dim) rows.push_back({{d, builder.integer(1)}});
+    if (d != dim) stride_map.push_back({{d, builder.integer(1)}});
   }
-  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
   return result;
 }
 
@@ -246,10 +249,10 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
   result.blocks.clear();
   for (ConcatBlock block : positions.blocks) {
     for (size_t d = 0; d < x.rank(); ++d) block = linearise_block(builder, block, d);
-    std::vector<AffineExpr> rows = identity_rows(builder, x.rank());
-    for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = block.offsets[d];
-    rows[dim] = {builder.integer(0), {}, block.node};
-    const IndexMap view{std::move(rows), source.shape, block.shape};
+    std::vector<AffineExpr> exprs = identity_exprs(builder, x.rank());
+    for (size_t d = 0; d < exprs.size(); ++d) exprs[d].offset = block.offsets[d];
+    exprs[dim] = {builder.integer(0), {}, block.node};
+    const IndexMap view{std::move(exprs), source.shape, block.shape};
     result.blocks.push_back({reindex(builder, source.node, view), block.shape, {}, block.offsets});
   }
   result.layout = record_contiguous(builder, shape);

@@ -49,7 +49,8 @@ Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
   const Shape& shape = shapes[0];
   const Shape common = broadcast_shapes(builder, shapes);
   bool grows = common.size() > shape.size();
-  for (size_t d = 0; !grows && d < shape.size(); ++d) grows = is_one(builder, shape[d]) && not_one(builder, common[d]);
+  for (size_t d = 0; !grows && d < shape.size(); ++d)
+    grows = is_one(builder, shape[d]) && is_not_one(builder, common[d]);
   if (grows) {
     builder.fail(fmt::format("output with shape {} doesn't match the broadcast shape {}", print_shape(builder, shape),
                              print_shape(builder, common)),
@@ -73,17 +74,17 @@ Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast
 }
 
 /// Raises an error for a write of GPU values to a CPU scalar.
-void require_device(Builder& builder, const Tensor& to, const Tensor& values) {
-  if (!to.on_host || values.on_host) return;
+void require_device(Builder& builder, const Tensor& target, const Tensor& values) {
+  if (!target.on_host || values.on_host) return;
   builder.fail("a CUDA tensor is written to a CPU tensor in place", "an op runs on one device: make a new tensor");
 }
 
 /// Raises an error for a result whose dtype has a higher category than the dtype of the written tensor.
-void require_castable(Builder& builder, const Tensor& to, ir::DType type) {
-  if (ir::category(type) <= ir::category(to.dtype)) return;
-  builder.fail(
-      fmt::format("result type {} can't be cast to the desired output type {}", eager_name(type), eager_name(to.dtype)),
-      "an in-place op keeps the dtype of its tensor: make a new tensor");
+void require_castable(Builder& builder, const Tensor& target, ir::DType type) {
+  if (ir::category(type) <= ir::category(target.dtype)) return;
+  builder.fail(fmt::format("result type {} can't be cast to the desired output type {}", eager_name(type),
+                           eager_name(target.dtype)),
+               "an in-place op keeps the dtype of its tensor: make a new tensor");
 }
 
 void require_assignable(Builder& builder, const Value& x, const Value& value) {
@@ -96,13 +97,13 @@ std::vector<Value> items_of(const Value& index) { return index.is<Tuple>() ? *in
 /// Extends a mask over the first dims of `x` to x's rank.
 Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
   Tensor mask = *items_of(index).front().tensor();
-  const Shape sizes = shape_of(builder, mask), shape = shape_of(builder, x);
-  if (sizes.size() > shape.size()) {
+  const Shape mask_shape = shape_of(builder, mask), shape = shape_of(builder, x);
+  if (mask_shape.size() > shape.size()) {
     builder.fail(
-        fmt::format("too many indices for a tensor of dimension {}: the mask has {}", shape.size(), sizes.size()));
+        fmt::format("too many indices for a tensor of dimension {}: the mask has {}", shape.size(), mask_shape.size()));
   }
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    builder.require(ir::Condition::Kind::Equal, sizes[d], shape[d],
+  for (size_t d = 0; d < mask_shape.size(); ++d) {
+    builder.require(ir::Condition::Kind::Equal, mask_shape[d], shape[d],
                     fmt::format("the shape of the mask ({{0}}) at index {} does not match that of the indexed tensor "
                                 "({{1}})",
                                 d));
@@ -112,40 +113,41 @@ Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
 }
 
 /// The cast of `x[…] = number`: eager checks the range, except for 16-bit floats.
-NumberCast assigned_cast(const Tensor& to) {
-  return ir::is_narrow_float(to.dtype) ? NumberCast::Rounded : NumberCast::Checked;
+NumberCast assigned_cast(const Tensor& target) {
+  return ir::is_narrow_float(target.dtype) ? NumberCast::Rounded : NumberCast::Checked;
 }
 
 /// x[mask] = values, which have x's shape or are one number.
-void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& given) {
-  const Tensor to = *x.tensor();
-  const Value values = in_dtype(builder, given, to.dtype, assigned_cast(to)), chosen = aligned_mask(builder, to, mask);
+void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& value) {
+  const Tensor target = *x.tensor();
+  const Value values = in_dtype(builder, value, target.dtype, assigned_cast(target)),
+              is_written = aligned_mask(builder, target, mask);
   const std::array<Value, 2> operands{mask, values};
-  write_in_place(builder, x, where(builder, chosen, values, to), operands);
+  write_in_place(builder, x, where(builder, is_written, values, target), operands);
 }
 
 }  // namespace
 
 void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands) {
   if (!x.is_tensor()) builder.fail(fmt::format("{} cannot be changed in place", describe(x)), "only tensors can");
-  const Tensor to = *x.tensor(), values = *result.tensor();
+  const Tensor target = *x.tensor(), values = *result.tensor();
   for (const Value& operand : operands) {
-    if (const Tensor* read = operand.tensor()) refuse_overlap(builder, to, *read);
+    if (const Tensor* read = operand.tensor()) refuse_overlap(builder, target, *read);
   }
-  require_device(builder, to, values);
-  const Tensor shaped = fitted(builder, to, values);
-  require_castable(builder, to, values.dtype);
-  write(builder, to, in_dtype(builder, shaped, to.dtype, NumberCast::Checked));
+  require_device(builder, target, values);
+  const Tensor shaped = fitted(builder, target, values);
+  require_castable(builder, target, values.dtype);
+  write(builder, target, in_dtype(builder, shaped, target.dtype, NumberCast::Checked));
 }
 
 void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast) {
   require_assignable(builder, x, source);
-  const Tensor to = *x.tensor();
+  const Tensor target = *x.tensor();
   if (const Tensor* read = source.tensor()) {
-    refuse_overlap(builder, to, *read);
-    require_device(builder, to, *read);
+    refuse_overlap(builder, target, *read);
+    require_device(builder, target, *read);
   }
-  write(builder, to, fitted(builder, to, in_dtype(builder, source, to.dtype, cast)));
+  write(builder, target, fitted(builder, target, in_dtype(builder, source, target.dtype, cast)));
 }
 
 bool is_mask(const Value& index) {

@@ -13,27 +13,27 @@
 namespace ingot::frontend {
 namespace {
 
-bool takes_a_dim(const Value& index) { return !index.is_none() && !index.is<Ellipsis>(); }
+bool takes_dim(const Value& index) { return !index.is_none() && !index.is<Ellipsis>(); }
 
 /// The items of an index, with … expanded to full slices.
-std::vector<Value> written_out(Builder& builder, const Value& index, size_t rank) {
+std::vector<Value> expanded_items(Builder& builder, const Value& index, size_t rank) {
   std::vector<Value> items{index};
   if (index.is<Tuple>()) items = *index.items();
-  const auto used = static_cast<size_t>(std::ranges::count_if(items, takes_a_dim));
+  const auto used = static_cast<size_t>(std::ranges::count_if(items, takes_dim));
   if (used > rank) {
     builder.fail(fmt::format("too many indices for a tensor of dimension {}: {} are given", rank, used));
   }
   const auto is_ellipsis = [](const Value& item) { return item.is<Ellipsis>(); };
   if (std::ranges::count_if(items, is_ellipsis) > 1) builder.fail("an index can have only one `...`");
-  auto at = std::ranges::find_if(items, is_ellipsis);
-  if (at == items.end()) return items;
-  at = items.erase(at);
-  items.insert(at, rank - used,
+  auto ellipsis = std::ranges::find_if(items, is_ellipsis);
+  if (ellipsis == items.end()) return items;
+  ellipsis = items.erase(ellipsis);
+  items.insert(ellipsis, rank - used,
                Slice{std::make_shared<const std::array<Value, 3>>(std::array<Value, 3>{None{}, None{}, None{}})});
   return items;
 }
 
-std::optional<ir::HostId> bound(Builder& builder, const Value& value) {
+std::optional<ir::HostId> slice_bound(Builder& builder, const Value& value) {
   if (value.is_none()) return std::nullopt;
   if (!value.is_number() || builder.graph.host.kind(value.number()) == ir::HostKind::Float) {
     builder.fail(fmt::format("the bounds of a slice must be integers or None, not {}", describe(value)),
@@ -45,7 +45,7 @@ std::optional<ir::HostId> bound(Builder& builder, const Value& value) {
 Tensor sliced_by(Builder& builder, const Tensor& x, size_t dim, const Slice& range) {
   const auto& [start, stop, step] = *range.bounds;
   const int64_t stride = step.is_none() ? 1 : builder.static_int(step, "the step of a slice");
-  return slice(builder, x, dim, bound(builder, start), bound(builder, stop), stride);
+  return slice(builder, x, dim, slice_bound(builder, start), slice_bound(builder, stop), stride);
 }
 
 ir::HostId integer_index(Builder& builder, const Value& item) {
@@ -65,7 +65,7 @@ Value tensor_getitem(Builder& builder, const Value& value, const Value& index) {
   Tensor x = *value.tensor();
   std::map<size_t, Tensor> indices;
   size_t dim = 0;
-  for (const Value& item : written_out(builder, index, x.rank())) {
+  for (const Value& item : expanded_items(builder, index, x.rank())) {
     if (item.is_none()) {
       x = unsqueeze(builder, x, dim++);
     } else if (item.is<Slice>()) {

@@ -7,7 +7,7 @@
 namespace ingot::frontend {
 
 using Kind = ir::LayoutStep::Kind;
-using Rows = std::vector<std::vector<ir::Term>>;
+using StrideMap = std::vector<std::vector<ir::Term>>;
 
 namespace {
 
@@ -19,13 +19,14 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
 
 /// A handle on what may be a view of `input`; its elements overlap if those of `input` do.
 TensorHandle sharing_storage(Builder& builder, LayoutId step, const TensorHandle& input) {
-  TensorHandle handle = unclear_storage(builder, step, input);
+  TensorHandle handle = maybe_shared_storage(builder, step, input);
   if (handle.storage) handle.storage->overlaps_itself = overlaps_itself(input);
   return handle;
 }
 
-LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
-  return append(builder, {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
+LayoutId append_view(Builder& builder, LayoutId input, StrideMap stride_map, Shape shape) {
+  return append(builder,
+                {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(stride_map)});
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ TensorHandle record_step(Builder& builder, ir::LayoutStep step) {
 
 TensorHandle record_param(Builder& builder, uint32_t param, Shape shape) {
   const LayoutId step = append(builder, {.kind = Kind::Param, .param = param, .shape = std::move(shape)});
-  return parameter_memory(builder, step, param);
+  return parameter_storage(builder, step, param);
 }
 
 TensorHandle record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
@@ -69,32 +70,32 @@ TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape sh
   return record_step(builder, {.kind = Kind::Cat, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-TensorHandle record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
-  return record_step(builder, {.kind = Kind::Pad, .inputs = {kept, input}, .shape = std::move(shape)});
+TensorHandle record_pad(Builder& builder, LayoutId cropped, LayoutId input, Shape shape) {
+  return record_step(builder, {.kind = Kind::Pad, .inputs = {cropped, input}, .shape = std::move(shape)});
 }
 
-TensorHandle record_view(Builder& builder, const Tensor& x, Rows rows, Shape shape, View view) {
-  return view_memory(x, append_view(builder, x.layout, std::move(rows), std::move(shape)), std::move(view));
+TensorHandle record_view(Builder& builder, const Tensor& x, StrideMap stride_map, Shape shape, View view) {
+  return view_storage(x, append_view(builder, x.layout, std::move(stride_map), std::move(shape)), std::move(view));
 }
 
-TensorHandle record_view(Builder& builder, const TensorHandle& input, Rows rows, Shape shape) {
-  return sharing_storage(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
+TensorHandle record_view(Builder& builder, const TensorHandle& input, StrideMap stride_map, Shape shape) {
+  return sharing_storage(builder, append_view(builder, input, std::move(stride_map), std::move(shape)), input);
 }
 
 TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape) {
   const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {x.layout}, .shape = shape});
-  return shared_or_new_memory(builder, x, step, std::move(shape));
+  return shared_or_new_storage(builder, x, step, std::move(shape));
 }
 
 TensorHandle record_in_format(Builder& builder, MemoryFormat format, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
-  return shared_or_new_memory(builder, x, record_format(builder, format, x.layout, shape).step, shape);
+  return shared_or_new_storage(builder, x, record_format(builder, format, x.layout, shape).step, shape);
 }
 
 TensorHandle record_unformatted(Builder& builder, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
   const LayoutId step = append(builder, {.kind = Kind::Unformatted, .inputs = {x.layout}, .shape = shape});
-  return shared_or_new_memory(builder, x, step, shape);
+  return shared_or_new_storage(builder, x, step, shape);
 }
 
 }  // namespace ingot::frontend

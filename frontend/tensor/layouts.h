@@ -24,15 +24,15 @@ TensorHandle record_contiguous(Builder& builder, Shape shape);
 /// A tensor in the memory format that the author requests; without an input, a new tensor.
 TensorHandle record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
 TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
-/// The result of F.pad: `kept` is the part of the input that negative padding leaves.
-TensorHandle record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape);
+/// The result of F.pad: `cropped` is the part of the input that negative padding leaves.
+TensorHandle record_pad(Builder& builder, LayoutId cropped, LayoutId input, Shape shape);
 
-/// A view of `x`. `rows[k]` are the terms of new dim k over the input's dims.
-TensorHandle record_view(Builder& builder, const Tensor& x, std::vector<std::vector<ir::Term>> rows, Shape shape,
+/// A view of `x`. `stride_map[k]` are the terms of new dim k over the input's dims.
+TensorHandle record_view(Builder& builder, const Tensor& x, std::vector<std::vector<ir::Term>> stride_map, Shape shape,
                          View view);
 /// A tensor that shares storage with `input` but is not written through. After an in-place op on either, the other
 /// cannot be read.
-TensorHandle record_view(Builder& builder, const TensorHandle& input, std::vector<std::vector<ir::Term>> rows,
+TensorHandle record_view(Builder& builder, const TensorHandle& input, std::vector<std::vector<ir::Term>> stride_map,
                          Shape shape);
 /// A view of `x` if its strides allow one, else a copy.
 TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape);

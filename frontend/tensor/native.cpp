@@ -30,7 +30,7 @@ Value native_result(Builder& builder, std::string_view name, const Value& body, 
     const ir::NodeId node = builder.graph.call(callee, nodes[0], {rest.begin(), rest.end()});
     return finished_node(builder, node, dtype);
   });
-  record_operands(builder, result, inputs, dtype);
+  record_layout(builder, result, inputs, dtype);
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace ingot::frontend {
 namespace {
 
 /// The coordinates start, start + step, … of a dim, `length` of them. A single coordinate has step 0.
-struct Range {
+struct StridedRange {
   ir::HostId start;
   int64_t step;
   ir::HostId length;
@@ -24,8 +24,9 @@ struct Range {
 /// The part of a tensor that views of it cover, if that part is a box.
 struct Region {
   /// One per dim of the tensor.
-  std::vector<Range> ranges;
-  /// For each dim of the view, the tensor's dim; nullopt for a dim that moves along no dim of the tensor.
+  std::vector<StridedRange> ranges;
+  /// For each dim of the view, the tensor's dim; nullopt for a dim along which no coordinate of the tensor
+  /// changes.
   std::vector<std::optional<size_t>> dims;
 };
 
@@ -41,15 +42,15 @@ Region whole_region(Builder& builder, const Shape& shape) {
 void narrow(Builder& builder, Region& region, const View& view, ir::HostId length) {
   const std::optional<size_t> dim = region.dims[view.dim];
   if (!dim) return;
-  Range& range = region.ranges[*dim];
+  StridedRange& range = region.ranges[*dim];
   range.start = builder.add(range.start, builder.mul(view.start, builder.integer(range.step)));
   range.step *= view.kind == View::Kind::Select ? 0 : view.step;
   range.length = length;
 }
 
 /// A reshape that only adds or removes dims of size 1 covers the same box.
-bool follow_reshape(Builder& builder, Region& region, const Shape& shape) {
-  const auto moves = [&](const std::optional<size_t>& dim) {
+bool apply_reshape(Builder& builder, Region& region, const Shape& shape) {
+  const auto is_varying = [&](const std::optional<size_t>& dim) {
     return dim && !is_one(builder, region.ranges[*dim].length);
   };
   std::vector<std::optional<size_t>> dims;
@@ -59,30 +60,30 @@ bool follow_reshape(Builder& builder, Region& region, const Shape& shape) {
       dims.emplace_back();
       continue;
     }
-    old = std::find_if(old, region.dims.end(), moves);
+    old = std::find_if(old, region.dims.end(), is_varying);
     if (old == region.dims.end() || !builder.graph.host.same(region.ranges[**old].length, size)) return false;
     dims.push_back(*old++);
   }
-  if (std::find_if(old, region.dims.end(), moves) != region.dims.end()) return false;
+  if (std::find_if(old, region.dims.end(), is_varying) != region.dims.end()) return false;
   region.dims = std::move(dims);
   return true;
 }
 
 /// Applies a view to a box. Returns whether the view covers a box of it; `region` is then that box.
-bool follow(Builder& builder, Region& region, const View& view) {
-  const auto at = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
+bool apply_view(Builder& builder, Region& region, const View& view) {
+  const auto dim = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
   switch (view.kind) {
     case View::Kind::Permute: {
-      const auto before = region.dims;
-      for (size_t d = 0; d < view.order.size(); ++d) region.dims[d] = before[view.order[d]];
+      const auto old_dims = region.dims;
+      for (size_t d = 0; d < view.order.size(); ++d) region.dims[d] = old_dims[view.order[d]];
       return true;
     }
     case View::Kind::Unsqueeze:
-      region.dims.insert(at, std::nullopt);
+      region.dims.insert(dim, std::nullopt);
       return true;
     case View::Kind::Select:
       narrow(builder, region, view, builder.integer(1));
-      region.dims.erase(at);
+      region.dims.erase(dim);
       return true;
     case View::Kind::Slice:
       narrow(builder, region, view, view.length);
@@ -91,35 +92,35 @@ bool follow(Builder& builder, Region& region, const View& view) {
       region.dims.insert(region.dims.begin(), view.shape.size() - region.dims.size(), std::nullopt);
       return true;
     case View::Kind::Reshape:
-      return follow_reshape(builder, region, view.shape);
+      return apply_reshape(builder, region, view.shape);
     case View::Kind::Bitcast:
       return false;
   }
-  throw_internal("a view of no kind");
+  throw_internal("a view of unknown kind");
 }
 
 std::optional<Region> region_of(Builder& builder, const Shape& shape, std::span<const View* const> views) {
   Region region = whole_region(builder, shape);
   for (const View* view : views) {
-    if (!follow(builder, region, *view)) return std::nullopt;
+    if (!apply_view(builder, region, *view)) return std::nullopt;
   }
   return region;
 }
 
-bool same_range(const ir::HostPool& host, const Range& a, const Range& b) {
+bool same_range(const ir::HostPool& host, const StridedRange& a, const StridedRange& b) {
   return a.step == b.step && host.same(a.start, b.start) && host.same(a.length, b.length);
 }
 
-/// Whether two ranges are known to have no common coordinate: one ends before the other begins, or their steps never
-/// meet.
-bool are_apart(Builder& builder, const Range& a, const Range& b) {
+/// Whether two ranges are known to have no common coordinate: one ends before the other begins, or their strides never
+/// reach the same coordinate.
+bool are_disjoint(Builder& builder, const StridedRange& a, const StridedRange& b) {
   ir::HostPool& host = builder.graph.host;
   const ir::HostId distance = host.resolve(builder.sub(b.start, a.start));
   if (host.is_constant(distance)) {
-    const int64_t apart = host.value(distance).as_int(), step = std::gcd(a.step, b.step);
-    if (step == 0 ? apart != 0 : apart % step != 0) return true;
+    const int64_t offset = host.value(distance).as_int(), step = std::gcd(a.step, b.step);
+    if (step == 0 ? offset != 0 : offset % step != 0) return true;
   }
-  const auto is_before = [&](const Range& low, const Range& high) {
+  const auto is_before = [&](const StridedRange& low, const StridedRange& high) {
     const ir::HostId steps = builder.sub(low.length, builder.integer(1));
     const ir::HostId last = builder.add(low.start, builder.mul(steps, builder.integer(low.step)));
     return host.known_nonnegative(builder.sub(builder.sub(high.start, last), builder.integer(1)));
@@ -146,29 +147,32 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
     case View::Kind::Bitcast:
       return a.dtype == b.dtype;
   }
-  throw_internal("a view of no kind");
+  throw_internal("a view of unknown kind");
 }
 
 /// Whether `read` is known to share no element with `written`, or each at the same index.
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
   if (!read.layout.storage || read.layout.storage != written.layout.storage) return true;
-  const Views of_written = views_of(written.layout), of_read = views_of(read.layout);
-  const auto same = [&](const View* a, const View* b) { return same_view(builder, *a, *b); };
-  const auto common = std::ranges::mismatch(of_written, of_read, same);
-  if (common.in1 == of_written.end() && common.in2 == of_read.end()) return true;
-  const Shape shape = shape_of(builder, contents_through(builder, written.layout, {of_written.begin(), common.in1}));
-  const auto a = region_of(builder, shape, {common.in1, of_written.end()});
-  const auto b = region_of(builder, shape, {common.in2, of_read.end()});
-  if (!a || !b) return false;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (are_apart(builder, a->ranges[d], b->ranges[d])) return true;
-  }
-  const auto equal = [&](const Range& x, const Range& y) { return same_range(builder.graph.host, x, y); };
-  const auto same_dim = [&](const std::optional<size_t>& x, const std::optional<size_t>& y) {
-    const auto is_still = [&](const auto& dim) { return !dim || is_one(builder, a->ranges[*dim].length); };
-    return x == y || (is_still(x) && is_still(y));
+  const Views written_views = views_of(written.layout), read_views = views_of(read.layout);
+  const auto same_step = [&](const View* written_region, const View* read_region) {
+    return same_view(builder, *written_region, *read_region);
   };
-  return std::ranges::equal(a->ranges, b->ranges, equal) && std::ranges::equal(a->dims, b->dims, same_dim);
+  const auto fork = std::ranges::mismatch(written_views, read_views, same_step);
+  if (fork.in1 == written_views.end() && fork.in2 == read_views.end()) return true;
+  const Shape shape = shape_of(builder, contents_through(builder, written.layout, {written_views.begin(), fork.in1}));
+  const auto written_region = region_of(builder, shape, {fork.in1, written_views.end()});
+  const auto read_region = region_of(builder, shape, {fork.in2, read_views.end()});
+  if (!written_region || !read_region) return false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (are_disjoint(builder, written_region->ranges[d], read_region->ranges[d])) return true;
+  }
+  const auto equal = [&](const StridedRange& x, const StridedRange& y) { return same_range(builder.graph.host, x, y); };
+  const auto same_dim = [&](const std::optional<size_t>& x, const std::optional<size_t>& y) {
+    const auto is_fixed = [&](const auto& dim) { return !dim || is_one(builder, written_region->ranges[*dim].length); };
+    return x == y || (is_fixed(x) && is_fixed(y));
+  };
+  return std::ranges::equal(written_region->ranges, read_region->ranges, equal) &&
+         std::ranges::equal(written_region->dims, read_region->dims, same_dim);
 }
 
 }  // namespace

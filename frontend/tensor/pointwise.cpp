@@ -10,24 +10,24 @@
 namespace ingot::frontend {
 namespace {
 
-std::string_view spelled(ir::Op op) {
+std::string_view public_name(ir::Op op) {
   const std::string_view name = ir::info(op).name;
   return name.substr(name.starts_with('_'));
 }
 
-void require_operands(Builder& builder, ir::Op op, std::span<const Value> operands) {
+void check_operands(Builder& builder, ir::Op op, std::span<const Value> operands) {
   for (const Value& operand : operands) {
     if (!operand.is_tensor() && !operand.is_number()) {
-      builder.fail(fmt::format("{} takes tensors and numbers, not {}", spelled(op), describe(operand)));
+      builder.fail(fmt::format("{} takes tensors and numbers, not {}", public_name(op), describe(operand)));
     }
   }
   if (std::ranges::any_of(operands, [](const Value& operand) { return operand.is_tensor(); })) return;
-  builder.fail(fmt::format("{} takes a tensor, not a number", spelled(op)),
-               operands.size() == 1 ? fmt::format("use math.{} for a Python number", spelled(op))
+  builder.fail(fmt::format("{} takes a tensor, not a number", public_name(op)),
+               operands.size() == 1 ? fmt::format("use math.{} for a Python number", public_name(op))
                                     : "use Python's operators for numbers");
 }
 
-void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType work) {
+void check_dtype(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType work) {
   const auto is_bool = [&](const Value& operand) {
     return operand.is_tensor() ? operand.tensor()->dtype == ir::DType::Bool
                                : builder.graph.host.kind(operand.number()) == ir::HostKind::Bool;
@@ -51,8 +51,8 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                  "to invert a mask use `~` or logical_not()");
   }
   const bool takes_integers = ir::is_floating(work) && !ir::is_float8(work);
-  builder.fail(fmt::format("\"{}\" is not implemented for {}", spelled(op), name_of(work)),
-               takes_integers ? "it takes integers: cast with .to(torch.int32); for a mask, compare first"
+  builder.fail(fmt::format("\"{}\" is not implemented for {}", public_name(op), name_of(work)),
+               takes_integers ? "it takes integers: cast with .to(torch.int32)"
                               : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
 }
 
@@ -75,7 +75,9 @@ bool has_one_element(Builder& builder, const Value& operand) {
 NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
   const bool on_cuda = runs_on_cuda(builder, operands);
   const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
-  const auto cast = [&](bool keeps) { return keeps || is_exact ? NumberCast::Wrapped : NumberCast::Rounded; };
+  const auto cast = [&](bool keeps_value) {
+    return keeps_value || is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
+  };
   switch (op) {
     case ir::Op::Add:
     case ir::Op::Sub:
@@ -117,21 +119,21 @@ void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<cons
   const ir::HostId zero = builder.integer(0);
   const ir::HostId divides_by_zero = builder.host(ir::HostOp::Eq, {operands[1].number(), zero});
   const ir::HostId is_empty = builder.host(ir::HostOp::Eq, {product(builder, shape_of(builder, result)), zero});
-  const ir::HostId is_right =
+  const ir::HostId is_valid =
       builder.host(ir::HostOp::Select, {divides_by_zero, is_empty, builder.graph.host.boolean(true)});
-  builder.require(ir::Condition::Kind::True, is_right, is_right, "ZeroDivisionError");
+  builder.require(ir::Condition::Kind::True, is_valid, is_valid, "ZeroDivisionError");
 }
 
-/// The attr of an op's node with a result of dtype `type`: kContractable if ir::contract may fuse the op.
-uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
+/// The attr of an op's node with a result of dtype `type`: kContractable if ir::contract may fuse the op, else 0.
+uint32_t contractable_flag(const Builder& builder, ir::Op op, ir::DType type) {
   const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
   const bool is_unrounded = builder.signature.numerics != Numerics::Eager;
   const bool has_16_bits = type == ir::DType::F16 || type == ir::DType::BF16;
   return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContractable : 0;
 }
 
-/// The only limit of a clamp. Eager ignores NaN if the limit is a number, so NaN becomes an infinity, which changes
-/// nothing.
+/// Replaces NaN in the only limit of a clamp by an infinity, which changes nothing: eager ignores such a limit if it is
+/// a number.
 Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
   ir::HostPool& host = builder.graph.host;
   if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
@@ -142,7 +144,7 @@ Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
 
 }  // namespace
 
-void record_operands(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common) {
+void record_layout(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common) {
   if (builder.native) return;
   std::vector<LayoutId> inputs;
   for (const Value& operand : operands) {
@@ -160,24 +162,24 @@ void record_operands(Builder& builder, Tensor& result, std::span<const Value> op
 }
 
 Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
-  require_operands(builder, op, operands);
-  const ir::OpInfo& row = ir::info(op);
+  check_operands(builder, op, operands);
+  const ir::OpInfo& info = ir::info(op);
   const ir::DType common = result_type(builder, operands);
-  const ir::DType work = work_type(builder, row.rule, common);
-  require_accepted(builder, op, operands, work);
+  const ir::DType work = work_type(builder, info.rule, common);
+  check_dtype(builder, op, operands, work);
 
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < operands.size(); ++i) {
     tensors.push_back(operand_tensor(builder, operands[i], work, operand_cast(builder, op, operands, i)));
   }
-  const bool truth = row.rule == ir::Rule::Compare || row.rule == ir::Rule::Logical;
-  const ir::DType dtype = truth ? ir::DType::Bool : work;
+  const bool returns_bool = info.rule == ir::Rule::Compare || info.rule == ir::Rule::Logical;
+  const ir::DType dtype = returns_bool ? ir::DType::Bool : work;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
-    ir::Node node{op, ir::compute_type(dtype), attr_of(builder, op, dtype), {args.begin(), args.end()}};
+    ir::Node node{op, ir::compute_type(dtype), contractable_flag(builder, op, dtype), {args.begin(), args.end()}};
     return finished_node(builder, builder.graph.add(std::move(node)), dtype);
   });
   require_divisor(builder, op, work, operands, result);
-  record_operands(builder, result, operands, row.rule == ir::Rule::Logical ? common : work);
+  record_layout(builder, result, operands, info.rule == ir::Rule::Logical ? common : work);
   return result;
 }
 
@@ -237,9 +239,9 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
   if (alpha.is_number() && is_one(host.resolve(alpha.number()))) return pointwise(builder, op, {a, b});
 
   const std::array<Value, 2> operands{a, b};
-  require_operands(builder, op, operands);
+  check_operands(builder, op, operands);
   const ir::DType type = result_type(builder, operands);
-  require_accepted(builder, op, operands, type);
+  check_dtype(builder, op, operands, type);
   if (category == ir::Category::Bool && type != ir::DType::Bool) {
     builder.fail("Boolean alpha only supported for Boolean results");
   }
@@ -248,8 +250,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
   }
   // With numerics = eager the CPU kernel also rounds the factor to the dtype.
   const bool is_exact = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
-  const NumberCast of_factor = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
-  const std::array<Tensor, 3> tensors{factor_of(builder, op, alpha, type, of_factor),
+  const NumberCast factor_cast = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
+  const std::array<Tensor, 3> tensors{factor_of(builder, op, alpha, type, factor_cast),
                                       operand_tensor(builder, b, type, operand_cast(builder, op, operands, 1)),
                                       operand_tensor(builder, a, type, operand_cast(builder, op, operands, 0))};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
@@ -261,7 +263,7 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
             : graph.add(ir::Op::Add, work, {args[2], graph.add(ir::Op::Mul, work, {args[0], args[1]})});
     return finished_node(builder, node, type);
   });
-  record_operands(builder, result, operands, type);
+  record_layout(builder, result, operands, type);
   return result;
 }
 
@@ -269,7 +271,7 @@ namespace {
 
 /// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels compute it for bfloat16, and on CUDA
 /// for float16.
-Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
+Value power_with_rounded_square(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
   const ir::DType work = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),
                                       operand_tensor(builder, operands[1], type, NumberCast::Rounded)};
@@ -284,7 +286,7 @@ Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DTyp
     if (builder.tape) node = graph.call(callee, node, {args.begin(), args.end()});
     return finished_node(builder, node, type);
   });
-  record_operands(builder, result, operands, type);
+  record_layout(builder, result, operands, type);
   return result;
 }
 
@@ -293,61 +295,65 @@ Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DTyp
 Value power(Builder& builder, const Value& base, const Value& exponent) {
   ir::HostPool& host = builder.graph.host;
   const bool base_on_cuda = base.is_tensor() && !base.tensor()->on_host;
-  const bool by_number = exponent.is_number() || (base_on_cuda && is_host_number(exponent));
+  const bool has_number_exponent = exponent.is_number() || (base_on_cuda && is_host_number(exponent));
   if (!base.is_tensor()) {
     // number ** tensor: PyTorch's result is contiguous, whatever the exponent's strides.
     Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
     result.layout = record_contiguous(builder, shape_of(builder, result));
     return result;
   }
-  if (!by_number) return pointwise(builder, ir::Op::Pow, {base, exponent});
+  if (!has_number_exponent) return pointwise(builder, ir::Op::Pow, {base, exponent});
   const std::array<Value, 2> operands{base, exponent};
   const ir::DType type = result_type(builder, operands);
   if (exponent.is_number() && type != ir::DType::F32) require_in_range(builder, exponent.number(), type);
-  const auto by_short_cuts = [&] { return pointwise(builder, ir::Op::PowNumber, operands); };
+  const auto with_special_cases = [&] { return pointwise(builder, ir::Op::PowNumber, operands); };
   if (ir::is_narrow_float(type)) {
     const ir::HostId number = host_number(builder, exponent);
-    const auto where_equal = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
-      const ir::HostId is = builder.host(ir::HostOp::Eq, {asked, host.real(one)});
-      if (host.is_constant(is)) return host.value(is).truthy() ? yes() : no();
-      Tensor condition = number_tensor(builder, is, ir::DType::Bool, NumberCast::Rounded);
+    const auto where_equal = [&](double constant, ir::HostId value, auto&& then, auto&& otherwise) -> Value {
+      const ir::HostId is_equal = builder.host(ir::HostOp::Eq, {value, host.real(constant)});
+      if (host.is_constant(is_equal)) return host.value(is_equal).truthy() ? then() : otherwise();
+      Tensor condition = number_tensor(builder, is_equal, ir::DType::Bool, NumberCast::Rounded);
       condition.layout = record_contiguous(builder, {});
-      return where(builder, condition, yes(), no());
+      return where(builder, condition, then(), otherwise());
     };
     // Eager's CPU kernel does not use square roots for float16; they differ from powers at -inf and -0.
     if (type == ir::DType::F16 && !builder.on_cuda() && host.kind(number) == ir::HostKind::Float) {
       return where_equal(
           0.25, builder.host(ir::HostOp::Mul, {number, number}),
-          [&] { return pointwise(builder, ir::Op::Pow, operands); }, by_short_cuts);
+          [&] { return pointwise(builder, ir::Op::Pow, operands); }, with_special_cases);
     }
     const bool has_rounded_squares = type == ir::DType::BF16 || (type == ir::DType::F16 && builder.on_cuda());
     if (has_rounded_squares && builder.signature.numerics == Numerics::Eager && !builder.native) {
-      const auto by_steps = [&](ir::Op last) { return power_by_steps(builder, operands, type, last); };
+      const auto with_rounded_square = [&](ir::Op last) {
+        return power_with_rounded_square(builder, operands, type, last);
+      };
       return where_equal(
-          3, number, [&] { return by_steps(ir::Op::Mul); },
-          [&] { return where_equal(-2, number, [&] { return by_steps(ir::Op::Reciprocal); }, by_short_cuts); });
+          3, number, [&] { return with_rounded_square(ir::Op::Mul); },
+          [&] {
+            return where_equal(-2, number, [&] { return with_rounded_square(ir::Op::Reciprocal); }, with_special_cases);
+          });
     }
   }
   if (ir::category(type) == ir::Category::Integral) {
     const ir::HostId number = host_number(builder, exponent);
-    const ir::HostId not_negative = builder.host(ir::HostOp::Ge, {number, builder.integer(0)});
-    builder.require(ir::Condition::Kind::True, not_negative, host.integer(0),
+    const ir::HostId is_nonnegative = builder.host(ir::HostOp::Ge, {number, builder.integer(0)});
+    builder.require(ir::Condition::Kind::True, is_nonnegative, host.integer(0),
                     "integers to negative integer powers are not allowed");
   }
-  return by_short_cuts();
+  return with_special_cases();
 }
 
-Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit lone) {
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit nan_in_single_limit) {
   if (!x.is_tensor()) {
     builder.fail(fmt::format("clamp takes a tensor, not {}", describe(x)), "use min and max for Python numbers");
   }
   if (low.is_none() && high.is_none()) builder.fail("clamp: at least one of 'min' or 'max' must not be None");
   std::vector<Value> operands{x};
-  const bool drops_nan = (low.is_none() || high.is_none()) && lone == NanLimit::Ignored;
+  const bool drops_nan = (low.is_none() || high.is_none()) && nan_in_single_limit == NanLimit::Ignored;
   if (!low.is_none()) operands.push_back(drops_nan ? without_nan(builder, ir::HostOp::Max, low) : low);
   if (!high.is_none()) operands.push_back(drops_nan ? without_nan(builder, ir::HostOp::Min, high) : high);
   const ir::DType type = result_type(builder, operands);
-  require_accepted(builder, ir::Op::Maximum, operands, type);
+  check_dtype(builder, ir::Op::Maximum, operands, type);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
     // The kernel for numbers converts them to the type in which it computes: on CUDA float32 for 16-bit floats.
@@ -367,7 +373,7 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
     return finished_node(builder, node, type);
   });
   std::erase_if(operands, [](const Value& operand) { return operand.is_number(); });
-  record_operands(builder, result, operands, type);
+  record_layout(builder, result, operands, type);
   return result;
 }
 

@@ -21,7 +21,7 @@ inline Value pointwise(Builder& builder, ir::Op op, std::initializer_list<Value>
 
 /// Records the layout step of an op over these operands of a common dtype, as TensorIterator sees them, and sets the
 /// result's layout. An operand that is None was omitted.
-void record_operands(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common);
+void record_layout(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common);
 
 // Functions whose formula depends on more than their operands' types.
 
@@ -40,9 +40,10 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 Value power(Builder& builder, const Value& base, const Value& exponent);
 /// The effect of NaN as the only limit of a clamp, if the limit is a number.
 enum class NanLimit : uint8_t { Ignored, Propagates };
-/// Each limit may be None. NaN in `x` stays NaN. NaN in a limit makes the result NaN, except for a single limit that is
-/// a number: `lone` is then the effect of NaN.
-Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit lone = NanLimit::Ignored);
+/// Each limit may be None. NaN in `x` stays NaN. NaN in a limit makes the result NaN. If only one limit is
+/// given and it is a number, `nan_in_single_limit` decides instead.
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high,
+            NanLimit nan_in_single_limit = NanLimit::Ignored);
 Value where(Builder& builder, const Value& condition, const Value& a, const Value& b);
 
 }  // namespace ingot::frontend

@@ -31,7 +31,7 @@ ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, Number
 }
 
 /// The C++ type of a dtype, as PyTorch's messages name it.
-std::string_view c_name(ir::DType type) {
+std::string_view cpp_name(ir::DType type) {
   switch (type) {
     case ir::DType::Bool:
       return "bool";
@@ -68,7 +68,7 @@ std::string_view c_name(ir::DType type) {
     case ir::DType::F64:
       return "double";
   }
-  throw_internal("a dtype of no C++ type");
+  throw_internal("a dtype without a C++ type");
 }
 
 /// Whether a float is in the range ±`largest`, infinite, or NaN, as a bool.
@@ -82,7 +82,7 @@ ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double lar
 }
 
 /// The type of a higher priority combined with one of a lower priority.
-ir::DType ranked(Builder& builder, ir::DType higher, ir::DType lower) {
+ir::DType promoted_by_priority(Builder& builder, ir::DType higher, ir::DType lower) {
   if (ir::is_floating(higher)) return higher;
   return higher == ir::DType::Bool || ir::is_floating(lower) ? promoted(builder, higher, lower) : higher;
 }
@@ -107,36 +107,36 @@ ir::DType type_of_number(const Builder& builder, ir::HostId number) {
     case ir::HostKind::Float:
       return builder.signature.default_dtype;
   }
-  throw_internal("a number of no kind");
+  throw_internal("a number of unknown kind");
 }
 
 ir::DType result_type(Builder& builder, std::span<const Value> values) {
-  std::array<std::optional<ir::DType>, 3> ranks;
+  std::array<std::optional<ir::DType>, 3> types;
   for (const Value& value : values) {
     const Tensor* tensor = value.tensor();
     if (!tensor && !value.is_number()) {
       builder.fail(fmt::format("expected a tensor or a number, not {}", describe(value)));
     }
     const ir::DType type = tensor ? tensor->dtype : type_of_number(builder, value.number());
-    std::optional<ir::DType>& rank = ranks[!tensor ? 2 : tensor->rank() == 0 ? 1 : 0];
-    rank = rank ? promoted(builder, *rank, type) : type;
+    std::optional<ir::DType>& at_priority = types[!tensor ? 2 : tensor->rank() == 0 ? 1 : 0];
+    at_priority = at_priority ? promoted(builder, *at_priority, type) : type;
   }
   std::optional<ir::DType> result;
-  for (const auto& higher : std::views::reverse(ranks)) {
-    if (higher) result = result ? ranked(builder, *higher, *result) : *higher;
+  for (const auto& higher : std::views::reverse(types)) {
+    if (higher) result = result ? promoted_by_priority(builder, *higher, *result) : *higher;
   }
   return result.value();
 }
 
 ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
   const ir::DType target = ir::compute_type(type);
-  ir::DType now = builder.graph[node].dtype;
-  if (ir::is_narrow_float(now)) {
+  ir::DType current = builder.graph[node].dtype;
+  if (ir::is_narrow_float(current)) {
     node = builder.graph.add(ir::Op::Cast, ir::DType::F32, {node});
-    now = ir::DType::F32;
+    current = ir::DType::F32;
   }
   // 16-bit floats are converted to and from float32 only.
-  return now == target ? node : builder.graph.add(ir::Op::Cast, target, {node});
+  return current == target ? node : builder.graph.add(ir::Op::Cast, target, {node});
 }
 
 ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type) {
@@ -153,7 +153,7 @@ ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
 void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
   if (type == ir::DType::Bool || type == ir::DType::F64) return;
   ir::HostPool& host = builder.graph.host;
-  const std::string message = fmt::format("value cannot be converted to type {} without overflow", c_name(type));
+  const std::string message = fmt::format("value cannot be converted to type {} without overflow", cpp_name(type));
   const auto require = [&](ir::HostId fits) {
     builder.require(ir::Condition::Kind::True, fits, host.integer(0), message);
   };
@@ -163,8 +163,8 @@ void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
     return require(is_within_or_infinite(builder, number, ir::float_limits(type).largest));
   }
   if (is_float_type && type != ir::DType::F16) return;  // every integer is in range
-  const auto most = static_cast<int64_t>(ir::float_limits(ir::DType::F16).largest);
-  auto [smallest, largest] = is_float_type ? ir::IntegerLimits{-most, most} : ir::integer_limits(type);
+  const auto largest_half = static_cast<int64_t>(ir::float_limits(ir::DType::F16).largest);
+  auto [smallest, largest] = is_float_type ? ir::IntegerLimits{-largest_half, largest_half} : ir::integer_limits(type);
   if (!ir::is_signed(type) && is_integer) smallest = -largest;
   require(builder.host(ir::HostOp::Ge, {number, host.integer(smallest)}));
   require(builder.host(ir::HostOp::Le, {number, host.integer(largest)}));
@@ -172,8 +172,8 @@ void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
 
 Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast) {
   // Kernels of native functions have their own conversions of floats.
-  const bool unchecked = builder.native && ir::is_floating(type);
-  if (cast == NumberCast::Checked && !unchecked) require_in_range(builder, number, type);
+  const bool is_unchecked = builder.native && ir::is_floating(type);
+  if (cast == NumberCast::Checked && !is_unchecked) require_in_range(builder, number, type);
   const ir::HostId value = converted(builder, number, type, cast);
   Tensor tensor = whole(builder, builder.graph.scalar(ir::compute_type(type), value), type, {});
   tensor.on_host = builder.on_cuda();
@@ -192,7 +192,7 @@ ir::DType type_of_scalar(const Builder& builder, const Value& value) {
     case ir::Category::Floating:
       return builder.signature.default_dtype;
   }
-  throw_internal("a dtype of no category");
+  throw_internal("a dtype of unknown category");
 }
 
 Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
@@ -246,7 +246,7 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
   Tensor base = tensor;
   // Eager's x.view(dtype) has no gradient, and writing to it does not remove one.
   base.layout = detached_memory(tensor);
-  result.layout = view_memory(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
+  result.layout = view_storage(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }
 

@@ -28,7 +28,7 @@ std::vector<DimRange> finest_dims(const Tensor& tensor) {
   return ranges;
 }
 
-bool has_value_of_none(ir::ReduceKind kind) { return kind < ir::ReduceKind::Max; }
+bool has_identity(ir::ReduceKind kind) { return kind < ir::ReduceKind::Max; }
 
 /// States that the reduced dims have elements. Other dims may be empty: then the result is empty, too.
 void require_elements(Builder& builder, const Tensor& x, std::span<const size_t> dims, std::string_view function) {
@@ -60,17 +60,17 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
     if (std::ranges::find(dims, dim) != dims.end()) continue;
     const auto [begin, count] = finest[dim];
     for (size_t d = begin; d < begin + count; ++d) {
-      const bool moves = !is_one(builder, domain[d]);
-      if (moves || !access.dims.empty()) access.dims.push_back({domain[d], {}});
-      if (moves) access.dims.back().terms.push_back({static_cast<uint32_t>(d), one});
+      const bool is_varying = !is_one(builder, domain[d]);
+      if (is_varying || !access.dims.empty()) access.dims.push_back({domain[d], {}});
+      if (is_varying) access.dims.back().terms.push_back({static_cast<uint32_t>(d), one});
       block.shape.push_back(domain[d]);
     }
     block.groups.push_back(static_cast<uint32_t>(count));
     block.offsets.push_back(zero);
   }
   block.groups = simplified(std::move(block.groups));
-  const ir::DType in_graph = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
-  const ir::NodeId load = builder.placed(builder.graph.read(in_graph, std::move(access), {reduction}));
+  const ir::DType node_dtype = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
+  const ir::NodeId load = builder.placed(builder.graph.read(node_dtype, std::move(access), {reduction}));
   block.node = finished_node(builder, load, dtype);
   result.grid = extents(builder, block);
   result.blocks.push_back(std::move(block));
@@ -81,7 +81,7 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
 
 std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& tensor, std::span<const size_t> dims,
                            bool keepdim, std::string_view function) {
-  if (!has_value_of_none(kind) && !function.empty()) require_elements(builder, tensor, dims, function);
+  if (!has_identity(kind) && !function.empty()) require_elements(builder, tensor, dims, function);
   const Tensor x = tensor.blocks.size() == 1 ? tensor : materialize_concat(builder, tensor);
   const std::vector<DimRange> finest = finest_dims(x);
   ir::Reduction reduction{kind, x.blocks[0].shape, ir::DimMarks(x.blocks[0].shape.size())};

@@ -33,14 +33,14 @@ uint64_t params_with_gradient(const ir::Graph& graph, const Tensor& tensor) {
 
 }  // namespace
 
-void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what) {
+void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& what) {
   ir::Graph& graph = builder.graph;
   const uint64_t requested = builder.gradients;
   const auto already_recorded = [&](const ir::Condition& known) {
     return requested == 0 ? depends_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
   };
   if (std::ranges::any_of(graph.conditions, already_recorded)) return;
-  const uint64_t params = params_with_gradient(graph, of);
+  const uint64_t params = params_with_gradient(graph, tensor);
   if (params == 0) return;
   const ir::HostId exist = builder.integer((params & requested) == 0 ? 1 : 0);
   graph.conditions.push_back({.kind = ir::Condition::Kind::GradientsExist,

@@ -11,9 +11,9 @@
 
 namespace ingot::frontend {
 
-/// Rejects the call if autograd records it and a tensor on which `of` depends requires grad. `what` names the operand
-/// without a gradient: "nll_loss with respect to `weight`".
-void refuse_gradient(Builder& builder, const Tensor& of, const std::string& what);
+/// Rejects the call if autograd records it and a tensor on which `tensor` depends requires grad. `what` names the
+/// operand without a gradient: "nll_loss with respect to `weight`".
+void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& what);
 
 /// Fails if a requested gradient does not exist; otherwise removes the conditions of missing gradients.
 void check_and_clear_refused_gradients(Builder& builder);

@@ -41,11 +41,11 @@ class Reindexer {
         graph_(builder.graph),
         host_(builder.graph.host),
         view_(view),
-        users_(view.to.size()),
+        use_counts_(view.to.size()),
         always_checked_(std::move(always_checked)),
-        is_read_(view.rows.size()) {
-    for (const AffineExpr& row : view.rows) {
-      for (const ir::Term& term : row.terms) ++users_[term.dim];
+        is_read_(view.exprs.size()) {
+    for (const AffineExpr& expr : view.exprs) {
+      for (const ir::Term& term : expr.terms) ++use_counts_[term.dim];
     }
   }
 
@@ -57,7 +57,7 @@ class Reindexer {
       const ir::Op op = graph_[moved].op;
       // The location of a read is that of the author's index: messages refer to `table[0, t]`, not to the parameter.
       if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.placed(moved);
-      if (moved != id) graph_.carry(graph_, id, moved);
+      if (moved != id) graph_.copy_names_and_locations(graph_, id, moved);
       moved_[id.index] = moved;
       builder_.check_limits();
     }
@@ -65,9 +65,9 @@ class Reindexer {
   }
 
   /// The gathered old dims whose index no access read.
-  std::vector<bool> unread() const {
-    std::vector<bool> dims(view_.rows.size());
-    for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && view_.rows[d].gathered && !is_read_[d];
+  std::vector<bool> unread_dims() const {
+    std::vector<bool> dims(view_.exprs.size());
+    for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && view_.exprs[d].gathered && !is_read_[d];
     return dims;
   }
 
@@ -127,47 +127,47 @@ class Reindexer {
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
     const size_t skipped = view_.from.size() - old.dims.size();
-    for (size_t d = 0; d < skipped; ++d) check_index(view_.rows[d], d, access, indices);
+    for (size_t d = 0; d < skipped; ++d) check_index(view_.exprs[d], d, access, indices);
     for (size_t j = 0; j < old.dims.size(); ++j) {
       const ir::HostId size = host_.resolve(old.dims[j].size);
       if (host_.is_int(size, 1)) {
-        check_index(view_.rows[skipped + j], skipped + j, access, indices);
+        check_index(view_.exprs[skipped + j], skipped + j, access, indices);
         continue;
       }
-      const ir::HostId full = host_.resolve(view_.from[skipped + j]);
-      const AffineExpr& row = view_.rows[skipped + j];
+      const ir::HostId full_size = host_.resolve(view_.from[skipped + j]);
+      const AffineExpr& expr = view_.exprs[skipped + j];
       // The dim may have size 1 while the value is wider. The factor is then 0, so that a step along the dim reads the
       // same element.
-      const bool exact = size == full || not_one(builder_, size);
-      const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
-      if (row.gathered) {
-        ir::IndirectIndex indirect{full, {}};
+      const bool is_exact = size == full_size || is_not_one(builder_, size);
+      const ir::HostId factor = is_exact ? builder_.integer(1) : builder_.host(ir::HostOp::IsNotOne, {size});
+      if (expr.gathered) {
+        ir::IndirectIndex indirect{full_size, {}};
         for (const ir::Term& term : old.dims[j].terms) {
-          indirect.terms.push_back({term.dim, builder_.mul(term.coef, moves)});
+          indirect.terms.push_back({term.dim, builder_.mul(term.coef, factor)});
         }
         access.indirect.push_back(std::move(indirect));
-        indices.push_back(*row.gathered);
+        indices.push_back(*expr.gathered);
         is_read_[skipped + j] = true;
         continue;
       }
       for (const ir::Term& term : old.dims[j].terms) {
         ir::HostId& offset = access.offsets[term.dim];
-        offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, row.offset), moves));
+        offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, expr.offset), factor));
       }
-      for (const ir::Term& part : row.terms) {
+      for (const ir::Term& part : expr.terms) {
         // If several coordinates move with the dim, its size does not determine which of the coordinates has size 1;
         // the steps do.
-        const bool shared = users_[part.dim] > 1;
-        const bool unchanged = !shared && row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
-        sizes[part.dim] = unchanged ? size
-                          : exact || shared
+        const bool is_shared = use_counts_[part.dim] > 1;
+        const bool is_unchanged = !is_shared && expr.terms.size() == 1 && host_.same(view_.to[part.dim], full_size);
+        sizes[part.dim] = is_unchanged ? size
+                          : is_exact || is_shared
                               ? host_.resolve(view_.to[part.dim])
-                              : builder_.host(ir::HostOp::Select, {moves, view_.to[part.dim], builder_.integer(1)});
+                              : builder_.host(ir::HostOp::Select, {factor, view_.to[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
           ir::HostId step = builder_.mul(term.coef, part.coef);
-          if (shared) step = builder_.mul(step, moves);
-          auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);
-          if (!inserted) at->second = builder_.add(at->second, step);
+          if (is_shared) step = builder_.mul(step, factor);
+          auto [entry, inserted] = terms[part.dim].try_emplace(term.dim, step);
+          if (!inserted) entry->second = builder_.add(entry->second, step);
         }
       }
     }
@@ -176,10 +176,10 @@ class Reindexer {
   }
 
   /// Checks the index along a dim of one element: the index selects nothing, but must be in range.
-  void check_index(const AffineExpr& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
-    if (!row.gathered || !(always_checked_[dim] || is_one(builder_, view_.from[dim]))) return;
+  void check_index(const AffineExpr& expr, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
+    if (!expr.gathered || !(always_checked_[dim] || is_one(builder_, view_.from[dim]))) return;
     access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
-    indices.push_back(*row.gathered);
+    indices.push_back(*expr.gathered);
     is_read_[dim] = true;
   }
 
@@ -203,7 +203,7 @@ class Reindexer {
   ir::Graph& graph_;
   ir::HostPool& host_;
   const IndexMap& view_;
-  std::vector<int> users_;  ///< for each new dim, the number of old coordinates that move with it
+  std::vector<int> use_counts_;  ///< for each new dim, the number of old coordinates that depend on it
   std::vector<bool> always_checked_, is_read_;
   bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
@@ -211,11 +211,11 @@ class Reindexer {
 
 bool is_identity(const Builder& builder, const IndexMap& view) {
   if (!same_shape(builder, view.from, view.to)) return false;
-  for (size_t d = 0; d < view.rows.size(); ++d) {
-    const AffineExpr& row = view.rows[d];
-    if (row.gathered || !builder.graph.host.is_int(row.offset, 0)) return false;
-    if (row.terms.size() != 1 || row.terms[0].dim != d) return false;
-    if (!builder.graph.host.is_int(row.terms[0].coef, 1)) return false;
+  for (size_t d = 0; d < view.exprs.size(); ++d) {
+    const AffineExpr& expr = view.exprs[d];
+    if (expr.gathered || !builder.graph.host.is_int(expr.offset, 0)) return false;
+    if (expr.terms.size() != 1 || expr.terms[0].dim != d) return false;
+    if (!builder.graph.host.is_int(expr.terms[0].coef, 1)) return false;
   }
   return true;
 }
@@ -235,20 +235,20 @@ ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, c
 
 }  // namespace
 
-std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank) {
-  std::vector<AffineExpr> rows;
+std::vector<AffineExpr> identity_exprs(Builder& builder, size_t rank) {
+  std::vector<AffineExpr> exprs;
   for (uint32_t d = 0; d < rank; ++d) {
-    rows.push_back({builder.integer(0), {{d, builder.integer(1)}}, std::nullopt});
+    exprs.push_back({builder.integer(0), {{d, builder.integer(1)}}, std::nullopt});
   }
-  return rows;
+  return exprs;
 }
 
 ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing) {
   if (is_identity(builder, reindexing)) return node;
-  Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.rows.size()));
+  Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.exprs.size()));
   const ir::NodeId moved = reindexer.run(node);
   // Along an expanded dim no read uses the index, so none would detect that it is out of range.
-  std::vector<bool> unread = reindexer.unread();
+  std::vector<bool> unread = reindexer.unread_dims();
   if (std::ranges::none_of(unread, std::identity())) return moved;
   return Reindexer(builder, reindexing, std::move(unread)).run(node);
 }
@@ -261,7 +261,7 @@ ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape) {
   return index_position(builder, shape, [&](size_t d) { return product(builder, shape.subspan(d + 1)); });
 }
 
-std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes) {
+std::vector<ir::NodeId> split_position(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes) {
   std::vector<ir::NodeId> positions;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const ir::HostId inner = product(builder, sizes.subspan(i + 1));
@@ -286,12 +286,12 @@ ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent) 
   ir::Graph& graph = builder.graph;
   if (graph[index].dtype != ir::DType::I64) index = graph.add(ir::Op::Cast, ir::DType::I64, {index});
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
-  const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
+  const ir::NodeId is_negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
   const ir::NodeId from_end = index_binary(builder, ir::Op::Add, index, extent);
   // An index below -extent must not count from the end a second time.
-  const ir::NodeId outside = graph.add(ir::Op::Lt, ir::DType::Bool, {from_end, zero});
-  const ir::NodeId wrapped = graph.add(ir::Op::Where, ir::DType::I64, {outside, index_outside(builder), from_end});
-  return graph.add(ir::Op::Where, ir::DType::I64, {negative, wrapped, index});
+  const ir::NodeId is_outside = graph.add(ir::Op::Lt, ir::DType::Bool, {from_end, zero});
+  const ir::NodeId wrapped = graph.add(ir::Op::Where, ir::DType::I64, {is_outside, index_outside(builder), from_end});
+  return graph.add(ir::Op::Where, ir::DType::I64, {is_negative, wrapped, index});
 }
 
 ir::NodeId index_outside(Builder& builder) {

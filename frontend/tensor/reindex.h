@@ -20,13 +20,14 @@ struct AffineExpr {
   std::optional<ir::NodeId> gathered{};  ///< an integer node over the new index space
 };
 
+/// Maps an index of a new space to an index of the old one.
 struct IndexMap {
-  std::vector<AffineExpr> rows;  ///< one per dim of `from`
+  std::vector<AffineExpr> exprs;  ///< one per dim of `from`
   Shape from, to;
 };
 
 /// Identity expressions (coordinate d is index d), of which a view changes some.
-std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank);
+std::vector<AffineExpr> identity_exprs(Builder& builder, size_t rank);
 
 /// The node whose value at an index of the new space is the value of `node` at the old index.
 ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing);
@@ -39,7 +40,7 @@ ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, s
 /// The row-major position among all elements of a value of this shape.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape);
 /// Splits a position along merged dims into a position along each of them.
-std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes);
+std::vector<ir::NodeId> split_position(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes);
 ir::NodeId index_scalar(Builder& builder, ir::HostId value);
 ir::NodeId index_binary(Builder& builder, ir::Op op, ir::NodeId a, ir::HostId b);
 /// Wraps an index of any integer dtype: a negative one counts from the end of `extent`. One below -extent becomes out

@@ -22,21 +22,21 @@ std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b)
 
 /// How the old dims are split into pieces, and how many pieces each new dim merges.
 struct Pieces {
-  std::vector<Shape> of_old;
-  Reassociation of_new;
+  std::vector<Shape> old_pieces;
+  Reassociation new_counts;
 };
 
 std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId> old_sizes,
                                     std::span<const ir::HostId> new_sizes) {
   Pieces pieces{std::vector<Shape>(old_sizes.size()), Reassociation(new_sizes.size(), 0)};
   if (old_sizes.size() == 1) {
-    pieces.of_old[0].assign(new_sizes.begin(), new_sizes.end());
-    pieces.of_new.assign(new_sizes.size(), 1);
+    pieces.old_pieces[0].assign(new_sizes.begin(), new_sizes.end());
+    pieces.new_counts.assign(new_sizes.size(), 1);
     return pieces;
   }
   if (new_sizes.size() == 1) {
-    for (size_t i = 0; i < old_sizes.size(); ++i) pieces.of_old[i] = {old_sizes[i]};
-    pieces.of_new = {static_cast<uint32_t>(old_sizes.size())};
+    for (size_t i = 0; i < old_sizes.size(); ++i) pieces.old_pieces[i] = {old_sizes[i]};
+    pieces.new_counts = {static_cast<uint32_t>(old_sizes.size())};
     return pieces;
   }
   size_t i = 0, j = 0;
@@ -44,21 +44,21 @@ std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId
   while (true) {
     const auto a_rest = quotient(builder, a, b), b_rest = quotient(builder, b, a);
     if (!a_rest && !b_rest) return std::nullopt;
-    pieces.of_old[i].push_back(a_rest ? b : a);
-    ++pieces.of_new[j];
-    const bool old_done = b_rest.has_value(), new_done = a_rest.has_value();
-    if (old_done && ++i < old_sizes.size()) a = old_sizes[i];
-    if (new_done && ++j < new_sizes.size()) b = new_sizes[j];
+    pieces.old_pieces[i].push_back(a_rest ? b : a);
+    ++pieces.new_counts[j];
+    const bool ends_old = b_rest.has_value(), ends_new = a_rest.has_value();
+    if (ends_old && ++i < old_sizes.size()) a = old_sizes[i];
+    if (ends_new && ++j < new_sizes.size()) b = new_sizes[j];
     if (i == old_sizes.size() || j == new_sizes.size()) break;
-    if (!old_done) a = *a_rest;
-    if (!new_done) b = *b_rest;
+    if (!ends_old) a = *a_rest;
+    if (!ends_new) b = *b_rest;
   }
   if (i != old_sizes.size() || j != new_sizes.size()) return std::nullopt;
   return pieces;
 }
 
 /// Requests the values of the sizes that are not known; does nothing if all are known.
-void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
+void request_static(Builder& builder, std::span<const ir::HostId> sizes) {
   std::vector<ir::HostId> symbols;
   for (const ir::HostId size : sizes) {
     for (const ir::HostId symbol : builder.graph.host.symbols(builder.graph.host.resolve(size))) {
@@ -74,20 +74,20 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
                         tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
   const auto pieces = common_pieces(builder, old_sizes, sizes);
   if (!pieces) {
-    ask_static(builder, old_sizes);
-    ask_static(builder, sizes);
+    request_static(builder, old_sizes);
+    request_static(builder, sizes);
     tensor = materialize_concat(builder, tensor);
     tensor = flattened(builder, tensor, begin, count);
     tensor.blocks[0] = linearise_block(builder, tensor.blocks[0], begin);
     return unflattened(builder, tensor, begin, sizes);
   }
   for (size_t i = count; i-- > 0;) {
-    if (pieces->of_old[i].size() > 1) {
-      tensor = unflattened(builder, tensor, begin + i, pieces->of_old[i]);
+    if (pieces->old_pieces[i].size() > 1) {
+      tensor = unflattened(builder, tensor, begin + i, pieces->old_pieces[i]);
     }
   }
   size_t dim = begin;
-  for (const uint32_t merged_count : pieces->of_new) {
+  for (const uint32_t merged_count : pieces->new_counts) {
     if (merged_count > 1) tensor = flattened(builder, tensor, dim, merged_count);
     ++dim;
   }
@@ -100,19 +100,20 @@ std::vector<ConcatBlock> blocks_in_rows(Builder& builder, const Tensor& tensor, 
   std::vector<ConcatBlock> blocks;
   for (const ConcatBlock& block : tensor.blocks) {
     int64_t position = builder.static_number(block.offsets[dim]).as_int();
-    int64_t left = builder.static_number(extents(builder, block)[dim]).as_int();
+    int64_t remaining = builder.static_number(extents(builder, block)[dim]).as_int();
     int64_t start = 0;
-    while (left > 0) {
+    while (remaining > 0) {
       const int64_t column = position % inner;
-      const bool rows = column == 0 && left >= inner;
-      const int64_t taken = rows ? left - left % inner : std::min(left, inner - column);
-      const Shape sizes{builder.integer(rows ? taken / inner : 1), builder.integer(rows ? inner : taken)};
-      ConcatBlock piece = slice_block(builder, block, dim, builder.integer(start), builder.integer(taken), 1);
+      const bool is_whole_rows = column == 0 && remaining >= inner;
+      const int64_t length = is_whole_rows ? remaining - remaining % inner : std::min(remaining, inner - column);
+      const Shape sizes{builder.integer(is_whole_rows ? length / inner : 1),
+                        builder.integer(is_whole_rows ? inner : length)};
+      ConcatBlock piece = slice_block(builder, block, dim, builder.integer(start), builder.integer(length), 1);
       piece = unflatten_block(builder, piece, dim, sizes);
       piece.offsets[dim] = builder.integer(position / inner);
       piece.offsets[dim + 1] = builder.integer(column);
       blocks.push_back(std::move(piece));
-      position += taken, start += taken, left -= taken;
+      position += length, start += length, remaining -= length;
     }
   }
   return blocks;
@@ -131,15 +132,15 @@ Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span
   }
   Tensor result = tensor;
   const ir::HostId inner = product(builder, sizes.subspan(1));
-  const bool one_deep = blocks_span_dim(builder, tensor, begin);
-  const Shape two{sizes[0], inner};
-  const std::span<const ir::HostId> now = one_deep ? sizes : std::span<const ir::HostId>(two);
+  const bool blocks_span = blocks_span_dim(builder, tensor, begin);
+  const Shape outer_and_inner{sizes[0], inner};
+  const std::span<const ir::HostId> new_sizes = blocks_span ? sizes : std::span<const ir::HostId>(outer_and_inner);
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(begin));
-  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(begin), now.begin(), now.end());
+  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(begin), new_sizes.begin(), new_sizes.end());
   if (!tensor.groups.empty()) {
-    result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), now.size() - 1, 1);
+    result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), new_sizes.size() - 1, 1);
   }
-  if (one_deep) {
+  if (blocks_span) {
     for (ConcatBlock& block : result.blocks) block = unflatten_block(builder, block, begin, sizes);
     return result;
   }
@@ -160,8 +161,8 @@ Tensor unmerged(Builder& builder, const Tensor& tensor) {
 
 Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape) {
   if (same_shape(builder, shape_of(builder, tensor), shape)) return tensor;
-  const auto empty = [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); };
-  if (std::ranges::any_of(shape, empty)) {
+  const auto is_zero = [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); };
+  if (std::ranges::any_of(shape, is_zero)) {
     return without_elements(builder, tensor.dtype, {shape.begin(), shape.end()});
   }
 
@@ -188,8 +189,8 @@ Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::Host
       std::span<const ir::HostId>(sizes).subspan(front, sizes.size() - front - back);
   if (old_count == 0 || new_sizes.empty()) {
     if (old_count != 0 || !new_sizes.empty()) {
-      ask_static(builder, result.grid);
-      ask_static(builder, sizes);
+      request_static(builder, result.grid);
+      request_static(builder, sizes);
     }
   } else {
     result = reshaped_dims(builder, std::move(result), front, old_count, new_sizes);

@@ -21,7 +21,7 @@ constexpr int64_t kShortDim = 4;
 
 /// The maximum number of results: a C++ compiler takes too long for more (docs/performance.md: compile-limits). The
 /// parameters of a CUDA kernel have room for some hundreds.
-constexpr size_t kMostResults = 4096;
+constexpr size_t kMaxResults = 4096;
 
 std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
   if (block.shape.empty() || dims_of(block.groups, block.offsets.size() - 1).count != 1) return std::nullopt;
@@ -35,18 +35,18 @@ std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
 void split_short_blocks(Builder& builder, Tensor& tensor) {
   if (tensor.blocks.size() < 2 || tensor.grid.empty()) return;
   const size_t dim = tensor.grid.size() - 1;
-  const auto is_cut_short = [&](const ConcatBlock& block) {
+  const auto is_short_part = [&](const ConcatBlock& block) {
     const auto size = last_size(builder, block);
     return size && *size <= kShortDim &&
            !builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid[dim]), *size);
   };
-  if (!std::ranges::all_of(tensor.blocks, is_cut_short)) return;
+  if (!std::ranges::all_of(tensor.blocks, is_short_part)) return;
   std::vector<ConcatBlock> elements;
   for (const ConcatBlock& block : tensor.blocks) {
     for (int64_t i = 0; i < *last_size(builder, block); ++i) {
-      const ir::HostId at = builder.integer(i);
-      elements.push_back(slice_block(builder, block, dim, at, builder.integer(1), 1));
-      elements.back().offsets[dim] = builder.add(block.offsets[dim], at);
+      const ir::HostId position = builder.integer(i);
+      elements.push_back(slice_block(builder, block, dim, position, builder.integer(1), 1));
+      elements.back().offsets[dim] = builder.add(block.offsets[dim], position);
     }
   }
   tensor.blocks = std::move(elements);
@@ -67,23 +67,23 @@ std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> 
 
 ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const ConcatBlock& block) {
   ir::HostPool& host = builder.graph.host;
-  const std::vector<ir::Term> of_grid = merge_terms(builder, tensor.grid, tensor.groups);
-  const std::vector<ir::Term> of_block = merge_terms(builder, block.shape, block.groups);
+  const std::vector<ir::Term> grid_terms = merge_terms(builder, tensor.grid, tensor.groups);
+  const std::vector<ir::Term> block_terms = merge_terms(builder, block.shape, block.groups);
   ir::OutputBlock output{exact_node(builder, block.node, tensor.dtype), {}, {}};
   output.store.offsets.assign(tensor.rank(), builder.integer(0));
   for (size_t d = 0; d < block.offsets.size(); ++d) {
-    ir::HostId& offset = output.store.offsets[of_grid[d].dim];
-    offset = builder.add(offset, builder.mul(block.offsets[d], of_grid[d].coef));
+    ir::HostId& offset = output.store.offsets[grid_terms[d].dim];
+    offset = builder.add(offset, builder.mul(block.offsets[d], grid_terms[d].coef));
   }
   for (size_t j = 0; j < block.shape.size(); ++j) {
     const ir::HostId size = host.resolve(block.shape[j]);
-    const auto& [result_dim, grid_step] = of_grid[of_block[j].dim];
-    ir::AccessDim dim{size, {{result_dim, builder.mul(of_block[j].coef, grid_step)}}};
+    const auto& [result_dim, grid_step] = grid_terms[block_terms[j].dim];
+    ir::AccessDim dim{size, {{result_dim, builder.mul(block_terms[j].coef, grid_step)}}};
     if (host.is_int(size, 1)) dim.terms.clear();
     output.domain.push_back(size);
     output.store.dims.push_back(std::move(dim));
   }
-  builder.graph.carry(builder.graph, block.node, output.node);
+  builder.graph.copy_names_and_locations(builder.graph, block.node, output.node);
   return output;
 }
 
@@ -170,8 +170,8 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
   }
   ir::Result result = result_of(builder, tensor);
   result.name = authors_name(builder, tensor);
-  const bool taken = std::ranges::count(builder.graph.results, result.name, &ir::Result::name) > 0;
-  if (result.name.empty() || taken) result.name = default_name;
+  const bool is_taken = std::ranges::count(builder.graph.results, result.name, &ir::Result::name) > 0;
+  if (result.name.empty() || is_taken) result.name = default_name;
 
   // A result never aliases an argument: a view becomes a copy.
   using Kind = ir::LayoutStep::Kind;
@@ -184,13 +184,13 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
 }  // namespace
 
 bool make_mutations(Builder& builder, std::span<const std::optional<Value>> arguments) {
-  bool any = false;
+  bool has_mutations = false;
   for (uint32_t param = 0; param < arguments.size(); ++param) {
     if (!arguments[param] || mutated_parameter(*arguments[param]) != param) continue;
     make_mutation(builder, *arguments[param], param);
-    any = true;
+    has_mutations = true;
   }
-  return any;
+  return has_mutations;
 }
 
 namespace {
@@ -198,14 +198,14 @@ namespace {
 /// Makes a result, which holds zeros so far, a sum whose terms are additional results after the existing ones.
 void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   std::vector<ir::Result>& results = builder.graph.results;
-  const auto inner = [&](const Tensor& tensor, std::string_view what) {
+  const auto add_summand = [&](const Tensor& tensor, std::string_view what) {
     return make_inner_result(builder, tensor, ir::Use::Summed, fmt::format("{}_{}", results[result].name, what));
   };
   std::vector<ir::Scatter> scatters;
-  for (const Scattered& output : sum.parts)
-    scatters.push_back(
-        {inner(output.values, "values"), inner(output.positions, "positions"), output.through, output.along});
-  if (sum.beside) results[result].beside = inner(*sum.beside, "beside");
+  for (const TensorScatterAdd& scatter_add : sum.scatter_adds)
+    scatters.push_back({add_summand(scatter_add.values, "values"), add_summand(scatter_add.positions, "positions"),
+                        scatter_add.scattered_dims, scatter_add.copied_dims});
+  if (sum.addend) results[result].beside = add_summand(*sum.addend, "beside");
   results[result].scatters = std::move(scatters);
   results[result].blocks.clear();
 }
@@ -222,8 +222,8 @@ void make_returned(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();
   if (!items) return make_result(builder, returned, "out");
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
-  if (items->size() > kMostResults) {
-    builder.fail(fmt::format("the op returns {} tensors, more than {}", items->size(), kMostResults),
+  if (items->size() > kMaxResults) {
+    builder.fail(fmt::format("the op returns {} tensors, more than {}", items->size(), kMaxResults),
                  "stack tensors of one shape, or split the op into several");
   }
   builder.graph.returns = returns_of(returned);
@@ -237,14 +237,14 @@ void make_returned(Builder& builder, const Value& returned) {
 void make_results(Builder& builder, const Value& returned) {
   const size_t first = builder.graph.results.size();
   make_returned(builder, returned);
-  for (const auto& [place, sum] : builder.sums) make_sum(builder, first + place, sum);
+  for (const auto& [position, sum] : builder.scattered_sums) make_sum(builder, first + position, sum);
 }
 
 uint32_t make_inner_result(Builder& builder, const Tensor& tensor, ir::Use use, std::string name) {
   ir::Result result = result_of(builder, tensor);
-  const auto is_taken = [&](const std::string& wanted) {
-    return std::ranges::count(builder.graph.results, wanted, &ir::Result::name) > 0 ||
-           std::ranges::count(builder.graph.params, wanted, &ir::Param::name) > 0;
+  const auto is_taken = [&](const std::string& candidate) {
+    return std::ranges::count(builder.graph.results, candidate, &ir::Result::name) > 0 ||
+           std::ranges::count(builder.graph.params, candidate, &ir::Param::name) > 0;
   };
   while (is_taken(name)) name += "_";
   result.name = std::move(name);

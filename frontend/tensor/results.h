@@ -5,7 +5,7 @@
 namespace ingot::frontend {
 
 /// Makes the graph's results of the values that an op returns: a tensor, or a tuple or list of tensors. A result with
-/// an entry in Builder::sums becomes that sum.
+/// an entry in Builder::scattered_sums becomes that sum.
 void make_results(Builder& builder, const Value& returned);
 /// Makes a tensor a result that is not returned, and returns the result's index. The name is changed until no other
 /// result or parameter has it.

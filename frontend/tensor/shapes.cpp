@@ -11,7 +11,7 @@ bool is_one(const Builder& builder, ir::HostId size) {
   return builder.graph.host.is_int(builder.graph.host.resolve(size), 1);
 }
 
-bool not_one(const Builder& builder, ir::HostId size) { return builder.graph.host.known_not_one(size); }
+bool is_not_one(const Builder& builder, ir::HostId size) { return builder.graph.host.known_not_one(size); }
 
 ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const std::string& message) {
   ir::HostPool& host = builder.graph.host;
@@ -19,15 +19,15 @@ ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const st
   b = host.resolve(b);
   if (a == b || host.is_int(b, 1)) return a;
   if (host.is_int(a, 1)) return b;
-  const bool a_not_one = not_one(builder, a), b_not_one = not_one(builder, b);
-  if (a_not_one && b_not_one) {
+  const bool a_is_not_one = is_not_one(builder, a), b_is_not_one = is_not_one(builder, b);
+  if (a_is_not_one && b_is_not_one) {
     builder.require(ir::Condition::Kind::Equal, a, b, message);
     host.unify(a, b);
     return host.resolve(a);
   }
   builder.require(ir::Condition::Kind::Broadcasts, a, b, message);
-  if (a_not_one) return a;
-  if (b_not_one) return b;
+  if (a_is_not_one) return a;
+  if (b_is_not_one) return b;
   return builder.host(ir::HostOp::Broadcast, {a, b});
 }
 
@@ -75,12 +75,12 @@ Reassociation simplified(Reassociation groups) {
 }
 
 Reassociation compose(const Reassociation& inner, const Reassociation& outer, size_t count) {
-  const Reassociation within = explicit_groups(inner, count);
+  const Reassociation inner_groups = explicit_groups(inner, count);
   Reassociation result;
-  auto at = within.begin();
-  for (const uint32_t merged_dims : explicit_groups(outer, within.size())) {
-    result.push_back(std::accumulate(at, at + merged_dims, 0u));
-    at += merged_dims;
+  auto next = inner_groups.begin();
+  for (const uint32_t merged_dims : explicit_groups(outer, inner_groups.size())) {
+    result.push_back(std::accumulate(next, next + merged_dims, 0u));
+    next += merged_dims;
   }
   return simplified(std::move(result));
 }

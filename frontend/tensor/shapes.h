@@ -20,7 +20,7 @@ ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes);
 bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b);
 bool is_one(const Builder& builder, ir::HostId size);
 /// Whether a size is known not to be 1.
-bool not_one(const Builder& builder, ir::HostId size);
+bool is_not_one(const Builder& builder, ir::HostId size);
 
 /// The range of inner dims that `groups` merges into dim `dim`.
 struct DimRange {

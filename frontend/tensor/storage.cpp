@@ -16,7 +16,7 @@
 namespace ingot::frontend {
 namespace {
 
-Tensor seen(Builder& builder, const View& view, const Tensor& base) {
+Tensor viewed(Builder& builder, const View& view, const Tensor& base) {
   switch (view.kind) {
     case View::Kind::Permute:
       return permuted(builder, base, view.order);
@@ -33,7 +33,7 @@ Tensor seen(Builder& builder, const View& view, const Tensor& base) {
     case View::Kind::Bitcast:
       return bitcast(builder, base, view.dtype);
   }
-  throw_internal("a view of no kind");
+  throw_internal("a view of unknown kind");
 }
 
 /// Replaces the coordinates [start, start + length) of a dim.
@@ -50,16 +50,17 @@ Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId sta
 
 /// Replaces every step-th coordinate, one by one.
 Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const Tensor& part) {
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kMaxWrites = 32;
   const int64_t count = builder.static_number(slice.length).as_int();
-  if (count > kMost) {
+  if (count > kMaxWrites) {
     builder.fail(fmt::format("an in-place write to a slice with step {} has {} positions", slice.step, count),
-                 fmt::format("at most {} are supported: choose with where(mask, a, b)", kMost));
+                 fmt::format("at most {} are supported: choose with where(mask, a, b)", kMaxWrites));
   }
   const ir::HostId one = builder.integer(1);
   for (int64_t i = 0; i < count; ++i) {
-    const ir::HostId at = builder.add(slice.start, builder.integer(i * slice.step));
-    base = replaced(builder, base, slice.dim, at, one, sliced(builder, part, slice.dim, builder.integer(i), one, 1));
+    const ir::HostId position = builder.add(slice.start, builder.integer(i * slice.step));
+    base =
+        replaced(builder, base, slice.dim, position, one, sliced(builder, part, slice.dim, builder.integer(i), one, 1));
   }
   return base;
 }
@@ -79,7 +80,7 @@ Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const 
 }
 
 /// Returns `base` with the elements that `view` covers replaced by `part`.
-Tensor written(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
+Tensor with_part(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
   switch (view.kind) {
     case View::Kind::Permute: {
       std::vector<size_t> inverse(view.order.size());
@@ -100,21 +101,21 @@ Tensor written(Builder& builder, const View& view, const Tensor& base, const Ten
     case View::Kind::Bitcast:
       return bitcast(builder, part, base.dtype);
   }
-  throw_internal("a view of no kind");
+  throw_internal("a view of unknown kind");
 }
 
 /// Loads with a source index from here on read no parameter.
 constexpr uint32_t kFirstUnwritten = 0x8000'0000;
 
 /// The maximum length of a chain of views, which is freed recursively, link by link.
-constexpr uint32_t kMostViews = 2000;
+constexpr uint32_t kMaxViews = 2000;
 
-constexpr const char* kUnclearHint =
+constexpr const char* kMaybeSharedHint =
     "reshape, flatten and contiguous copy or share memory depending on strides, and writes through diagonal, "
     "unfold and x[tensor] are not supported: use .clone() for a copy, .view(…) to share";
 
 /// After a write: makes every other storage that may be this one unreadable, and fails if one belongs to a parameter.
-void make_others_unclear(Builder& builder, Storage& storage) {
+void mark_possible_aliases(Builder& builder, Storage& storage) {
   if (!storage.candidates) return;
   for (const std::weak_ptr<Storage>& candidate : *storage.candidates) {
     const std::shared_ptr<Storage> other = candidate.lock();
@@ -122,7 +123,7 @@ void make_others_unclear(Builder& builder, Storage& storage) {
     if (other->param) {
       builder.fail(fmt::format("this tensor is changed in place, but may be in the memory of `{}` or be a copy",
                                builder.graph.params[*other->param].name),
-                   kUnclearHint);
+                   kMaybeSharedHint);
     }
     other->may_alias_written = true;
     ++other->version;
@@ -156,27 +157,28 @@ bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool same_views(const View* a, const View* b) {
-  const auto all = [](const View& view) {
+  const auto fields = [](const View& view) {
     return std::tie(view.kind, view.dim, view.start, view.length, view.step, view.order, view.shape, view.dtype);
   };
-  for (; a != b; a = a->of.get(), b = b->of.get())
-    if (!a || !b || all(*a) != all(*b)) return false;
+  for (; a != b; a = a->base.get(), b = b->base.get())
+    if (!a || !b || fields(*a) != fields(*b)) return false;
   return true;
 }
 
 /// The contents, then the tensor that each of the views covers. The views lead from the storage to a tensor in it.
-std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
+std::vector<Tensor> viewed_tensors(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
   const Storage& storage = *handle.storage;
   const std::shared_ptr<History>& history = handle.history;
-  const Storage::Reshaped& known = storage.reshaped;
+  const Storage::Reshaped& cached = storage.reshaped;
   const bool has_no_gradient = history && !history->contents;
-  const bool is_known = known.seen && known.version == storage.version && (known.history == history || has_no_gradient);
+  const bool is_cached =
+      cached.tensor && cached.version == storage.version && (cached.history == history || has_no_gradient);
   std::vector<Tensor> tensors{contents_of(builder, storage, history)};
   for (const View* view : views) {
-    if (!is_known || !same_views(known.view.get(), view))
-      tensors.push_back(seen(builder, *view, tensors.back()));
+    if (!is_cached || !same_views(cached.view.get(), view))
+      tensors.push_back(viewed(builder, *view, tensors.back()));
     else
-      tensors.push_back(has_no_gradient ? detached(builder, *known.seen) : *known.seen);
+      tensors.push_back(has_no_gradient ? detached(builder, *cached.tensor) : *cached.tensor);
   }
   return tensors;
 }
@@ -208,21 +210,22 @@ void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<Hist
   const TensorHandle handle = storage.contents->layout;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
     if (!has_written && !contents) return;
-    Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
-    now.layout = handle;
-    contents = std::make_shared<const Tensor>(std::move(now));
+    Tensor new_contents = has_written ? values : with_gradients_of(builder, values, *contents);
+    new_contents.layout = handle;
+    contents = std::make_shared<const Tensor>(std::move(new_contents));
   };
   put(storage.contents, !history);
-  std::erase_if(storage.detached, [](const auto& gone) { return gone.expired(); });
-  for (const std::weak_ptr<History>& one : storage.detached) {
-    const std::shared_ptr<History> other = one.lock();
-    put(other->contents, other == history);
+  std::erase_if(storage.detached, [](const auto& entry) { return entry.expired(); });
+  for (const std::weak_ptr<History>& detached : storage.detached) {
+    const std::shared_ptr<History> other_history = detached.lock();
+    put(other_history->contents, other_history == history);
   }
 }
 
-/// If `place` is one of several views, rejects the call if `read` requires grad.
-void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* what) {
-  if (place.view && place.view->is_of_several) refuse_gradient(builder, read, what);
+/// If `handle` is one of several views that a function returned, rejects the call if `read` requires grad.
+void refuse_gradient_of_multi_output(Builder& builder, const TensorHandle& handle, const Tensor& read,
+                                     const char* what) {
+  if (handle.view && handle.view->is_multi_output) refuse_gradient(builder, read, what);
 }
 
 }  // namespace
@@ -232,32 +235,32 @@ TensorHandle new_storage(const Builder& builder, uint32_t step) {
   return {step, std::make_shared<Storage>(builder), {}};
 }
 
-TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
+TensorHandle parameter_storage(const Builder& builder, uint32_t step, uint32_t param) {
   TensorHandle handle = new_storage(builder, step);
   handle.storage->param = param;
   return handle;
 }
 
-TensorHandle unclear_storage(const Builder& builder, uint32_t step, const TensorHandle& other) {
+TensorHandle maybe_shared_storage(const Builder& builder, uint32_t step, const TensorHandle& other) {
   TensorHandle handle = new_storage(builder, step);
   if (!handle.storage || !other.storage) return handle;
   auto& candidates = other.storage->candidates;
   if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.storage);
   if (std::has_single_bit(candidates->size())) {  // prune at each power of two
-    std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
+    std::erase_if(*candidates, [](const auto& entry) { return entry.expired(); });
   }
   candidates->push_back(handle.storage);
   handle.storage->candidates = candidates;
   return handle;
 }
 
-TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
+TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
   if (builder.native || !x.layout.storage) return new_storage(builder, step);
   const uint32_t query = builder.next_alias_query();
   const std::optional<bool> shares = builder.shares_memory(query);
-  if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
+  if (shares == true) return view_storage(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
   if (shares == false) return new_storage(builder, step);
-  TensorHandle handle = unclear_storage(builder, step, x.layout);
+  TensorHandle handle = maybe_shared_storage(builder, step, x.layout);
   const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
   // A copy in a memory format does not overlap itself.
   handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.layout);
@@ -270,14 +273,14 @@ bool overlaps_itself(const TensorHandle& handle) {
   return handle.storage && (handle.storage->overlaps_itself || std::ranges::any_of(views_of(handle), expands));
 }
 
-TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
+TensorHandle view_storage(const Tensor& x, uint32_t step, View view) {
   if (!x.layout.storage) return {step, {}, {}};
-  keep_contents(x);
-  view.of = x.layout.view;
-  view.depth = view.of ? view.of->depth + 1 : 1;
-  view.is_of_several |= view.of && view.of->is_of_several;
-  if (view.depth > kMostViews) {
-    x.layout.storage->builder.fail(fmt::format("a chain of more than {} views", kMostViews), "clone() one of them");
+  store_contents(x);
+  view.base = x.layout.view;
+  view.depth = view.base ? view.base->depth + 1 : 1;
+  view.is_multi_output |= view.base && view.base->is_multi_output;
+  if (view.depth > kMaxViews) {
+    x.layout.storage->builder.fail(fmt::format("a chain of more than {} views", kMaxViews), "clone() one of them");
   }
   TensorHandle handle = x.layout;
   handle.step = step;
@@ -288,37 +291,37 @@ TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
 TensorHandle detached_memory(const Tensor& x) {
   TensorHandle handle = x.layout;
   if (!handle.storage) return handle;
-  keep_contents(x);
+  store_contents(x);
   handle.history = std::make_shared<History>();
   handle.storage->detached.push_back(handle.history);
-  if (handle.view && handle.view->is_of_several) {  // autograd does not know that the tensor is one of several views
+  if (handle.view && handle.view->is_multi_output) {  // autograd does not know that the tensor is one of several views
     View view = *handle.view;
-    view.is_of_several = false;
+    view.is_multi_output = false;
     handle.view = std::make_shared<const View>(std::move(view));
   }
   return handle;
 }
 
-Tensor one_of_several(Tensor tensor) {
+Tensor as_multi_output(Tensor tensor) {
   if (!tensor.layout.view) return tensor;
   View view = *tensor.layout.view;
-  view.is_of_several = true;
+  view.is_multi_output = true;
   tensor.layout.view = std::make_shared<const View>(std::move(view));
   return tensor;
 }
 
 Views views_of(const TensorHandle& handle) {
   Views views;
-  for (const View* view = handle.view.get(); view; view = view->of.get()) views.push_back(view);
+  for (const View* view = handle.view.get(); view; view = view->base.get()) views.push_back(view);
   std::ranges::reverse(views);
   return views;
 }
 
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
-  return seen_by_each(builder, handle, views).back();
+  return viewed_tensors(builder, handle, views).back();
 }
 
-void keep_contents(const Tensor& tensor) {
+void store_contents(const Tensor& tensor) {
   Storage* storage = tensor.layout.storage.get();
   if (!storage || storage->contents || tensor.layout.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
@@ -334,44 +337,45 @@ void refresh(Tensor& tensor) {
   const TensorHandle handle = tensor.layout;
   Storage& storage = *handle.storage;
   if (storage.may_alias_written) {
-    storage.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
+    storage.builder.fail("a tensor was changed in place that may share memory with this one", kMaybeSharedHint);
   }
-  refuse_gradient_of_several(storage.builder, handle, contents_of(storage.builder, storage, handle.history),
-                             "a view that split, chunk or unbind returned, after its memory was written in place");
+  refuse_gradient_of_multi_output(storage.builder, handle, contents_of(storage.builder, storage, handle.history),
+                                  "a view that split, chunk or unbind returned, after its memory was written in place");
   tensor = contents_through(storage.builder, handle, views_of(handle));
   tensor.layout = handle;
   tensor.layout.version = storage.version;
 }
 
-void write(Builder& builder, const Tensor& to, const Tensor& values) {
-  const TensorHandle place = to.layout;
-  if (!place.storage) throw_internal("a tensor without storage is written");
-  Storage& storage = *place.storage;
+void write(Builder& builder, const Tensor& target, const Tensor& values) {
+  const TensorHandle handle = target.layout;
+  if (!handle.storage) throw_internal("a tensor without storage is written");
+  Storage& storage = *handle.storage;
   query_aliases(builder, storage);
   if (storage.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "use .clone() first: expanded tensors and overlapping windows share elements");
   }
-  for (const Tensor& read : {contents_of(builder, storage, place.history), values})
-    refuse_gradient_of_several(builder, place, read,
-                               "the values written into a view that split, chunk or unbind returned");
-  const Views chain = views_of(place);
-  if (std::ranges::any_of(chain, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
+  for (const Tensor& read : {contents_of(builder, storage, handle.history), values})
+    refuse_gradient_of_multi_output(builder, handle, read,
+                                    "the values written into a view that split, chunk or unbind returned");
+  const Views views = views_of(handle);
+  if (std::ranges::any_of(views, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
     refuse_gradient(builder, values, "the values written through a view of another dtype");
-  const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
+  const std::vector<Tensor> bases = viewed_tensors(builder, handle, views);
   ++storage.version;
   storage.reshaped = {};
-  Tensor now = values;
-  now.layout = {};
-  now.on_host = storage.contents->on_host;  // also for a number that is written
-  for (size_t i = chain.size(); i-- > 0;) {
-    if (chain[i]->kind == View::Kind::Reshape && !storage.reshaped.seen) {
-      storage.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, storage.version};
+  Tensor contents = values;
+  contents.layout = {};
+  contents.on_host = storage.contents->on_host;  // also for a number that is written
+  for (size_t i = views.size(); i-- > 0;) {
+    if (views[i]->kind == View::Kind::Reshape && !storage.reshaped.tensor) {
+      storage.reshaped = {
+          std::make_shared<const Tensor>(contents), {handle.view, views[i]}, handle.history, storage.version};
     }
-    now = written(builder, *chain[i], bases[i], now);
+    contents = with_part(builder, *views[i], bases[i], contents);
   }
-  put_contents(builder, storage, place.history, now);
-  make_others_unclear(builder, storage);
+  put_contents(builder, storage, handle.history, contents);
+  mark_possible_aliases(builder, storage);
 }
 
 // An unwritten value is a load of a parameter that does not exist. Each tensor has its own, and views leave it

@@ -17,15 +17,15 @@ namespace ingot::frontend {
 /// How a view reads its base tensor.
 struct View {
   enum class Kind : uint8_t { Permute, Unsqueeze, Select, Slice, Expand, Reshape, Bitcast } kind;
-  size_t dim = 0;                       ///< Unsqueeze, Select, Slice
-  ir::HostId start = {}, length = {};   ///< Select (its index), Slice
-  int64_t step = 1;                     ///< Slice
-  std::vector<size_t> order = {};       ///< Permute
-  Shape shape = {};                     ///< Expand, Reshape
-  ir::DType dtype = ir::DType::F32;     ///< Bitcast
-  uint32_t depth = 1;                   ///< the number of views in the chain down to the storage
-  bool is_of_several = false;           ///< whether split, chunk or unbind returned it or a view below it
-  std::shared_ptr<const View> of = {};  ///< the view that this is a view of; null: the whole storage
+  size_t dim = 0;                         ///< Unsqueeze, Select, Slice
+  ir::HostId start = {}, length = {};     ///< Select (its index), Slice
+  int64_t step = 1;                       ///< Slice
+  std::vector<size_t> order = {};         ///< Permute
+  Shape shape = {};                       ///< Expand, Reshape
+  ir::DType dtype = ir::DType::F32;       ///< Bitcast
+  uint32_t depth = 1;                     ///< the number of views in the chain down to the storage
+  bool is_multi_output = false;           ///< whether split, chunk or unbind returned it or one of its bases
+  std::shared_ptr<const View> base = {};  ///< the view that this is a view of; null: the whole storage
 };
 
 /// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to what
@@ -36,7 +36,7 @@ struct History {
 
 /// The memory that eager allocates for a tensor that is not a view.
 struct Storage {
-  explicit Storage(const Builder& maker) : builder(maker) {}
+  explicit Storage(const Builder& copied_builder) : builder(copied_builder) {}
 
   Builder builder;                                    ///< reads values again if the caller has no builder
   std::optional<uint32_t> param = {};                 ///< the parameter whose storage this is
@@ -46,7 +46,7 @@ struct Storage {
   /// The values in the shape of the last write, if that write went through a reshape. Otherwise each write would
   /// reshape them to the storage's shape and back, and so split them into more blocks.
   struct Reshaped {
-    std::shared_ptr<const Tensor> seen;
+    std::shared_ptr<const Tensor> tensor;
     std::shared_ptr<const View> view;
     std::shared_ptr<History> history;
     uint64_t version = 0;  ///< valid while it equals the storage's version
@@ -70,20 +70,20 @@ struct Storage {
 /// A tensor with its own storage.
 TensorHandle new_storage(const Builder& builder, uint32_t step);
 /// The storage of a parameter.
-TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
+TensorHandle parameter_storage(const Builder& builder, uint32_t step, uint32_t param);
 /// A tensor that is a view of `other` or a copy, depending on strides.
-TensorHandle unclear_storage(const Builder& builder, uint32_t step, const TensorHandle& other);
+TensorHandle maybe_shared_storage(const Builder& builder, uint32_t step, const TensorHandle& other);
 /// A view of `x` or a copy, depending on strides. Lowering queries which of the two only when something is written.
-TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
+TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
 /// Whether several elements of a tensor may be at one address.
 bool overlaps_itself(const TensorHandle& handle);
 /// A view of `x`.
-TensorHandle view_memory(const Tensor& x, uint32_t step, View view);
+TensorHandle view_storage(const Tensor& x, uint32_t step, View view);
 /// x.detach(): the same elements, a new history of gradients.
 TensorHandle detached_memory(const Tensor& x);
 /// Marks a view as one of several that a function returned. While autograd records the call, eager raises an error for
 /// a write to such a view, and for a read of it after a write to another tensor of its storage.
-Tensor one_of_several(Tensor tensor);
+Tensor as_multi_output(Tensor tensor);
 
 using Views = std::vector<const View*>;
 /// The views that lead from a storage to a tensor in it.
@@ -92,12 +92,12 @@ Views views_of(const TensorHandle& handle);
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
 /// Stores the values of a tensor with its own storage as the storage's contents, unless there are contents already.
-void keep_contents(const Tensor& tensor);
+void store_contents(const Tensor& tensor);
 bool is_stale(const Tensor& tensor);
 void refresh(Tensor& tensor);
 
 /// Writes values, of the tensor's dtype and shape, to the elements of a tensor.
-void write(Builder& builder, const Tensor& to, const Tensor& values);
+void write(Builder& builder, const Tensor& target, const Tensor& values);
 
 /// A placeholder for elements that are still to be written.
 ir::NodeId unwritten_node(Builder& builder, ir::DType type);

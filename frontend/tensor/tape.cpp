@@ -16,10 +16,10 @@ std::string Tape::record(std::string_view function, std::vector<Value> arguments
 const TapedCall* Tape::find(std::string_view call_name) const {
   const size_t separator = call_name.rfind('#');
   if (separator == std::string_view::npos) return nullptr;
-  size_t number = calls_.size();
-  std::from_chars(call_name.data() + separator + 1, call_name.data() + call_name.size(), number);
-  if (number >= calls_.size()) throw_internal(fmt::format("call `{}` was not recorded", call_name));
-  return &calls_[number];
+  size_t index = calls_.size();
+  std::from_chars(call_name.data() + separator + 1, call_name.data() + call_name.size(), index);
+  if (index >= calls_.size()) throw_internal(fmt::format("call `{}` was not recorded", call_name));
+  return &calls_[index];
 }
 
 }  // namespace ingot::frontend

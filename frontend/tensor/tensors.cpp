@@ -14,13 +14,13 @@ void for_blocks(Tensor& tensor, Change change) {
 
 /// Whether the range [start, start + length) covers some blocks along a dim of the grid exactly, and all other blocks
 /// are known to be outside. Then a slice needs no static values.
-bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
-                        std::vector<ConcatBlock>& taken) {
+bool covers_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
+                         std::vector<ConcatBlock>& covered) {
   ir::HostPool& host = builder.graph.host;
   for (const ConcatBlock& block : tensor.blocks) {
     const ir::HostId size = extents(builder, block)[dim];
     if (host.same(block.offsets[dim], start) && host.same(size, length)) {
-      taken.push_back(block);
+      covered.push_back(block);
     } else if (!host.known_nonnegative(builder.sub(block.offsets[dim], builder.add(start, length))) &&
                !host.known_nonnegative(builder.sub(start, builder.add(block.offsets[dim], size)))) {
       return false;
@@ -33,7 +33,7 @@ bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::
 std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start,
                                        ir::HostId length, int64_t step) {
   std::vector<ConcatBlock> pieces;
-  if (step == 1 && takes_whole_blocks(builder, tensor, dim, start, length, pieces)) {
+  if (step == 1 && covers_whole_blocks(builder, tensor, dim, start, length, pieces)) {
     for (ConcatBlock& block : pieces) block.offsets[dim] = builder.integer(0);
     return pieces;
   }
@@ -70,16 +70,16 @@ Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostI
 }
 
 Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index) {
-  const bool one_block_deep = blocks_span_dim(builder, tensor, dim);
-  Tensor result = one_block_deep ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
-  const ir::HostId at = one_block_deep ? index : builder.integer(0);
-  for_blocks(result, [&](const ConcatBlock& block) { return select_block(builder, block, dim, at); });
+  const bool blocks_span = blocks_span_dim(builder, tensor, dim);
+  Tensor result = blocks_span ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
+  const ir::HostId block_index = blocks_span ? index : builder.integer(0);
+  for_blocks(result, [&](const ConcatBlock& block) { return select_block(builder, block, dim, block_index); });
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
   return result;
 }
 
 /// Adds leading dims of size 1 up to a rank. Nodes stay unchanged, because they are aligned at their last dims.
-Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
+Tensor with_rank(Builder& builder, Tensor tensor, size_t rank) {
   const size_t missing = rank - tensor.rank();
   if (missing == 0) return tensor;
   const Shape ones(missing, builder.integer(1)), zeros(missing, builder.integer(0));
@@ -97,29 +97,29 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
 /// For a dim of size 1 that is divided into blocks, keeps only the block that has the element along the dim: only this
 /// block is broadcast.
 void keep_nonempty_block(Builder& builder, Tensor& tensor, size_t dim) {
-  std::vector<ConcatBlock> kept;
+  std::vector<ConcatBlock> nonempty;
   for (const ConcatBlock& block : tensor.blocks) {
     const ir::HostId size = extents(builder, block)[dim];
     if (builder.static_number(size).as_int() == 0) continue;
-    kept.push_back(slice_block(builder, block, dim, builder.integer(0), builder.integer(1), 1));
-    kept.back().offsets[dim] = builder.integer(0);
+    nonempty.push_back(slice_block(builder, block, dim, builder.integer(0), builder.integer(1), 1));
+    nonempty.back().offsets[dim] = builder.integer(0);
   }
-  tensor.blocks = std::move(kept);
+  tensor.blocks = std::move(nonempty);
   tensor.grid[dim] = builder.integer(1);
 }
 
 /// Broadcasts to the sizes of a grid of the same rank.
 void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
   for (size_t d = 0; d < grid.size(); ++d) {
-    const bool spreads = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
-    if (spreads && !blocks_span_dim(builder, tensor, d)) keep_nonempty_block(builder, tensor, d);
+    const bool is_broadcast = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
+    if (is_broadcast && !blocks_span_dim(builder, tensor, d)) keep_nonempty_block(builder, tensor, d);
   }
-  std::vector<bool> whole_dim;
-  for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(blocks_span_dim(builder, tensor, d));
+  std::vector<bool> spans_dim;
+  for (size_t d = 0; d < grid.size(); ++d) spans_dim.push_back(blocks_span_dim(builder, tensor, d));
   for_blocks(tensor, [&](const ConcatBlock& block) {
     Shape sizes = extents(builder, block);
     for (size_t d = 0; d < grid.size(); ++d) {
-      if (whole_dim[d]) sizes[d] = grid[d];
+      if (spans_dim[d]) sizes[d] = grid[d];
     }
     return expand_block(builder, block, sizes);
   });
@@ -135,11 +135,11 @@ Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
     for (Tensor& tensor : tensors) {
       const auto [begin, count] = dims_of(tensor.groups, dim);
       if (count == 1) continue;
-      const Shape own(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
-                      tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
+      const Shape merged_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
+                               tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
       if (sizes.empty()) {
-        sizes = own;
-      } else if (!same_shape(builder, sizes, own)) {
+        sizes = merged_sizes;
+      } else if (!same_shape(builder, sizes, merged_sizes)) {
         tensor = materialize_concat(builder, tensor);
       }
     }
@@ -150,7 +150,7 @@ Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
       Reassociation groups = explicit_groups(tensor.groups, tensor.grid.size());
       if (count == 1) {
         const ir::HostId size = tensor.grid[begin];
-        if (!not_one(builder, size)) builder.static_number(size);
+        if (!is_not_one(builder, size)) builder.static_number(size);
         if (is_one(builder, size)) {
           for (size_t i = 1; i < sizes.size(); ++i) tensor = unsqueezed(builder, tensor, dim);
         } else {
@@ -209,8 +209,8 @@ Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape) {
 }
 
 Tensor without_elements(Builder& builder, ir::DType dtype, Shape shape) {
-  const bool logical = dtype == ir::DType::Bool;
-  const ir::HostId zero = logical ? builder.graph.host.boolean(false) : builder.integer(0);
+  const bool is_bool = dtype == ir::DType::Bool;
+  const ir::HostId zero = is_bool ? builder.graph.host.boolean(false) : builder.integer(0);
   return whole(builder, builder.graph.scalar(ir::compute_type(dtype), zero), dtype, std::move(shape));
 }
 
@@ -219,9 +219,9 @@ Tensor canonicalized(Builder& builder, Tensor tensor) {
   for (size_t dim = tensor.groups.size(); dim-- > 0;) {
     const auto [begin, count] = dims_of(tensor.groups, dim);
     if (count == 1) continue;
-    bool crosses = false;
-    for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !blocks_span_dim(builder, tensor, d);
-    if (crosses) continue;
+    bool crosses_blocks = false;
+    for (size_t d = begin + 1; d < begin + count; ++d) crosses_blocks |= !blocks_span_dim(builder, tensor, d);
+    if (crosses_blocks) continue;
     for_blocks(tensor, [&](const ConcatBlock& block) { return flatten_block(builder, block, begin, count); });
     const auto first = tensor.grid.begin() + static_cast<ptrdiff_t>(begin);
     *first = product(builder, std::span(tensor.grid).subspan(begin, count));
@@ -252,9 +252,9 @@ Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> 
 
 Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim) {
   Tensor result = tensor;
-  const size_t at = dim < tensor.rank() ? dims_of(tensor.groups, dim).begin : tensor.grid.size();
-  for_blocks(result, [&](const ConcatBlock& block) { return unsqueeze_block(builder, block, at); });
-  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(at), builder.integer(1));
+  const size_t grid_dim = dim < tensor.rank() ? dims_of(tensor.groups, dim).begin : tensor.grid.size();
+  for_blocks(result, [&](const ConcatBlock& block) { return unsqueeze_block(builder, block, grid_dim); });
+  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(grid_dim), builder.integer(1));
   if (!tensor.groups.empty()) result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), 1);
   return result;
 }
@@ -265,10 +265,10 @@ Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId i
   result.groups.clear();
   ir::HostId rest = index;
   for (size_t d = begin + count; d-- > begin;) {
-    const bool outermost = d == begin;
-    const ir::HostId at = outermost ? rest : builder.host(ir::HostOp::Mod, {rest, tensor.grid[d]});
-    if (!outermost) rest = builder.host(ir::HostOp::FloorDiv, {rest, tensor.grid[d]});
-    result = selected_grid(builder, result, d, at);
+    const bool is_outermost = d == begin;
+    const ir::HostId coordinate = is_outermost ? rest : builder.host(ir::HostOp::Mod, {rest, tensor.grid[d]});
+    if (!is_outermost) rest = builder.host(ir::HostOp::FloorDiv, {rest, tensor.grid[d]});
+    result = selected_grid(builder, result, d, coordinate);
   }
   if (!tensor.groups.empty()) {
     result.groups = tensor.groups;
@@ -298,7 +298,7 @@ Tensor flipped(Builder& builder, const Tensor& tensor, size_t dim) {
 }
 
 Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape) {
-  Tensor result = padded(builder, tensor, shape.size());
+  Tensor result = with_rank(builder, tensor, shape.size());
   Shape grid = result.grid;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const auto [begin, count] = dims_of(result.groups, dim);
@@ -322,19 +322,19 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
     if (dims_of(part.groups, dim).count != 1) part = materialize_concat(builder, part);
   }
   const Reassociation groups = align_merges(builder, parts);
-  const size_t at = dims_of(groups, dim).begin;
+  const size_t grid_dim = dims_of(groups, dim).begin;
   Tensor result = parts.front();
   result.blocks.clear();
   result.groups = groups;
-  result.grid[at] = builder.integer(0);
+  result.grid[grid_dim] = builder.integer(0);
   for (const Tensor& part : parts) {
-    if (builder.graph.host.is_int(part.grid[at], 0)) continue;
+    if (builder.graph.host.is_int(part.grid[grid_dim], 0)) continue;
     for (ConcatBlock block : part.blocks) {
       builder.budget.blocks(1);
-      block.offsets[at] = builder.add(block.offsets[at], result.grid[at]);
+      block.offsets[grid_dim] = builder.add(block.offsets[grid_dim], result.grid[grid_dim]);
       result.blocks.push_back(std::move(block));
     }
-    result.grid[at] = builder.add(result.grid[at], part.grid[at]);
+    result.grid[grid_dim] = builder.add(result.grid[grid_dim], part.grid[grid_dim]);
   }
   if (result.blocks.empty()) return parts.front();
   return canonicalized(builder, std::move(result));
@@ -343,38 +343,39 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
 AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors) {
   size_t rank = 0;
   for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.rank());
-  std::vector<Tensor> padded_tensors;
-  for (const Tensor& tensor : tensors) padded_tensors.push_back(padded(builder, tensor, rank));
+  std::vector<Tensor> equal_rank_tensors;
+  for (const Tensor& tensor : tensors) equal_rank_tensors.push_back(with_rank(builder, tensor, rank));
 
   AlignedBlocks result;
-  result.groups = align_merges(builder, padded_tensors);
+  result.groups = align_merges(builder, equal_rank_tensors);
   std::vector<Shape> grids;
-  for (const Tensor& tensor : padded_tensors) grids.push_back(tensor.grid);
+  for (const Tensor& tensor : equal_rank_tensors) grids.push_back(tensor.grid);
   result.grid = broadcast_shapes(builder, grids);
-  for (Tensor& tensor : padded_tensors) expand_grid(builder, tensor, result.grid);
+  for (Tensor& tensor : equal_rank_tensors) expand_grid(builder, tensor, result.grid);
 
   result.blocks.push_back({Shape(result.grid.size(), builder.integer(0)), {}});
   std::vector<Shape> sizes{result.grid};
-  for (const Tensor& tensor : padded_tensors) {
+  for (const Tensor& tensor : equal_rank_tensors) {
     std::vector<AlignedBlock> pieces;
     std::vector<Shape> piece_shapes;
     for (size_t i = 0; i < result.blocks.size(); ++i) {
       const AlignedBlock& aligned = result.blocks[i];
       builder.budget.blocks(tensor.blocks.size() - 1);
-      const Tensor here = region(builder, tensor, aligned.offsets, sizes[i]);
-      builder.budget.blocks(here.blocks.size() - 1);
-      for (const ConcatBlock& block : here.blocks) {
+      const Tensor covered = region(builder, tensor, aligned.offsets, sizes[i]);
+      builder.budget.blocks(covered.blocks.size() - 1);
+      for (const ConcatBlock& block : covered.blocks) {
         AlignedBlock piece;
         const Shape piece_sizes = extents(builder, block);
         for (size_t d = 0; d < aligned.offsets.size(); ++d) {
           piece.offsets.push_back(builder.add(aligned.offsets[d], block.offsets[d]));
         }
         for (const ConcatBlock& earlier : aligned.blocks) {
-          Tensor alone{.dtype = tensor.dtype, .blocks = {earlier}, .grid = sizes[i], .groups = {}};
-          piece.blocks.push_back(region(builder, std::move(alone), block.offsets, piece_sizes).blocks.front());
+          Tensor single{.dtype = tensor.dtype, .blocks = {earlier}, .grid = sizes[i], .groups = {}};
+          piece.blocks.push_back(region(builder, std::move(single), block.offsets, piece_sizes).blocks.front());
         }
         piece.blocks.push_back(block);
-        for (ConcatBlock& of_piece : piece.blocks) of_piece.offsets.assign(of_piece.offsets.size(), builder.integer(0));
+        for (ConcatBlock& piece_block : piece.blocks)
+          piece_block.offsets.assign(piece_block.offsets.size(), builder.integer(0));
         pieces.push_back(std::move(piece));
         piece_shapes.push_back(piece_sizes);
       }

@@ -40,7 +40,7 @@ Value Value::list(std::vector<Value> items) {
 Value Value::dict() { return Dict{list({}).as<List>().items, list({}).as<List>().items}; }
 
 Value::Value(Tensor tensor) : variant_(std::make_shared<Tensor>(std::move(tensor))) {
-  keep_contents(*as<std::shared_ptr<Tensor>>());
+  store_contents(*as<std::shared_ptr<Tensor>>());
 }
 
 const Tensor* Value::tensor() const {

@@ -11,26 +11,27 @@
 namespace ingot::frontend {
 namespace {
 
-using LayoutRows = std::vector<std::vector<ir::Term>>;
+using StrideMap = std::vector<std::vector<ir::Term>>;
 
 /// Maps dim k of a view to dim k of its input.
-LayoutRows identity_layout(Builder& builder, size_t rank) {
-  LayoutRows rows;
-  for (uint32_t d = 0; d < rank; ++d) rows.push_back({{d, builder.integer(1)}});
-  return rows;
+StrideMap identity_strides(Builder& builder, size_t rank) {
+  StrideMap stride_map;
+  for (uint32_t d = 0; d < rank; ++d) stride_map.push_back({{d, builder.integer(1)}});
+  return stride_map;
 }
 
-/// Records that `result` is a view of `x`. `rows[k]`: the terms of its dim k over the dims of x.
-Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows, View view) {
-  result.layout = record_view(builder, x, std::move(rows), shape_of(builder, result), std::move(view));
+/// Records that `result` is a view of `x`. `stride_map[k]`: the terms of its dim k over the dims of x.
+Tensor as_view_of(Builder& builder, const Tensor& x, Tensor result, StrideMap stride_map, View view) {
+  result.layout = record_view(builder, x, std::move(stride_map), shape_of(builder, result), std::move(view));
   return result;
 }
 
 /// Records that `result`, a change of shape of `x`, must be a view of x's storage. PyTorch raises an error if it cannot
 /// be one.
-Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
+Tensor as_shared(Builder& builder, const Tensor& x, Tensor result) {
   if (result.layout.step == x.layout.step) return result;
-  result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
+  result.layout =
+      view_storage(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
   return result;
 }
 
@@ -53,11 +54,11 @@ void require_nonnegative(Builder& builder, ir::HostId size, const std::string& m
   if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, size, message);
 }
 
-/// A size as its author wrote it; -1 means `otherwise`.
-ir::HostId unless_minus_one(Builder& builder, ir::HostId size, ir::HostId otherwise) {
+/// A size as its author wrote it; -1 means `inferred`.
+ir::HostId unless_minus_one(Builder& builder, ir::HostId size, ir::HostId inferred) {
   if (is_nonnegative(builder, size)) return size;
   const ir::HostId is_minus_one = builder.host(ir::HostOp::Eq, {size, builder.integer(-1)});
-  return builder.host(ir::HostOp::Select, {is_minus_one, otherwise, size});
+  return builder.host(ir::HostOp::Select, {is_minus_one, inferred, size});
 }
 
 std::string expanded_size_message(size_t dim) {
@@ -74,46 +75,45 @@ void require_dims(Builder& builder, const Tensor& x, std::string_view function) 
 /// The product of `numerator` divided by the product of `denominator`, with common factors cancelled.
 ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator) {
   const ir::HostPool& host = builder.graph.host;
-  Shape rest;
+  Shape uncancelled;
   for (const ir::HostId factor : denominator) {
     const auto same = std::ranges::find_if(numerator, [&](ir::HostId other) { return host.same(factor, other); });
     if (same != numerator.end() && !host.is_int(host.resolve(factor), 0)) {
       numerator.erase(same);
     } else {
-      rest.push_back(factor);
+      uncancelled.push_back(factor);
     }
   }
   const ir::HostId elements = product(builder, denominator);
   builder.require(ir::Condition::Kind::NonNegative, builder.sub(elements, builder.integer(1)), elements,
                   "the size -1 can be any value because the other sizes multiply to {1}");
-  const ir::HostId below = product(builder, rest);
-  return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
+  const ir::HostId divisor = product(builder, uncancelled);
+  return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), divisor});
 }
 
-/// Sizes as their author wrote them. One size may be -1; it is inferred from `whole`, the shape of the tensor, and the
-/// other sizes. A run-time
-/// number that may be -1 is specialised, unless the other sizes are constants.
-Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
+/// Sizes as their author wrote them. One size may be -1; it is inferred from `total`, the shape of the tensor, and the
+/// other sizes. A run-time number that may be -1 is specialised, unless the other sizes are constants.
+Shape with_inferred(Builder& builder, const Shape& total, Shape sizes) {
   const ir::HostPool& host = builder.graph.host;
-  std::optional<size_t> at;
+  std::optional<size_t> inferred;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (is_nonnegative(builder, sizes[d])) continue;
-    if (at && builder.static_number(sizes[*at]).as_int() == -1) {
+    if (inferred && builder.static_number(sizes[*inferred]).as_int() == -1) {
       if (builder.static_number(sizes[d]).as_int() == -1) builder.fail("only one dimension can be inferred");
     } else {
-      at = d;
+      inferred = d;
     }
   }
-  if (!at) return sizes;
+  if (!inferred) return sizes;
   Shape others = sizes;
-  others.erase(others.begin() + static_cast<ptrdiff_t>(*at));
-  ir::HostId& size = sizes[*at];
-  const bool known = std::ranges::all_of(
+  others.erase(others.begin() + static_cast<ptrdiff_t>(*inferred));
+  ir::HostId& size = sizes[*inferred];
+  const bool are_known = std::ranges::all_of(
       others, [&](ir::HostId other) { return host.is_constant(other) && host.value(other).as_int() > 0; });
   const std::string invalid = "invalid shape dimension {0}";
   for (const ir::HostId other : others) require_nonnegative(builder, other, invalid);
-  if (!known) builder.static_number(size);
-  if (known || host.is_int(size, -1)) size = unless_minus_one(builder, size, quotient(builder, whole, others));
+  if (!are_known) builder.static_number(size);
+  if (are_known || host.is_int(size, -1)) size = unless_minus_one(builder, size, quotient(builder, total, others));
   require_nonnegative(builder, size, invalid);
   return sizes;
 }
@@ -126,8 +126,8 @@ ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size)
     return host.value(index).as_int() < 0 ? builder.add(size, index) : index;
   }
   if (is_nonnegative(builder, index)) return index;
-  const ir::HostId negative = builder.host(ir::HostOp::Lt, {index, builder.integer(0)});
-  return builder.host(ir::HostOp::Select, {negative, builder.add(index, size), index});
+  const ir::HostId is_negative = builder.host(ir::HostOp::Lt, {index, builder.integer(0)});
+  return builder.host(ir::HostOp::Select, {is_negative, builder.add(index, size), index});
 }
 
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order) {
@@ -135,10 +135,10 @@ Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order)
     builder.fail(
         fmt::format("permute of a tensor of {} dims needs {} dims, but got {}", x.rank(), x.rank(), order.size()));
   }
-  LayoutRows rows;
-  for (const size_t dim : order) rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
-  return with_view(builder, x, permuted(builder, x, order), std::move(rows),
-                   {.kind = View::Kind::Permute, .order = {order.begin(), order.end()}});
+  StrideMap stride_map;
+  for (const size_t dim : order) stride_map.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
+  return as_view_of(builder, x, permuted(builder, x, order), std::move(stride_map),
+                    {.kind = View::Kind::Permute, .order = {order.begin(), order.end()}});
 }
 
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b) {
@@ -151,16 +151,16 @@ Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b) {
 Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim) {
   ir::HostPool& host = builder.graph.host;
   const Shape shape = shape_of(builder, x);
-  LayoutRows rows = identity_layout(builder, x.rank());
-  std::vector<ir::Term> row;
+  StrideMap stride_map = identity_strides(builder, x.rank());
+  std::vector<ir::Term> terms;
   if (dim == x.rank()) {
-    row = {{static_cast<uint32_t>(x.rank()), builder.integer(1)}};
+    terms = {{static_cast<uint32_t>(x.rank()), builder.integer(1)}};
   } else {
-    row = {{static_cast<uint32_t>(dim), host.resolve(shape[dim])}};
+    terms = {{static_cast<uint32_t>(dim), host.resolve(shape[dim])}};
   }
-  rows.insert(rows.begin() + static_cast<ptrdiff_t>(dim), std::move(row));
-  return with_view(builder, x, unsqueezed(builder, x, dim), std::move(rows),
-                   {.kind = View::Kind::Unsqueeze, .dim = dim});
+  stride_map.insert(stride_map.begin() + static_cast<ptrdiff_t>(dim), std::move(terms));
+  return as_view_of(builder, x, unsqueezed(builder, x, dim), std::move(stride_map),
+                    {.kind = View::Kind::Unsqueeze, .dim = dim});
 }
 
 Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size_t>> dims) {
@@ -174,7 +174,7 @@ Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size
     const size_t dim = (*dims)[i];
     if (dim >= result.rank()) continue;  // dim 0 of a 0-dim tensor
     const ir::HostId size = shape_of(builder, result)[dim];
-    if (not_one(builder, size)) continue;
+    if (is_not_one(builder, size)) continue;
     if (builder.static_number(size).as_int() == 1) result = select(builder, result, dim, builder.integer(0));
   }
   return result;
@@ -184,15 +184,15 @@ Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index) {
   require_dims(builder, x, "an index");
   const ir::HostId size = shape_of(builder, x)[dim];
   if (builder.graph.host.is_constant(index)) specialize_small(builder, size);
-  const ir::HostId at = index_from_front(builder, index, size);
+  const ir::HostId coordinate = index_from_front(builder, index, size);
   const ir::HostPool& host = builder.graph.host;
-  const std::string written = host.is_constant(index) ? fmt::to_string(host.value(index).as_int()) : "{0}";
-  builder.require(ir::Condition::Kind::InRange, at, size,
-                  fmt::format("index {} is out of bounds for dimension {} with size {{1}}", written, dim));
-  LayoutRows rows = identity_layout(builder, x.rank());
-  rows.erase(rows.begin() + static_cast<ptrdiff_t>(dim));
-  return with_view(builder, x, selected(builder, x, dim, at), std::move(rows),
-                   {.kind = View::Kind::Select, .dim = dim, .start = at});
+  const std::string index_text = host.is_constant(index) ? fmt::to_string(host.value(index).as_int()) : "{0}";
+  builder.require(ir::Condition::Kind::InRange, coordinate, size,
+                  fmt::format("index {} is out of bounds for dimension {} with size {{1}}", index_text, dim));
+  StrideMap stride_map = identity_strides(builder, x.rank());
+  stride_map.erase(stride_map.begin() + static_cast<ptrdiff_t>(dim));
+  return as_view_of(builder, x, selected(builder, x, dim, coordinate), std::move(stride_map),
+                    {.kind = View::Kind::Select, .dim = dim, .start = coordinate});
 }
 
 Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::HostId> start,
@@ -204,8 +204,8 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
   if (start && host.is_int(host.resolve(*start), 0)) start.reset();
   if (!start && !stop && step == 1) return x;
   const ir::HostId size = shape_of(builder, x)[dim];
-  const bool constant = (!start || host.is_constant(*start)) && (!stop || host.is_constant(*stop));
-  if (constant) specialize_small(builder, size);
+  const bool has_constant_bounds = (!start || host.is_constant(*start)) && (!stop || host.is_constant(*stop));
+  if (has_constant_bounds) specialize_small(builder, size);
   const ir::HostId begin = start ? clamped_bound(builder, *start, size) : builder.integer(0);
   const ir::HostId end = stop ? clamped_bound(builder, *stop, size) : size;
   ir::HostId length = builder.sub(end, begin);
@@ -214,15 +214,15 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
     length =
         builder.host(ir::HostOp::FloorDiv, {builder.add(length, builder.integer(step - 1)), builder.integer(step)});
   }
-  LayoutRows rows = identity_layout(builder, x.rank());
-  rows[dim][0].coef = builder.integer(step);
-  return with_view(builder, x, sliced(builder, x, dim, begin, length, step), std::move(rows),
-                   {.kind = View::Kind::Slice, .dim = dim, .start = begin, .length = length, .step = step});
+  StrideMap stride_map = identity_strides(builder, x.rank());
+  stride_map[dim][0].coef = builder.integer(step);
+  return as_view_of(builder, x, sliced(builder, x, dim, begin, length, step), std::move(stride_map),
+                    {.kind = View::Kind::Slice, .dim = dim, .start = begin, .length = length, .step = step});
 }
 
 Tensor narrow(Builder& builder, const Tensor& x, size_t dim, ir::HostId start, ir::HostId length) {
-  return with_view(builder, x, sliced(builder, x, dim, start, length, 1), identity_layout(builder, x.rank()),
-                   {.kind = View::Kind::Slice, .dim = dim, .start = start, .length = length});
+  return as_view_of(builder, x, sliced(builder, x, dim, start, length, 1), identity_strides(builder, x.rank()),
+                    {.kind = View::Kind::Slice, .dim = dim, .start = start, .length = length});
 }
 
 Tensor flip(Builder& builder, const Tensor& x, std::span<const size_t> dims) {
@@ -244,7 +244,7 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
                     sizes.size(), x.rank()));
   }
   const size_t added = sizes.size() - x.rank();
-  LayoutRows rows(sizes.size());
+  StrideMap stride_map(sizes.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (d < added) {
       if (host.is_int(sizes[d], -1)) {
@@ -258,14 +258,14 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
     sizes[d] = unless_minus_one(builder, sizes[d], old);
     require_nonnegative(builder, sizes[d], "the expanded size of the tensor ({0}) must not be negative");
     if (host.same(old, sizes[d])) {
-      rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
+      stride_map[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
     if (is_one(builder, old)) continue;
-    if (not_one(builder, old)) {
+    if (is_not_one(builder, old)) {
       builder.require(ir::Condition::Kind::Equal, sizes[d], old, expanded_size_message(d));
       host.unify(old, sizes[d]);
-      rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
+      stride_map[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
     // A dim of size 1 grows, any other stays. Unlike in broadcasting, a requested size of 1 does not match a larger
@@ -273,10 +273,10 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
     const ir::HostId is_single = builder.host(ir::HostOp::Eq, {old, builder.integer(1)});
     builder.require(ir::Condition::Kind::Equal, sizes[d], builder.host(ir::HostOp::Select, {is_single, sizes[d], old}),
                     expanded_size_message(d));
-    rows[d] = {{static_cast<uint32_t>(d - added), builder.host(ir::HostOp::NotOne, {old})}};
+    stride_map[d] = {{static_cast<uint32_t>(d - added), builder.host(ir::HostOp::IsNotOne, {old})}};
   }
-  return with_view(builder, x, expanded(builder, x, sizes), std::move(rows),
-                   {.kind = View::Kind::Expand, .shape = sizes});
+  return as_view_of(builder, x, expanded(builder, x, sizes), std::move(stride_map),
+                    {.kind = View::Kind::Expand, .shape = sizes});
 }
 
 std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size_t dim) {
@@ -286,25 +286,25 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   const ir::HostId size = shape_of(builder, x)[dim];
   specialize_small(builder, size);
   // For small sizes there are fewer chunks than requested; their number is known only if the size is.
-  const auto least = static_cast<double>(std::max<int64_t>(host.least(size), 0));
+  const auto min_size = static_cast<double>(std::max<int64_t>(host.lower_bound(size), 0));
   const auto others = static_cast<double>(chunks - 1);
-  if (least <= others * others) builder.static_number(size);
-  const ir::HostId each =
+  if (min_size <= others * others) builder.static_number(size);
+  const ir::HostId chunk_size =
       builder.host(ir::HostOp::FloorDiv, {builder.add(size, builder.integer(chunks - 1)), builder.integer(chunks)});
   if (host.is_constant(size)) {
-    const int64_t step = host.value(each).as_int();
+    const int64_t step = host.value(chunk_size).as_int();
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
     chunks = std::max<int64_t>(chunks, 1);
   }
   builder.budget.items(static_cast<uint64_t>(chunks));
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
-    const ir::HostId start = builder.mul(each, builder.integer(i));
+    const ir::HostId start = builder.mul(chunk_size, builder.integer(i));
     // The second of two chunks is floor(size / 2), about which more is known than about size - ceil(size / 2).
     const ir::HostId rest =
         chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : builder.sub(size, start);
-    const ir::HostId length = i + 1 < chunks ? each : rest;
-    pieces.push_back(one_of_several(narrow(builder, x, dim, start, length)));
+    const ir::HostId length = i + 1 < chunks ? chunk_size : rest;
+    pieces.push_back(as_multi_output(narrow(builder, x, dim, start, length)));
   }
   return pieces;
 }
@@ -331,7 +331,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, 
   ir::HostId start = builder.integer(0);
   for (const ir::HostId size : sizes) {
     require_nonnegative(builder, size, {});
-    pieces.push_back(one_of_several(narrow(builder, x, dim, start, size)));
+    pieces.push_back(as_multi_output(narrow(builder, x, dim, start, size)));
     start = builder.add(start, size);
   }
   builder.require(ir::Condition::Kind::Equal, shape_of(builder, x)[dim], start,
@@ -346,7 +346,7 @@ std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim) {
   std::vector<Value> parts;
   for (int64_t i = 0; i < size; ++i) {
     builder.budget.step();
-    parts.push_back(one_of_several(select(builder, x, dim, builder.integer(i))));
+    parts.push_back(as_multi_output(select(builder, x, dim, builder.integer(i))));
   }
   return parts;
 }
@@ -360,7 +360,7 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes) {
                   fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
   Tensor result = unflattened(builder, x, dim, sizes);
   result.layout = record_reshape(builder, x, shape_of(builder, result));
-  return sharing(builder, x, std::move(result));
+  return as_shared(builder, x, std::move(result));
 }
 
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
@@ -378,7 +378,7 @@ Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   if (same_shape(builder, old_sizes, sizes)) {  // always a view; eager gives its dims of size 1 new strides
     Tensor result = x;
     result.layout = record_reshape(builder, x, sizes);
-    return sharing(builder, x, std::move(result));
+    return as_shared(builder, x, std::move(result));
   }
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), product(builder, old_sizes),
                   fmt::format("shape {} is invalid for a tensor of shape {}: it has {{0}} elements, not {{1}}",
@@ -404,7 +404,7 @@ Tensor copied(Builder& builder, const Tensor& x) {
 }
 
 Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
-  Tensor result = sharing(builder, x, reshape(builder, x, std::move(sizes)));
+  Tensor result = as_shared(builder, x, reshape(builder, x, std::move(sizes)));
   const bool is_recorded = !builder.native && result.layout.step != x.layout.step;
   if (is_recorded) builder.graph.required_views.push_back({result.layout.step, builder.diagnostics.place()});
   return result;

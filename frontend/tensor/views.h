@@ -7,8 +7,8 @@
 #include "frontend/tensor/builder.h"
 
 // The functions that authors call to change shapes and strides: views, and functions that may copy, such as flip and
-// contiguous. They give: arguments checked with PyTorch's messages, the values from tensors.h, and
-// eager's layout. Dims are counted from the front unless a parameter is a Value.
+// contiguous. Each checks its arguments with PyTorch's messages, computes the values with tensors.h,
+// and records eager's layout. Dims are counted from the front unless a parameter is a Value.
 
 namespace ingot::frontend {
 

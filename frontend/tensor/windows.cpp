@@ -19,24 +19,24 @@ using Kind = ir::Condition::Kind;
 /// Windows across the blocks of a cat: for each position in a window, the elements at that position, concatenated.
 Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size,
                             int64_t step) {
-  std::vector<Tensor> places;
+  std::vector<Tensor> columns;
   const int64_t width = builder.static_number(size).as_int();
   for (int64_t k = 0; k < std::max<int64_t>(width, 1); ++k) {
-    places.push_back(unsqueezed(builder, sliced(builder, x, dim, builder.integer(k), count, step), x.rank()));
+    columns.push_back(unsqueezed(builder, sliced(builder, x, dim, builder.integer(k), count, step), x.rank()));
   }
-  if (width == 0) return sliced(builder, places.front(), x.rank(), size, size, 1);
-  return concatenated(builder, places, x.rank());
+  if (width == 0) return sliced(builder, columns.front(), x.rank(), size, size, 1);
+  return concatenated(builder, columns, x.rank());
 }
 
 bool is_merged(const Tensor& x, size_t dim) { return dims_of(x.groups, dim).count > 1; }
 
 Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
   if (is_merged(x, dim)) return unfolded(builder, materialize_concat(builder, x), dim, count, size, step);
-  const size_t at = dims_of(x.groups, dim).begin;
-  if (!blocks_span_dim(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
+  const size_t grid_dim = dims_of(x.groups, dim).begin;
+  if (!blocks_span_dim(builder, x, grid_dim)) return windows_across_parts(builder, x, dim, count, size, step);
   Tensor result = x;
-  for (ConcatBlock& block : result.blocks) block = unfold_block(builder, block, at, count, size, step);
-  result.grid[at] = count;
+  for (ConcatBlock& block : result.blocks) block = unfold_block(builder, block, grid_dim, count, size, step);
+  result.grid[grid_dim] = count;
   result.grid.push_back(size);
   if (!x.groups.empty()) result.groups.push_back(1);
   return result;
@@ -54,8 +54,8 @@ std::optional<ConcatBlock> diagonal_in(Builder& builder, const ConcatBlock& bloc
     end = std::min(end, begins[k] + builder.static_number(sizes[dims[k]]).as_int());
   }
   if (first >= end) return std::nullopt;
-  const std::array from{builder.integer(first - begins[0]), builder.integer(first - begins[1])};
-  ConcatBlock piece = diagonal_block(builder, block, dims, from, builder.integer(end - first));
+  const std::array block_starts{builder.integer(first - begins[0]), builder.integer(first - begins[1])};
+  ConcatBlock piece = diagonal_block(builder, block, dims, block_starts, builder.integer(end - first));
   piece.offsets.back() = builder.integer(first);
   return piece;
 }
@@ -65,9 +65,9 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
   if (is_merged(x, dims[0]) || is_merged(x, dims[1])) {
     return diagonal_of(builder, materialize_concat(builder, x), dims, starts, length);
   }
-  const std::array at{dims_of(x.groups, dims[0]).begin, dims_of(x.groups, dims[1]).begin};
+  const std::array grid_dims{dims_of(x.groups, dims[0]).begin, dims_of(x.groups, dims[1]).begin};
   Tensor result = x;
-  for (const size_t dim : {std::max(at[0], at[1]), std::min(at[0], at[1])}) {
+  for (const size_t dim : {std::max(grid_dims[0], grid_dims[1]), std::min(grid_dims[0], grid_dims[1])}) {
     result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
   }
   result.grid.push_back(length);
@@ -77,15 +77,15 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
     }
     result.groups.push_back(1);
   }
-  if (blocks_span_dim(builder, x, at[0]) && blocks_span_dim(builder, x, at[1])) {
-    for (ConcatBlock& block : result.blocks) block = diagonal_block(builder, block, at, starts, length);
+  if (blocks_span_dim(builder, x, grid_dims[0]) && blocks_span_dim(builder, x, grid_dims[1])) {
+    for (ConcatBlock& block : result.blocks) block = diagonal_block(builder, block, grid_dims, starts, length);
     return canonicalized(builder, std::move(result));
   }
   const std::array first{builder.static_number(starts[0]).as_int(), builder.static_number(starts[1]).as_int()};
   const int64_t count = builder.static_number(length).as_int();
   result.blocks.clear();
   for (const ConcatBlock& block : x.blocks) {
-    if (auto piece = diagonal_in(builder, block, at, first, count)) result.blocks.push_back(std::move(*piece));
+    if (auto piece = diagonal_in(builder, block, grid_dims, first, count)) result.blocks.push_back(std::move(*piece));
   }
   if (result.blocks.empty()) result.blocks = without_elements(builder, x.dtype, result.grid).blocks;
   return canonicalized(builder, std::move(result));
@@ -98,19 +98,19 @@ Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, in
   if (step <= 0) builder.fail(fmt::format("step is {} but must be > 0", step));
   builder.require(Kind::NonNegative, size, size, "size is {0} but must be >= 0");
   const Shape shape = shape_of(builder, input);
-  const ir::HostId room = builder.sub(shape[dim], size);
-  builder.require(Kind::NonNegative, room, shape[dim],
+  const ir::HostId last_start = builder.sub(shape[dim], size);
+  builder.require(Kind::NonNegative, last_start, shape[dim],
                   fmt::format("maximum size for tensor at dimension {} is {{1}} but size is larger", dim));
   if (x.rank() == 0) return narrow(builder, input, 0, builder.integer(0), size);
-  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {room, builder.integer(step)});
+  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {last_start, builder.integer(step)});
   const ir::HostId count = builder.add(steps, builder.integer(1));
   Tensor result = unfolded(builder, x, dim, count, size, step);
-  std::vector<std::vector<ir::Term>> rows;
-  for (uint32_t d = 0; d < x.rank(); ++d) rows.push_back({{d, builder.integer(d == dim ? step : 1)}});
-  rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
-  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
-  const bool apart = builder.graph.host.known_nonnegative(builder.sub(builder.integer(step), size));
-  if (result.layout.storage && !apart) result.layout.storage->overlaps_itself = true;
+  std::vector<std::vector<ir::Term>> stride_map;
+  for (uint32_t d = 0; d < x.rank(); ++d) stride_map.push_back({{d, builder.integer(d == dim ? step : 1)}});
+  stride_map.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
+  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
+  const bool is_disjoint = builder.graph.host.known_nonnegative(builder.sub(builder.integer(step), size));
+  if (result.layout.storage && !is_disjoint) result.layout.storage->overlaps_itself = true;
   return result;
 }
 
@@ -125,13 +125,13 @@ Tensor diagonal(Builder& builder, const Tensor& x, ir::HostId offset, size_t dim
   const ir::HostId shorter = host.same(rest[0], rest[1]) ? rest[0] : builder.host(ir::HostOp::Min, {rest[0], rest[1]});
   const ir::HostId length = builder.host(ir::HostOp::Max, {shorter, zero});
   Tensor result = diagonal_of(builder, x, {dim1, dim2}, starts, length);
-  std::vector<std::vector<ir::Term>> rows;
+  std::vector<std::vector<ir::Term>> stride_map;
   for (uint32_t d = 0; d < x.rank(); ++d) {
-    if (d != dim1 && d != dim2) rows.push_back({{d, builder.integer(1)}});
+    if (d != dim1 && d != dim2) stride_map.push_back({{d, builder.integer(1)}});
   }
-  rows.push_back(
+  stride_map.push_back(
       {{static_cast<uint32_t>(dim1), builder.integer(1)}, {static_cast<uint32_t>(dim2), builder.integer(1)}});
-  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
   return result;
 }
 

@@ -25,7 +25,7 @@ class EqualSizes {
  private:
   HostId first(HostId id) const {
     id = host_.resolve(id);
-    for (auto found = equal_to_.find(id); found != equal_to_.end(); found = equal_to_.find(id)) id = found->second;
+    for (auto link = equal_to_.find(id); link != equal_to_.end(); link = equal_to_.find(id)) id = link->second;
     return id;
   }
 

@@ -89,11 +89,11 @@ void HostPool::assume_sizes_not_one() {
   refresh_facts();
 }
 
-void HostPool::assume_at_least(HostId size, int64_t least) {
-  Facts& fact = facts_[size.index];
-  if (fact.least >= least) return;
-  fact.least = least;
-  fact.not_one |= least > 1;
+void HostPool::assume_at_least(HostId size, int64_t bound) {
+  Facts& facts = facts_[size.index];
+  if (facts.lower_bound >= bound) return;
+  facts.lower_bound = bound;
+  facts.not_one |= bound > 1;
   refresh_facts();
 }
 
@@ -101,7 +101,7 @@ void HostPool::refresh_facts() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Facts fact = facts_of(nodes_[i]);
     if (nodes_[i].op == HostOp::Size) {  // keep the assumptions about the symbol
-      fact.least = std::max(fact.least, facts_[i].least);
+      fact.lower_bound = std::max(fact.lower_bound, facts_[i].lower_bound);
       fact.not_one |= facts_[i].not_one;
     }
     facts_[i] = fact;
@@ -116,15 +116,15 @@ bool HostPool::is_int(HostId id, int64_t value) const {
 std::vector<HostId> HostPool::symbols(HostId id) const {
   std::vector<bool> needed(id.index + 1);
   needed[id.index] = true;
-  std::vector<HostId> found;
+  std::vector<HostId> symbols;
   for (uint32_t i = id.index + 1; i-- > 0;) {
     if (!needed[i]) continue;
     const HostNode& node = nodes_[i];
-    if (node.op == HostOp::Size || node.op == HostOp::Scalar) found.push_back({i});
+    if (node.op == HostOp::Size || node.op == HostOp::Scalar) symbols.push_back({i});
     for (const HostId arg : node.args) needed[arg.index] = true;
   }
-  std::ranges::reverse(found);
-  return found;
+  std::ranges::reverse(symbols);
+  return symbols;
 }
 
 bool HostPool::is_per_call(const HostNode& node) const {
@@ -145,77 +145,78 @@ HostId HostPool::append(HostNode node) {
 HostId HostPool::intern(HostNode node) {
   spend(node.args.size());  // constants and symbols cost nothing, because the op's source bounds their number
   node.per_call = is_per_call(node);
-  if (const auto found = table_.find(hash_of(node)); found != table_.end()) {
-    for (const HostId id : found->second) {
+  if (const auto match = table_.find(hash_of(node)); match != table_.end()) {
+    for (const HostId id : match->second) {
       if (nodes_[id.index] == node) return id;
     }
   }
   return append(std::move(node));
 }
 
-int64_t HostPool::least_sum(int64_t bound, int64_t coef, HostId term) const {
-  const int64_t of_term = facts_[term.index].least;
-  if (bound == kNoLeast || of_term == kNoLeast || coef < 0) return kNoLeast;
+int64_t HostPool::lower_bound_of_sum(int64_t bound, int64_t coef, HostId term) const {
+  const int64_t term_bound = facts_[term.index].lower_bound;
+  if (bound == kUnbounded || term_bound == kUnbounded || coef < 0) return kUnbounded;
   __extension__ using Wide = __int128;
-  const Wide sum = static_cast<Wide>(coef) * of_term + bound;
-  return static_cast<int64_t>(std::clamp<Wide>(sum, kNoLeast, INT64_MAX));
+  const Wide sum = static_cast<Wide>(coef) * term_bound + bound;
+  return static_cast<int64_t>(std::clamp<Wide>(sum, kUnbounded, INT64_MAX));
 }
 
 HostPool::Facts HostPool::facts_of(const HostNode& node) const {
-  const auto least = [&](HostId x) { return facts_[x.index].least; };
-  const auto nonnegative = [&](HostId x) { return least(x) >= 0; };
+  const auto lower_bound = [&](HostId x) { return facts_[x.index].lower_bound; };
+  const auto nonnegative = [&](HostId x) { return lower_bound(x) >= 0; };
   const auto not_one = [&](HostId x) { return facts_[x.index].not_one; };
   const auto all = [&](const auto& fact) { return std::ranges::all_of(node.args, fact); };
   const auto any = [&](const auto& fact) { return std::ranges::any_of(node.args, fact); };
-  const auto of = [](int64_t least_value, bool never_one) { return Facts{least_value, never_one || least_value > 1}; };
+  const auto facts = [](int64_t bound, bool is_not_one) { return Facts{bound, is_not_one || bound > 1}; };
 
   if (node.kind == HostKind::Float) return {};
   switch (node.op) {
     case HostOp::Constant:
       return {node.value.integer, node.value.integer != 1};
     case HostOp::Size:
-      return of(0, sizes_not_one_);
+      return facts(0, sizes_not_one_);
     case HostOp::Affine: {
       const int64_t constant = node.value.integer;
       int64_t bound = constant;
-      for (size_t i = 0; i < node.args.size(); ++i) bound = least_sum(bound, node.coefs[i], node.args[i]);
+      for (size_t i = 0; i < node.args.size(); ++i) bound = lower_bound_of_sum(bound, node.coefs[i], node.args[i]);
       // The sum can be 1 only if the greatest common divisor of the coefficients divides constant - 1.
       int64_t divisor = 0;
       for (const int64_t coef : node.coefs) {
         divisor = coef == INT64_MIN ? 1 : std::gcd(divisor, coef);
       }
-      return of(bound, divisor > 1 && floor_mod(constant, divisor) != 1);
+      return facts(bound, divisor > 1 && floor_mod(constant, divisor) != 1);
     }
     case HostOp::Mul: {  // a product of nonnegative integers is 1 only if all factors are 1
       if (!all(nonnegative)) return {};
       int64_t bound = 1;
-      for (const HostId factor : node.args) bound = least_sum(0, bound, factor);
-      return of(bound, any(not_one));
+      for (const HostId factor : node.args) bound = lower_bound_of_sum(0, bound, factor);
+      return facts(bound, any(not_one));
     }
     case HostOp::FloorDiv: {
       const HostId divisor = node.args[1];
-      if (least(node.args[0]) != kNoLeast && is_constant(divisor) && value(divisor).integer > 0) {
-        return of(floor_div(least(node.args[0]), value(divisor).integer), false);
+      if (lower_bound(node.args[0]) != kUnbounded && is_constant(divisor) && value(divisor).integer > 0) {
+        return facts(floor_div(lower_bound(node.args[0]), value(divisor).integer), false);
       }
-      return of(all(nonnegative) ? 0 : kNoLeast, false);
+      return facts(all(nonnegative) ? 0 : kUnbounded, false);
     }
     case HostOp::Mod:
-      return of(nonnegative(node.args[1]) ? 0 : kNoLeast, false);
+      return facts(nonnegative(node.args[1]) ? 0 : kUnbounded, false);
     case HostOp::Min:
-      return of(std::ranges::min(node.args | std::views::transform(least)), all(not_one));
+      return facts(std::ranges::min(node.args | std::views::transform(lower_bound)), all(not_one));
     case HostOp::Max:
-      return of(std::ranges::max(node.args | std::views::transform(least)), all(not_one));
+      return facts(std::ranges::max(node.args | std::views::transform(lower_bound)), all(not_one));
     case HostOp::Broadcast:
-      return of(std::ranges::min(node.args | std::views::transform(least)), any(not_one));
+      return facts(std::ranges::min(node.args | std::views::transform(lower_bound)), any(not_one));
     case HostOp::Select:
-      return of(std::min(least(node.args[1]), least(node.args[2])), not_one(node.args[1]) && not_one(node.args[2]));
-    case HostOp::NotOne:
+      return facts(std::min(lower_bound(node.args[1]), lower_bound(node.args[2])),
+                   not_one(node.args[1]) && not_one(node.args[2]));
+    case HostOp::IsNotOne:
     case HostOp::Abs:
-      return of(0, false);
+      return facts(0, false);
     case HostOp::Int:
-      return of(least(node.args[0]), not_one(node.args[0]));
+      return facts(lower_bound(node.args[0]), not_one(node.args[0]));
     default:
-      return of(node.kind == HostKind::Bool ? 0 : kNoLeast, false);
+      return facts(node.kind == HostKind::Bool ? 0 : kUnbounded, false);
   }
 }
 

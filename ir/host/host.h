@@ -11,7 +11,8 @@
 
 #include "ir/types/dtype.h"
 
-// Host expressions: values that are computed only from sizes, scalars and constants. Host expressions follow Python's
+// Host expressions: values that are computed only from symbols and constants. A symbol is an input of a call: a size of
+// a tensor, or a scalar (a number, or a CPU 0-dim tensor beside CUDA tensors). Host expressions follow Python's
 // arithmetic, are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments.
 // Integers are kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are
 // equal as polynomials are one node.
@@ -51,13 +52,13 @@ struct HostId {
 enum class HostOp : uint8_t {
   Constant,
   Size,       ///< the size of dim `b` of parameter `a`
-  Scalar,     ///< the value of scalar parameter `a` (a number, or a CPU 0-dim tensor beside CUDA tensors)
+  Scalar,     ///< the value of scalar parameter `a`
   Affine,     ///< integer: constant + Σ coefficient · operand, both stored in the node (HostNode::value, coefs)
   Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, Neg, Abs, Min, Max,
   Lt, Le, Gt, Ge, Eq, Ne, Not,
   Select,     ///< args: condition, then, otherwise
   Int, Float, Bool,  ///< Python's conversions
-  NotOne,     ///< integer: 0 if the size is 1, else 1; a factor that cancels the stride of a dim of size 1
+  IsNotOne,   ///< integer: 0 if the size is 1, else 1; a factor that cancels the stride of a dim of size 1
   Broadcast,  ///< integer: the size that its operands broadcast to: the operand that is not 1, if there is one
   Sqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Atan2,
   Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Erf, Erfc, Gamma, Lgamma, Hypot, Copysign, Fmod,
@@ -79,15 +80,15 @@ struct HostNode {
   bool operator==(const HostNode&) const = default;
 };
 
-/// The values of the symbols: the sizes and scalars that a call supplies.
+/// The values of the symbols of a call.
 struct HostInputs {
   std::function<int64_t(uint32_t param, uint32_t dim)> size;
   std::function<HostValue(uint32_t param)> scalar;
 };
 
 /// Thrown by a pool that exceeds its work limit (HostPool::limit_work).
-struct TooMuchWork : std::length_error {
-  TooMuchWork() : std::length_error("the arithmetic of sizes and numbers takes too long") {}
+struct WorkLimitExceeded : std::length_error {
+  WorkLimitExceeded() : std::length_error("the arithmetic of sizes and numbers takes too long") {}
 };
 
 /// Owns host expressions; ids are in topological order. The functions that create expressions fold constants and
@@ -127,15 +128,15 @@ class HostPool {
   /// Declares that symbolic sizes are never 1. (A signature states which sizes are 1, so all other sizes are not 1.)
   void assume_sizes_not_one();
   bool sizes_not_one() const { return sizes_not_one_; }
-  /// Declares that a symbolic size is at least `least`.
-  void assume_at_least(HostId size, int64_t least);
-  static constexpr int64_t kNoLeast = INT64_MIN;
-  /// The known lower bound of an integer; kNoLeast if none is known.
-  int64_t least(HostId x) const { return facts_[resolve(x).index].least; }
+  /// Declares that a symbolic size is at least `bound`.
+  void assume_at_least(HostId size, int64_t bound);
+  static constexpr int64_t kUnbounded = INT64_MIN;
+  /// The known lower bound of an integer; kUnbounded if none is known.
+  int64_t lower_bound(HostId x) const { return facts_[resolve(x).index].lower_bound; }
   /// A lower bound of b + coef · term, given that b is at least `bound`.
-  int64_t least_sum(int64_t bound, int64_t coef, HostId term) const;
+  int64_t lower_bound_of_sum(int64_t bound, int64_t coef, HostId term) const;
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].not_one; }
-  bool known_nonnegative(HostId x) const { return least(x) >= 0; }
+  bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
   /// Limits the work: `make` throws TooMuchWork once it has processed more operands than this. Sums are kept expanded,
@@ -163,12 +164,12 @@ class HostPool {
   friend class HostFolder;
 
   struct Facts {
-    int64_t least = kNoLeast;
+    int64_t lower_bound = kUnbounded;
     bool not_one = false;
   };
 
   void spend(uint64_t operands) {
-    if (operands > work_left_) throw TooMuchWork();
+    if (operands > work_left_) throw WorkLimitExceeded();
     work_left_ -= operands;
   }
   HostId intern(HostNode node);

@@ -406,7 +406,7 @@ HostValue apply(HostOp op, Args args, uint32_t dtype) {
       return HostValue::of(args[0].as_double());
     case HostOp::Bool:
       return HostValue::of(args[0].truthy());
-    case HostOp::NotOne:
+    case HostOp::IsNotOne:
       return HostValue::of(int64_t{args[0].integer != 1});
     case HostOp::Broadcast:
       return HostValue::of(broadcast(args));

@@ -11,7 +11,7 @@ namespace ingot::ir {
 
 bool HostFolder::nonnegative(const Linear& sum) const {
   int64_t bound = sum.constant;
-  for (const auto& [term, coef] : sum.terms) bound = pool_.least_sum(bound, coef, term);
+  for (const auto& [term, coef] : sum.terms) bound = pool_.lower_bound_of_sum(bound, coef, term);
   return bound >= 0;
 }
 
@@ -61,12 +61,12 @@ HostId HostFolder::extreme(HostOp op, Args args) {
   std::ranges::sort(items);
   items.erase(std::unique(items.begin(), items.end()), items.end());
 
-  const auto covers = [&](HostId x, HostId y) { return op == HostOp::Max ? at_least(x, y) : at_least(y, x); };
+  const auto dominates = [&](HostId x, HostId y) { return op == HostOp::Max ? at_least(x, y) : at_least(y, x); };
   for (size_t i = 0; i < items.size();) {
     const HostId item = items[i];
-    const bool covered =
-        std::ranges::any_of(std::vector(items), [&](HostId x) { return x != item && covers(x, item); });
-    if (covered) {
+    const bool is_dominated =
+        std::ranges::any_of(std::vector(items), [&](HostId x) { return x != item && dominates(x, item); });
+    if (is_dominated) {
       items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
@@ -168,7 +168,7 @@ std::optional<HostId> HostFolder::fold_integers(HostOp op, Args args) {
     case HostOp::Trunc:
     case HostOp::Round:
       return integer_of(args[0]);
-    case HostOp::NotOne:
+    case HostOp::IsNotOne:
       if (pool_.known_not_one(args[0])) return pool_.integer(1);
       return std::nullopt;
     case HostOp::Broadcast:
@@ -181,9 +181,9 @@ std::optional<HostId> HostFolder::fold_integers(HostOp op, Args args) {
 std::optional<HostId> HostFolder::fold_any(HostOp op, Args args, uint32_t b) {
   switch (op) {
     case HostOp::Select: {
-      const bool settled = pool_.is_constant(args[0]);
-      if (pool_.kind(args[1]) != pool_.kind(args[2]) && !settled) return std::nullopt;
-      if (settled) return pool_.value(args[0]).truthy() ? args[1] : args[2];
+      const bool is_known = pool_.is_constant(args[0]);
+      if (pool_.kind(args[1]) != pool_.kind(args[2]) && !is_known) return std::nullopt;
+      if (is_known) return pool_.value(args[0]).truthy() ? args[1] : args[2];
       if (args[1] == args[2]) return args[1];
       return std::nullopt;
     }
@@ -243,7 +243,7 @@ HostKind HostFolder::result_kind(HostOp op, Args args) const {
     case HostOp::Ceil:
     case HostOp::Trunc:
     case HostOp::Round:
-    case HostOp::NotOne:
+    case HostOp::IsNotOne:
     case HostOp::Broadcast:
       return HostKind::Int;
     default:
@@ -258,8 +258,8 @@ HostId HostFolder::fold(HostOp op, std::vector<HostId> args, uint32_t b) {
     for (const HostId arg : args) values.push_back(pool_.value(arg));
     return pool_.constant(apply(op, values, b));
   }
-  const bool integers = std::ranges::none_of(args, [&](HostId arg) { return pool_.kind(arg) == HostKind::Float; });
-  if (integers) {
+  const bool are_integers = std::ranges::none_of(args, [&](HostId arg) { return pool_.kind(arg) == HostKind::Float; });
+  if (are_integers) {
     if (const auto folded = fold_integers(op, args)) return *folded;
   }
   if (const auto folded = fold_any(op, args, b)) return *folded;

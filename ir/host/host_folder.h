@@ -20,11 +20,11 @@ struct Linear {
   std::vector<std::pair<HostId, int64_t>> terms;
 
   void add(HostId term, int64_t coef) {
-    const auto at = std::ranges::lower_bound(terms, term, {}, &std::pair<HostId, int64_t>::first);
-    if (at == terms.end() || at->first != term) {
-      if (coef != 0) terms.insert(at, {term, coef});
-    } else if (at->second = checked_add(at->second, coef); at->second == 0) {
-      terms.erase(at);
+    const auto entry = std::ranges::lower_bound(terms, term, {}, &std::pair<HostId, int64_t>::first);
+    if (entry == terms.end() || entry->first != term) {
+      if (coef != 0) terms.insert(entry, {term, coef});
+    } else if (entry->second = checked_add(entry->second, coef); entry->second == 0) {
+      terms.erase(entry);
     }
   }
 

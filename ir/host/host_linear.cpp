@@ -6,7 +6,7 @@ namespace ingot::ir {
 namespace {
 
 /// A product of sums is expanded only if it has at most this many summands.
-constexpr size_t kMostSummands = 16;
+constexpr size_t kMaxSummands = 16;
 
 }  // namespace
 
@@ -50,14 +50,14 @@ HostId HostFolder::monomial(HostId x, HostId y) {
   pool_.spend(all.size());
   std::ranges::sort(all);
   const auto repeated = std::unique(all.begin(), all.end(), [&](HostId a, HostId b) {
-    return a == b && is(a, HostOp::NotOne);  // NotOne is 0 or 1, so it equals its square
+    return a == b && is(a, HostOp::IsNotOne);  // IsNotOne is 0 or 1, so it equals its square
   });
   all.erase(repeated, all.end());
   return all.size() == 1 ? all[0] : intern(HostOp::Mul, HostKind::Int, std::move(all));
 }
 
 Linear HostFolder::times(const Linear& x, const Linear& y) {
-  if (!x.is_constant() && !y.is_constant() && x.summands() * y.summands() > kMostSummands) {
+  if (!x.is_constant() && !y.is_constant() && x.summands() * y.summands() > kMaxSummands) {
     return {0, {{monomial(node(x), node(y)), 1}}};
   }
   pool_.spend(x.summands() * y.summands());
@@ -77,9 +77,9 @@ Linear HostFolder::times(const Linear& x, const Linear& y) {
 std::optional<std::vector<HostId>> HostFolder::without(HostId x, HostId y) const {
   std::vector<HostId> rest = factors(x);
   for (const HostId factor : factors(y)) {
-    const auto at = std::ranges::find(rest, factor);
-    if (at == rest.end()) return std::nullopt;
-    rest.erase(at);
+    const auto match = std::ranges::find(rest, factor);
+    if (match == rest.end()) return std::nullopt;
+    rest.erase(match);
   }
   return rest;
 }

@@ -10,7 +10,7 @@ namespace ingot::ir {
 namespace {
 
 /// The precedence of Python's operators, ascending.
-enum Precedence { kChoice, kNot, kComparison, kSum, kProduct, kUnary, kPower, kAtom };
+enum Precedence { kConditional, kNot, kComparison, kSum, kProduct, kUnary, kPower, kAtom };
 
 struct Infix {
   std::string_view text;
@@ -131,20 +131,20 @@ std::string_view function_of(HostOp op) {
     case HostOp::Fmod:
       return "fmod";
     default:
-      throw_internal("a host op without a spelling");
+      throw_internal("a host op without a Python function");
   }
 }
 
 class Printer {
  public:
-  Printer(const HostPool& pool, std::span<const std::string> names, std::vector<HostId>& cut)
-      : pool_(pool), names_(names), cut_(cut) {}
+  Printer(const HostPool& pool, std::span<const std::string> names, std::vector<HostId>& abbreviated)
+      : pool_(pool), names_(names), abbreviated_(abbreviated) {}
 
   /// Prints an operand of an operator with precedence `context`, in parentheses if needed.
-  std::string print(HostId id, Precedence context = kChoice) {
+  std::string print(HostId id, Precedence context = kConditional) {
     const HostNode& node = pool_[id];
     if (!node.args.empty() && budget_-- <= 0) {
-      cut_.push_back(id);
+      abbreviated_.push_back(id);
       return fmt::format("h{}", id.index);
     }
     const auto [text, precedence] = print(node);
@@ -192,8 +192,8 @@ class Printer {
     }
     if (constant < 0) negative += fmt::format(" - {}", 0 - static_cast<uint64_t>(constant));
     if (text.empty()) return {"-" + negative.substr(3), kSum};
-    const bool single = node.args.size() == 1 && constant == 0;
-    return {text + negative, single ? kProduct : kSum};
+    const bool is_single_term = node.args.size() == 1 && constant == 0;
+    return {text + negative, is_single_term ? kProduct : kSum};
   }
 
   Text print(const HostNode& node) {
@@ -213,8 +213,8 @@ class Printer {
       case HostOp::Select:
         return {
             fmt::format("{} if {} else {}", print(node.args[1], kNot), print(node.args[0], kNot), print(node.args[2])),
-            kChoice};
-      case HostOp::NotOne:
+            kConditional};
+      case HostOp::IsNotOne:
         return {fmt::format("int({} != 1)", print(node.args[0], kSum))};
       case HostOp::RoundTo:
         return {fmt::format("{}({})", name_of(static_cast<DType>(node.b)), print(node.args[0]))};
@@ -229,31 +229,32 @@ class Printer {
     }
     // ** is right-associative, the other operators are left-associative, and comparisons do not chain.
     const auto tighter = static_cast<Precedence>(precedence + 1);
-    const bool right = node.op == HostOp::Pow, comparison = precedence == kComparison;
-    std::string text = print(node.args[0], right || comparison ? tighter : precedence);
+    const bool is_right_associative = node.op == HostOp::Pow, is_comparison = precedence == kComparison;
+    std::string text = print(node.args[0], is_right_associative || is_comparison ? tighter : precedence);
     for (const HostId arg : std::span(node.args).subspan(1)) {
       text += operation;
-      text += print(arg, right ? kUnary : tighter);
+      text += print(arg, is_right_associative ? kUnary : tighter);
     }
     return {text, precedence};
   }
 
   const HostPool& pool_;
   std::span<const std::string> names_;
-  std::vector<HostId>& cut_;
+  std::vector<HostId>& abbreviated_;
   int budget_ = 64;  ///< limits the number of printed nodes: nodes share operands, so the text of a small pool can be
                      ///< exponentially long
 };
 
 }  // namespace
 
-std::string print_host(const HostPool& pool, HostId id, std::span<const std::string> names, std::vector<HostId>& cut) {
-  return Printer(pool, names, cut).print(id);
+std::string print_host(const HostPool& pool, HostId id, std::span<const std::string> names,
+                       std::vector<HostId>& abbreviated) {
+  return Printer(pool, names, abbreviated).print(id);
 }
 
 std::string HostPool::print(HostId id, std::span<const std::string> names) const {
-  std::vector<HostId> cut;
-  return print_host(*this, id, names, cut);
+  std::vector<HostId> abbreviated;
+  return print_host(*this, id, names, abbreviated);
 }
 
 }  // namespace ingot::ir

@@ -33,9 +33,9 @@ Cone cone_of(const Graph& graph, NodeId root) {
 /// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are matched,
 /// in order, with the reduced dims. Returns whether this matches all of the reduced dims or none.
 bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
-  std::vector<size_t> left;
+  std::vector<size_t> unmatched;
   for (size_t d = 0; d < reduction.domain.size(); ++d)
-    if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) left.push_back(d);
+    if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) unmatched.push_back(d);
   size_t next = 0;
   for (size_t d = 0; d < domain.size(); ++d) {
     if (map[d] != kUnmapped) {
@@ -43,10 +43,10 @@ bool completed(const HostPool& host, const std::vector<HostId>& domain, const Re
       continue;
     }
     if (host.is_int(domain[d], 1)) continue;
-    if (next == left.size() || !host.same(domain[d], reduction.domain[left[next]])) return false;
-    map[d] = left[next++];
+    if (next == unmatched.size() || !host.same(domain[d], reduction.domain[unmatched[next]])) return false;
+    map[d] = unmatched[next++];
   }
-  return next == 0 || next == left.size();
+  return next == 0 || next == unmatched.size();
 }
 
 /// Moves nodes from one index space to another of rank `rank`. The map gives the new position of each dim.
@@ -57,7 +57,7 @@ class Alignment {
   NodeId move(const Cone& cone) {
     for (const NodeId id : cone.nodes) {
       moved_[id] = moved(id);
-      graph_.carry(graph_, id, moved_[id]);
+      graph_.copy_names_and_locations(graph_, id, moved_[id]);
     }
     return moved_.at(cone.nodes.back());
   }
@@ -130,11 +130,11 @@ std::optional<RowMap> map_except_unit_dims(const HostPool& host, const std::vect
 bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;
-    const Reduction beside = graph.reduction({i});
-    std::optional<RowMap> map = map_except_unit_dims(graph.host, block.domain, beside.domain);
+    const Reduction reduction = graph.reduction({i});
+    std::optional<RowMap> map = map_except_unit_dims(graph.host, block.domain, reduction.domain);
     if (!map) continue;
-    if (is_aligned(*map, beside.domain.size())) return false;
-    move(graph, block, cone, *std::move(map), beside);
+    if (is_aligned(*map, reduction.domain.size())) return false;
+    move(graph, block, cone, *std::move(map), reduction);
     return true;
   }
   return false;
@@ -148,18 +148,18 @@ bool align(Graph& graph, OutputBlock& block) {
   std::set<NodeId> reductions;
   for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
   for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
-    const Reduction of = graph.reduction(*reduction);
+    const Reduction target = graph.reduction(*reduction);
     std::optional<RowMap> map;
-    bool agree = true;
+    bool maps_agree = true;
     for (const NodeId load : cone.reads) {
       if (graph.reduction_read(load) != *reduction) continue;
-      const std::optional<RowMap> own = rows_read(graph, load, block.domain.size());
-      agree &= own && (!map || *map == *own);
-      map = own;
+      const std::optional<RowMap> load_map = rows_read(graph, load, block.domain.size());
+      maps_agree &= load_map && (!map || *map == *load_map);
+      map = load_map;
     }
-    if (!agree || !completed(graph.host, block.domain, of, *map)) continue;
-    if (is_aligned(*map, of.domain.size())) return false;
-    move(graph, block, cone, *std::move(map), of);
+    if (!maps_agree || !completed(graph.host, block.domain, target, *map)) continue;
+    if (is_aligned(*map, target.domain.size())) return false;
+    move(graph, block, cone, *std::move(map), target);
     return true;
   }
   return false;
@@ -170,10 +170,10 @@ bool align(Graph& graph, OutputBlock& block) {
 Graph align_rows(const Graph& graph) {
   if (graph.reduction_count() == 0) return graph;
   Graph out = graph;
-  bool any = false;
+  bool has_moved = false;
   for (Result& result : out.results)
-    for (OutputBlock& block : result.blocks) any |= align(out, block);
-  return any ? compact(canonical(std::move(out))) : graph;
+    for (OutputBlock& block : result.blocks) has_moved |= align(out, block);
+  return has_moved ? compact(canonical(std::move(out))) : graph;
 }
 
 }  // namespace ingot::ir

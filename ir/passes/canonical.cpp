@@ -27,10 +27,10 @@ class Mover {
         pending.push_back(*missing);
         continue;
       }
-      std::vector<NodeId> now;
-      for (const NodeId arg : args) now.push_back(*moved_[arg.index]);
-      moved_[id.index] = to_.add(to_.transfer(from_, id, std::move(now)));
-      to_.carry(from_, id, *moved_[id.index]);
+      std::vector<NodeId> moved_args;
+      for (const NodeId arg : args) moved_args.push_back(*moved_[arg.index]);
+      moved_[id.index] = to_.add(to_.transfer(from_, id, std::move(moved_args)));
+      to_.copy_names_and_locations(from_, id, *moved_[id.index]);
       pending.pop_back();
     }
     return *moved_[root.index];
@@ -47,8 +47,8 @@ class Mover {
 Graph canonical(Graph graph) {
   Graph result{static_cast<GraphFrame&&>(graph)};
   Mover mover(graph, result);
-  for (Result& one : result.results) {
-    for (OutputBlock& block : one.blocks) block.node = mover.move(block.node);
+  for (Result& output : result.results) {
+    for (OutputBlock& block : output.blocks) block.node = mover.move(block.node);
   }
   std::ranges::stable_sort(result.conditions, {}, [](const Condition& condition) {
     return std::tuple(condition.a, condition.b, condition.kind);

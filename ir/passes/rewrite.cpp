@@ -59,17 +59,17 @@ void drop_unused_layouts(Graph& graph) {
     if (!needed[i]) continue;
     for (const uint32_t input : steps[i].inputs) needed[input] = true;
   }
-  std::vector<uint32_t> now(steps.size());
-  std::vector<LayoutStep> kept;
+  std::vector<uint32_t> new_index(steps.size());
+  std::vector<LayoutStep> used_steps;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!needed[i]) continue;
-    now[i] = static_cast<uint32_t>(kept.size());
-    for (uint32_t& input : steps[i].inputs) input = now[input];
-    kept.push_back(std::move(steps[i]));
+    new_index[i] = static_cast<uint32_t>(used_steps.size());
+    for (uint32_t& input : steps[i].inputs) input = new_index[input];
+    used_steps.push_back(std::move(steps[i]));
   }
-  steps = std::move(kept);
-  for (Result& result : graph.results) result.layout = now[result.layout];
-  for (RequiredView& view : graph.required_views) view.step = now[view.step];
+  steps = std::move(used_steps);
+  for (Result& result : graph.results) result.layout = new_index[result.layout];
+  for (RequiredView& view : graph.required_views) view.step = new_index[view.step];
 }
 
 }  // namespace
@@ -77,16 +77,16 @@ void drop_unused_layouts(Graph& graph) {
 Graph rewrite(const Graph& graph, const NodeRule& rule) {
   Graph out{GraphFrame(graph)};
   const std::vector<bool> live = graph.live();
-  std::vector<NodeId> now(graph.count());
+  std::vector<NodeId> new_ids(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i]) continue;
     std::vector<NodeId> args;
-    for (const NodeId arg : graph[{i}].args) args.push_back(now[arg.index]);
-    now[i] = rule(out, {i}, out.transfer(graph, {i}, std::move(args)));
-    out.carry(graph, {i}, now[i]);
+    for (const NodeId arg : graph[{i}].args) args.push_back(new_ids[arg.index]);
+    new_ids[i] = rule(out, {i}, out.transfer(graph, {i}, std::move(args)));
+    out.copy_names_and_locations(graph, {i}, new_ids[i]);
   }
   for (Result& result : out.results) {
-    for (OutputBlock& block : result.blocks) block.node = now[block.node.index];
+    for (OutputBlock& block : result.blocks) block.node = new_ids[block.node.index];
   }
   return out;
 }
@@ -118,48 +118,48 @@ Graph compact(const Graph& graph) {
     for (const HostId arg : graph.host[{i}].args) needed[arg.index] = true;
   }
 
-  std::vector<HostId> kept(graph.host.count());
+  std::vector<HostId> new_host_ids(graph.host.count());
   for (uint32_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
     HostNode node = graph.host[{i}];
-    for (HostId& arg : node.args) arg = kept[arg.index];
-    kept[i] = out.host.append(std::move(node));
+    for (HostId& arg : node.args) arg = new_host_ids[arg.index];
+    new_host_ids[i] = out.host.append(std::move(node));
   }
   if (graph.host.sizes_not_one()) out.host.assume_sizes_not_one();
   out.host_places.clear();
   for (const auto& [id, span] : graph.host_places)
-    if (needed[id.index]) out.host_places.emplace(kept[id.index], span);
-  const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
-  const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
+    if (needed[id.index]) out.host_places.emplace(new_host_ids[id.index], span);
+  const HostRule renumber_fact = [&](HostId& id) { id = new_host_ids[id.index]; };
+  const HostRule renumber = [&](HostId& id) { id = new_host_ids[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
   for (const HostId specialized : out.specialized)
     if (out.host[specialized].op == HostOp::Size) out.host.assume_at_least(specialized, kSpecializedSize + 1);
 
-  std::vector<NodeId> now(graph.count());
+  std::vector<NodeId> new_ids(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i]) continue;
     const Node& node = graph[{i}];
     std::vector<NodeId> args;
-    for (const NodeId arg : node.args) args.push_back(now[arg.index]);
+    for (const NodeId arg : node.args) args.push_back(new_ids[arg.index]);
     if (has_access(node.op)) {
       Access access = graph.access({i});
       for_each_host(access, renumber);
-      now[i] = out.read(node.dtype, std::move(access), std::move(args));
+      new_ids[i] = out.read(node.dtype, std::move(access), std::move(args));
     } else if (node.op == Op::Reduce) {
       Reduction reduction = graph.reduction({i});
       for (HostId& size : reduction.domain) renumber(size);
-      now[i] = out.reduce(node.dtype, std::move(reduction), args[0]);
+      new_ids[i] = out.reduce(node.dtype, std::move(reduction), args[0]);
     } else if (node.op == Op::Scalar) {
       HostId value = graph.host_of({i});
       renumber(value);
-      now[i] = out.scalar(node.dtype, value);
+      new_ids[i] = out.scalar(node.dtype, value);
     } else {
-      now[i] = out.add(out.transfer(graph, {i}, std::move(args)));
+      new_ids[i] = out.add(out.transfer(graph, {i}, std::move(args)));
     }
-    out.carry(graph, {i}, now[i]);
+    out.copy_names_and_locations(graph, {i}, new_ids[i]);
   }
   for (Result& result : out.results) {
-    for (OutputBlock& block : result.blocks) block.node = now[block.node.index];
+    for (OutputBlock& block : result.blocks) block.node = new_ids[block.node.index];
   }
   return out;
 }

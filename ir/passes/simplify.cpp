@@ -109,11 +109,12 @@ Rewritten cast_of_cast(Graph& graph, const Node& node) {
   if (node.op != Op::Cast || !is(graph, node.args[0], Op::Cast)) return std::nullopt;
   const NodeId x = graph[node.args[0]].args[0];
   const DType from = graph[x].dtype, middle = graph[node.args[0]].dtype, to = node.dtype;
-  const auto integral = [](DType type) { return category(type) == Category::Integral; };
-  const bool narrowing = integral(from) && integral(middle) && integral(to) && size_of(to) <= size_of(middle);
+  const auto is_integral = [](DType type) { return category(type) == Category::Integral; };
+  const bool is_narrowing =
+      is_integral(from) && is_integral(middle) && is_integral(to) && size_of(to) <= size_of(middle);
   // Targets may convert an out-of-range float to an integer differently, depending on the float's type.
-  const bool same_conversion = is_floating(to) || to == DType::Bool || !is_floating(middle);
-  if (!narrowing && !(loses_nothing(from, middle) && same_conversion)) return std::nullopt;
+  const bool converts_alike = is_floating(to) || to == DType::Bool || !is_floating(middle);
+  if (!is_narrowing && !(loses_nothing(from, middle) && converts_alike)) return std::nullopt;
   return make(graph, Op::Cast, to, {x});
 }
 
@@ -128,8 +129,8 @@ Rewritten bitcast_of_bitcast(Graph& graph, const Node& node) {
 Rewritten neutral_operand(Graph& graph, const Node& node) {
   if (node.args.size() != 2) return std::nullopt;
   const auto [x, y] = std::pair(node.args[0], node.args[1]);
-  const bool floating = is_floating(node.dtype), integral = is_integer(graph, x);
-  const double zero = floating ? -0.0 : 0.0;
+  const bool is_float = is_floating(node.dtype), is_integral = is_integer(graph, x);
+  const double zero = is_float ? -0.0 : 0.0;
   switch (node.op) {
     case Op::Add:
       if (is_constant(graph, y, zero)) return x;
@@ -151,10 +152,10 @@ Rewritten neutral_operand(Graph& graph, const Node& node) {
       return std::nullopt;
     case Op::FloorDivide:
     case Op::TruncDivide:
-      if (integral && is_constant(graph, y, 1)) return x;
+      if (is_integral && is_constant(graph, y, 1)) return x;
       return std::nullopt;
     case Op::BitwiseAnd:
-      if (integral && is_signed(node.dtype) && is_constant(graph, y, -1)) return x;
+      if (is_integral && is_signed(node.dtype) && is_constant(graph, y, -1)) return x;
       return std::nullopt;
     default:
       return std::nullopt;
@@ -175,7 +176,7 @@ Rewritten absorbing_zero(Graph& graph, const Node& node) {
 Rewritten same_operands(Graph& graph, const Node& node) {
   if (node.args.size() != 2 || node.args[0] != node.args[1]) return std::nullopt;
   const NodeId x = node.args[0];
-  const bool exact = !is_floating(graph[x].dtype);
+  const bool is_exact = !is_floating(graph[x].dtype);
   switch (node.op) {
     case Op::Maximum:
     case Op::Minimum:
@@ -188,19 +189,19 @@ Rewritten same_operands(Graph& graph, const Node& node) {
       return x;
     case Op::Sub:
     case Op::BitwiseXor:
-      if (exact) return add_constant(graph, {node.dtype, 0, 0});
+      if (is_exact) return add_constant(graph, {node.dtype, 0, 0});
       return std::nullopt;
     case Op::LogicalXor:
       return boolean(graph, false);
     case Op::Eq:
     case Op::Le:
     case Op::Ge:
-      if (exact) return boolean(graph, true);  // NaN is not equal to itself
+      if (is_exact) return boolean(graph, true);  // NaN is not equal to itself
       return std::nullopt;
     case Op::Ne:
     case Op::Lt:
     case Op::Gt:
-      if (exact) return boolean(graph, false);
+      if (is_exact) return boolean(graph, false);
       return std::nullopt;
     default:
       return std::nullopt;
@@ -237,9 +238,9 @@ bool rounds(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc
 Rewritten rounding(Graph& graph, const Node& node) {
   if (!rounds(node.op)) return std::nullopt;
   const NodeId x = node.args[0];
-  const bool whole = is_integer(graph, x) || rounds(graph[x].op) ||
-                     (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
-  return whole ? Rewritten(x) : std::nullopt;
+  const bool is_whole = is_integer(graph, x) || rounds(graph[x].op) ||
+                        (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
+  return is_whole ? Rewritten(x) : std::nullopt;
 }
 
 /// Replaces a power by a number for which eager PyTorch does not call pow.
@@ -353,12 +354,12 @@ Rewritten selection(Graph& graph, const Node& node) {
   if (node.dtype == DType::Bool && is_constant(graph, a, 1) && is_constant(graph, b, 0)) {
     return condition;
   }
-  // Within an arm of a Where, the value of its condition is known.
-  const auto settled = [&](NodeId arm, size_t taken) {
+  // Within an operand of a Where, the value of its condition is known.
+  const auto branch_of = [&](NodeId arm, size_t operand) {
     const Node& inner = graph[arm];
-    return inner.op == Op::Where && inner.args[0] == condition ? inner.args[taken] : arm;
+    return inner.op == Op::Where && inner.args[0] == condition ? inner.args[operand] : arm;
   };
-  const NodeId then = settled(a, 1), otherwise = settled(b, 2);
+  const NodeId then = branch_of(a, 1), otherwise = branch_of(b, 2);
   if (then == a && otherwise == b) return std::nullopt;
   return simplified(graph, {Op::Where, node.dtype, node.attr, {condition, then, otherwise}});
 }

@@ -17,7 +17,7 @@ class Verifier {
 
   void run() {
     check_ids();
-    printable_ = true;
+    is_printable_ = true;
     for (uint32_t i = 0; i < graph_.count(); ++i) {
       where_ = fmt::format("%{}", i);
       check_node({i});
@@ -44,10 +44,10 @@ class Verifier {
   }
 
  private:
-  void expect(bool holds, std::string_view complaint) const {
+  void expect(bool holds, std::string_view violation) const {
     if (holds) return;
-    throw_internal(fmt::format("invalid graph of {}: {}: {}", graph_.name, where_, complaint),
-                   printable_ ? print(graph_) : "");
+    throw_internal(fmt::format("invalid graph of {}: {}: {}", graph_.name, where_, violation),
+                   is_printable_ ? print(graph_) : "");
   }
 
   static bool has_two_operands(const Condition& condition) {
@@ -281,17 +281,17 @@ class Verifier {
   void check_primitive(const Node& node) const {
     const OpInfo& row = info(node.op);
     expect(node.args.size() == static_cast<size_t>(row.arity), "wrong number of operands");
-    const auto all_are = [&](DType wanted, size_t from = 0) {
+    const auto all_are = [&](DType expected, size_t from = 0) {
       return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(from), node.args.end(),
-                         [&](NodeId arg) { return type(arg) == wanted; });
+                         [&](NodeId arg) { return type(arg) == expected; });
     };
     const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
     expect(row.accepts.contains(work), "the op does not accept its type");
     const bool may_contract =
         node.dtype == DType::F32 && (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul);
-    const bool has_mark =
+    const bool has_valid_attr =
         (may_contract && node.attr == kContractable) || (node.op == Op::Where && node.attr == kEagerArms);
-    expect(node.attr == 0 || has_mark, "an attr that the op does not allow");
+    expect(node.attr == 0 || has_valid_attr, "an attr that the op does not allow");
     switch (row.rule) {
       case Rule::Arith:
         expect(all_are(node.dtype), "operands have another type");
@@ -366,8 +366,8 @@ class Verifier {
     check_mutation(result);
     check_forwarding(result);
     for (const HostId size : result.shape) check_integer(size, "size");
-    const bool is_made_otherwise = result.forwards.has_value() || !result.scatters.empty();
-    expect(result.blocks.empty() == is_made_otherwise,
+    const bool needs_no_blocks = result.forwards.has_value() || !result.scatters.empty();
+    expect(result.blocks.empty() == needs_no_blocks,
            "it must have output blocks, or else forward a parameter or be a sum");
     check_sum(result);
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
@@ -417,7 +417,7 @@ class Verifier {
 
   const Graph& graph_;
   std::string where_;
-  bool printable_ = false;
+  bool is_printable_ = false;
 };
 
 }  // namespace

@@ -35,12 +35,12 @@ std::optional<bool> compare(Op op, auto x, auto y) {
 /// -0.0, because a target may return either.
 template <typename T>
 std::optional<double> extreme(Op op, T x, T y) {
-  const bool largest = op == Op::Maximum || op == Op::Fmax;
-  const bool propagates = op == Op::Maximum || op == Op::Minimum;
-  if (std::isnan(x)) return propagates ? x : y;
-  if (std::isnan(y)) return propagates ? y : x;
+  const bool is_max = op == Op::Maximum || op == Op::Fmax;
+  const bool propagates_nan = op == Op::Maximum || op == Op::Minimum;
+  if (std::isnan(x)) return propagates_nan ? x : y;
+  if (std::isnan(y)) return propagates_nan ? y : x;
   if (x == y && std::signbit(x) != std::signbit(y)) return std::nullopt;
-  return largest == (x > y) ? x : y;
+  return is_max == (x > y) ? x : y;
 }
 
 /// Folds an op with a floating result, computed in T.
@@ -121,11 +121,11 @@ int64_t wrapping(Op op, int64_t x, int64_t y) {
 
 std::optional<int64_t> shifted(Op op, DType type, int64_t x, int64_t y) {
   const int width = 8 * size_of(type);
-  const bool out_of_range = y < 0 || y >= width;
+  const bool is_out_of_range = y < 0 || y >= width;
   if (op == Op::ShiftLeft) {
-    return out_of_range ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << y);
+    return is_out_of_range ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << y);
   }
-  return out_of_range ? (x < 0 ? -1 : 0) : x >> y;
+  return is_out_of_range ? (x < 0 ? -1 : 0) : x >> y;
 }
 
 std::optional<int64_t> fold_integer(Op op, DType type, Args args) {
@@ -285,8 +285,8 @@ std::optional<Constant> fold(Op op, DType type, Args args) {
     if (!result) return std::nullopt;
     return Constant{type, wrap_to(type, *result), 0};
   }
-  const bool arithmetic = info(op).rule == Rule::Arith;
-  const auto result = arithmetic           ? fold_bool(op, args)
+  const bool is_arithmetic = info(op).rule == Rule::Arith;
+  const auto result = is_arithmetic        ? fold_bool(op, args)
                       : args[0].is_float() ? test_float(op, args)
                                            : test_integer(op, args);
   if (!result) return std::nullopt;

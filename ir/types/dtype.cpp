@@ -36,7 +36,7 @@ constexpr std::array<DTypeRow, kDTypeCount> kRows{{
     {"float64", "f64", 8, Category::Floating},
 }};
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kOtherSpellings{{
+constexpr std::array<std::pair<std::string_view, DType>, 6> kAliases{{
     {"half", DType::F16},
     {"float", DType::F32},
     {"double", DType::F64},
@@ -50,11 +50,11 @@ const DTypeRow& row(DType type) { return kRows[static_cast<size_t>(type)]; }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// A binary float format with `digits` significant bits whose smallest denormal is 2^least.
+/// A binary float format with `digits` significant bits whose smallest denormal is 2^min_exponent.
 struct Format {
-  int digits, least;
+  int digits, min_exponent;
   double largest;
-  double beyond = kInfinity;  ///< the value that replaces a number past the largest
+  double overflow = kInfinity;  ///< the value that replaces a number past the largest
   bool has_negative_zero = true;
 };
 
@@ -81,11 +81,11 @@ double round_to_format(const Format& format, double value) {
   if (value != 0 && std::isfinite(value)) {
     int exponent;
     std::frexp(value, &exponent);
-    const int unit = std::max(exponent - format.digits, format.least);
+    const int unit = std::max(exponent - format.digits, format.min_exponent);
     rounded = std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
   }
   if (rounded == 0 && !format.has_negative_zero) return 0;
-  return std::abs(rounded) <= format.largest ? rounded : std::copysign(format.beyond, value);
+  return std::abs(rounded) <= format.largest ? rounded : std::copysign(format.overflow, value);
 }
 
 }  // namespace
@@ -136,8 +136,8 @@ std::optional<DType> parse_dtype(std::string_view name) {
     const auto type = static_cast<DType>(i);
     if (name == name_of(type) || name == short_name(type)) return type;
   }
-  for (const auto& [spelling, type] : kOtherSpellings) {
-    if (name == spelling) return type;
+  for (const auto& [alias, type] : kAliases) {
+    if (name == alias) return type;
   }
   return std::nullopt;
 }

@@ -6,20 +6,20 @@
 namespace ingot::ir {
 namespace {
 
-/// Limits of a format with `digits` significant bits whose smallest normal number is 2^least. The exponents are IEEE's,
-/// so the largest number is just below 2^(2 - least).
-FloatLimits limits_of(int digits, int least) {
+/// Limits of a format with `digits` significant bits whose smallest normal number is 2^min_exponent. The exponents are
+/// IEEE's, so the largest number is just below 2^(2 - min_exponent).
+FloatLimits limits_of(int digits, int min_exponent) {
   const double epsilon = std::ldexp(1.0, 1 - digits);
   const int decimals = static_cast<int>((digits - 1) * std::log10(2.0));
   return {.epsilon = epsilon,
-          .smallest_normal = std::ldexp(1.0, least),
-          .largest = std::ldexp(2.0 - epsilon, 1 - least),
+          .smallest_normal = std::ldexp(1.0, min_exponent),
+          .largest = std::ldexp(2.0 - epsilon, 1 - min_exponent),
           .resolution = 1.0 / std::pow(10.0, decimals)};
 }
 
 /// Limits of a format whose largest number is not IEEE's.
-FloatLimits limits_of(int digits, int least, double largest) {
-  FloatLimits limits = limits_of(digits, least);
+FloatLimits limits_of(int digits, int min_exponent, double largest) {
+  FloatLimits limits = limits_of(digits, min_exponent);
   limits.largest = largest;
   return limits;
 }

@@ -82,7 +82,7 @@ class ValueAndGrad:
         bound.apply_defaults()
         for _, name in self._wanted:
             if name in (self.writes or ()):
-                raise fail(f"`{self.op.name}` writes into `{name}`, of which a gradient is asked",
+                raise fail(f"`{self.op.name}` writes into `{name}`, but a gradient with respect to it is requested",
                            "write into a copy of it: x = x.clone()")
         given = tuple(bound.arguments[name] for _, name in self._wanted)
 

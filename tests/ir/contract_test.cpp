@@ -17,7 +17,7 @@ struct Contract : testing::Test {
   NodeId sub(NodeId a, NodeId b) { return narrow(Op::Sub, a, b); }
   NodeId fma(NodeId a, NodeId b, NodeId c) { return writer.op(Op::Fma, {a, b, c}); }
 
-  std::string contracted(std::vector<NodeId> results) {
+  std::string contracted_text(std::vector<NodeId> results) {
     writer.graph.results.clear();
     for (const NodeId node : results) writer.result(node);
     verify(writer.graph);
@@ -25,51 +25,54 @@ struct Contract : testing::Test {
     verify(graph);
     return print(graph);
   }
-  void becomes(NodeId node, NodeId expected) { EXPECT_EQ(contracted({node}), contracted({expected})); }
+  void expect_contracted(NodeId node, NodeId expected) {
+    EXPECT_EQ(contracted_text({node}), contracted_text({expected}));
+  }
 };
 
 TEST_F(Contract, FusesAProductIntoASum) {
-  becomes(add(mul(x, y), z), fma(x, y, z));
-  becomes(add(z, mul(x, y)), fma(x, y, z));
-  becomes(add(mul(mul(x, y), z), w), fma(writer.op(Op::Mul, {x, y}), z, w));
-  becomes(add(mul(add(mul(x, y), z), y), w), fma(fma(x, y, z), y, w));
+  expect_contracted(add(mul(x, y), z), fma(x, y, z));
+  expect_contracted(add(z, mul(x, y)), fma(x, y, z));
+  expect_contracted(add(mul(mul(x, y), z), w), fma(writer.op(Op::Mul, {x, y}), z, w));
+  expect_contracted(add(mul(add(mul(x, y), z), y), w), fma(fma(x, y, z), y, w));
 }
 
 TEST_F(Contract, FusesAProductIntoADifference) {
-  becomes(sub(mul(x, y), z), fma(x, y, writer.op(Op::Neg, {z})));
-  becomes(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
+  expect_contracted(sub(mul(x, y), z), fma(x, y, writer.op(Op::Neg, {z})));
+  expect_contracted(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
 }
 
 TEST_F(Contract, RoundsAProductBesideAComputedValue) {
   const NodeId a = writer.op(Op::Mul, {x, y}), b = writer.op(Op::Mul, {z, w});
   const NodeId p = mul(x, y), q = mul(z, w);
-  becomes(add(p, q), writer.op(Op::Add, {a, b}));
-  becomes(sub(p, q), writer.op(Op::Sub, {a, b}));
-  becomes(sub(p, writer.op(Op::Maximum, {q, w})), writer.op(Op::Sub, {a, writer.op(Op::Maximum, {b, w})}));
+  expect_contracted(add(p, q), writer.op(Op::Add, {a, b}));
+  expect_contracted(sub(p, q), writer.op(Op::Sub, {a, b}));
+  expect_contracted(sub(p, writer.op(Op::Maximum, {q, w})), writer.op(Op::Sub, {a, writer.op(Op::Maximum, {b, w})}));
 }
 
 TEST_F(Contract, RoundsAProductWithAnotherUse) {
   const NodeId product = mul(x, y), rounded = writer.op(Op::Mul, {x, y});
-  becomes(sub(product, product), writer.op(Op::Sub, {rounded, rounded}));
-  becomes(add(product, writer.op(Op::Exp, {product})), writer.op(Op::Add, {rounded, writer.op(Op::Exp, {rounded})}));
-  EXPECT_EQ(contracted({add(product, z), product}), contracted({writer.op(Op::Add, {rounded, z}), rounded}));
+  expect_contracted(sub(product, product), writer.op(Op::Sub, {rounded, rounded}));
+  expect_contracted(add(product, writer.op(Op::Exp, {product})),
+                    writer.op(Op::Add, {rounded, writer.op(Op::Exp, {rounded})}));
+  EXPECT_EQ(contracted_text({add(product, z), product}), contracted_text({writer.op(Op::Add, {rounded, z}), rounded}));
 }
 
-TEST_F(Contract, ResidualsChangeNoBits) {
+TEST_F(Contract, IgnoresUsesByResiduals) {
   const NodeId product = mul(x, y);
-  contracted({add(product, z), product});
+  contracted_text({add(product, z), product});
   writer.graph.results[1].use = Use::Residual;
-  const std::string kept = print(contract(writer.graph));
+  const std::string with_residual = print(contract(writer.graph));
   const NodeId rounded = writer.op(Op::Mul, {x, y});
-  EXPECT_EQ(kept, contracted({fma(x, y, z), rounded}));
+  EXPECT_EQ(with_residual, contracted_text({fma(x, y, z), rounded}));
 }
 
 TEST_F(Contract, LeavesFloat32OpsAlone) {
   const NodeId product = writer.op(Op::Mul, {x, y}), sum = writer.op(Op::Add, {product, z});
-  becomes(sum, sum);
-  becomes(add(product, z), sum);
-  becomes(writer.op(Op::Add, {mul(x, y), z}), sum);
-  EXPECT_EQ(contracted({add(mul(x, y), z), sum}), contracted({fma(x, y, z), sum}));
+  expect_contracted(sum, sum);
+  expect_contracted(add(product, z), sum);
+  expect_contracted(writer.op(Op::Add, {mul(x, y), z}), sum);
+  EXPECT_EQ(contracted_text({add(mul(x, y), z), sum}), contracted_text({fma(x, y, z), sum}));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(EagerLayout, MatchesRecordedStrides) {
   EXPECT_GE(cases, 1000u);
 }
 
-TEST(EagerLayout, RulesApplyOpByOp) {
+TEST(EagerLayout, AppliesRulesOpByOp) {
   // (a + b) + c of sizes [2, 1], [1, 3] and [3, 2].t(): PyTorch gives (3, 1).
   const SizesAndStrides a{{2, 1}, {1, 1}}, b{{1, 3}, {3, 1}}, c{{2, 3}, {1, 2}};
   const Sizes sizes{2, 3};
@@ -95,7 +95,7 @@ TEST(EagerLayout, EvaluatesStepsInOrder) {
   EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is the constant stride 1
 }
 
-TEST(EagerLayout, HasView) {
+TEST(EagerLayout, TellsWhetherAViewExists) {
   const SizesAndStrides matrix{{4, 6}, {6, 1}}, transposed{{6, 4}, {1, 6}}, columns{{4, 3}, {6, 1}},
       single{{1, 4}, {9, 1}};
   EXPECT_TRUE(has_view(matrix, Sizes{24}));
@@ -106,15 +106,15 @@ TEST(EagerLayout, HasView) {
   EXPECT_TRUE(has_view(single, Sizes{2, 2}));
 }
 
-TEST(EagerLayout, PadKeepsChannelsLastAndPreservesWithoutPadding) {
+TEST(EagerLayout, PadsAChannelsLastImageAndAMatrix) {
   // F.pad of a channels_last image and of a transposed matrix, with and without added elements.
   const SizesAndStrides image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
   EXPECT_EQ(pad_strides(Sizes{2, 3, 4, 6}, image, image), (Sizes{72, 1, 18, 3}));
   EXPECT_EQ(pad_strides(Sizes{3, 4}, matrix, matrix), (Sizes{4, 1}));
   EXPECT_EQ(pad_strides(Sizes{3, 2}, matrix, matrix), (Sizes{1, 3}));
   // Only the order of dims matters in the part that negative padding leaves.
-  const SizesAndStrides kept{{3, 1, 4, 5}, {60, 1, 15, 3}};
-  EXPECT_EQ(pad_strides(Sizes{3, 1, 4, 5}, kept, image), preserve_strides(kept));
+  const SizesAndStrides cropped{{3, 1, 4, 5}, {60, 1, 15, 3}};
+  EXPECT_EQ(pad_strides(Sizes{3, 1, 4, 5}, cropped, image), preserve_strides(cropped));
 }
 
 }  // namespace

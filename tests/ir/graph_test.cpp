@@ -9,7 +9,7 @@
 namespace ingot::ir {
 namespace {
 
-TEST(Graph, EqualNodesAreOne) {
+TEST(Graph, SharesEqualNodes) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32), y = w.param("y", DType::F32);
   const NodeId a = w.load(x), b = w.load(y);
@@ -26,7 +26,7 @@ TEST(Graph, EqualNodesAreOne) {
   EXPECT_NE(w.index(w.size(x, 0)), w.index(w.size(x, 0), 1));
 }
 
-TEST(Graph, AccessesDifferByEachOfTheirFields) {
+TEST(Graph, DistinguishesAccessesByEachField) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32);
   const Access access = w.whole(w.graph.params[x].shape, x);
@@ -40,14 +40,14 @@ TEST(Graph, AccessesDifferByEachOfTheirFields) {
   }
 }
 
-TEST(Graph, OnlyNodesThatResultsNeedAreLive) {
+TEST(Graph, MarksOnlyNeededNodesAsLive) {
   GraphWriter w;
   const NodeId x = w.load("x", DType::F32);
   const NodeId dead = w.op(Op::Exp, {x});
-  const NodeId kept = w.op(Op::Neg, {x});
-  w.result(kept);
+  const NodeId needed = w.op(Op::Neg, {x});
+  w.result(needed);
   const std::vector<bool> live = w.graph.live();
-  EXPECT_TRUE(live[x.index] && live[kept.index]);
+  EXPECT_TRUE(live[x.index] && live[needed.index]);
   EXPECT_FALSE(live[dead.index]);
 }
 
@@ -60,7 +60,7 @@ TEST(Graph, CarriesNamesAndLocations) {
   w.graph.name_node(y, "lt");
   w.graph.place_node(y, {&source, 5, 18});
   w.graph.name_node(x, "x0");
-  w.graph.carry(w.graph, y, x);
+  w.graph.copy_names_and_locations(w.graph, y, x);
   EXPECT_EQ(w.graph.names(x), (std::vector<std::string>{"x0", "lt", "left"}));
   EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");
   w.graph.place_node(x, {&source, 0, 2});
@@ -70,7 +70,7 @@ TEST(Graph, CarriesNamesAndLocations) {
 
 /// A graph that prints every kind of line: strided loads, a gather, a call, a position, and a result of two output
 /// blocks.
-GraphWriter every_kind_of_line() {
+GraphWriter graph_with_every_kind_of_line() {
   GraphWriter w;
   Graph& g = w.graph;
   g.name = "sample";
@@ -143,9 +143,9 @@ constexpr const char* kSample =
   static x.size(1) == 4
 )";
 
-TEST(GraphPrint, IsReadable) { EXPECT_EQ(print(every_kind_of_line().graph), kSample); }
+TEST(GraphPrint, PrintsEveryKindOfLine) { EXPECT_EQ(print(graph_with_every_kind_of_line().graph), kSample); }
 
-TEST(GraphPrint, SaysWhichParameterAResultMutates) {
+TEST(GraphPrint, PrintsTheMutatedParameter) {
   GraphWriter w;
   w.result(w.op(Op::Neg, {w.load("x", DType::F32)}));
   w.graph.name = "f";
@@ -165,7 +165,7 @@ struct Verify : testing::Test {
     w.graph.name = "broken";
   }
 
-  std::string complaint() const {
+  std::string violation() const {
     try {
       verify(w.graph);
     } catch (const Error& error) {
@@ -174,7 +174,7 @@ struct Verify : testing::Test {
     }
     return "none";
   }
-  void expect(const std::string& text) const { EXPECT_NE(complaint().find(text), std::string::npos) << complaint(); }
+  void expect(const std::string& text) const { EXPECT_NE(violation().find(text), std::string::npos) << violation(); }
   NodeId result_of(Node node) {
     const NodeId id = w.graph.add(std::move(node));
     w.result(id);
@@ -183,15 +183,15 @@ struct Verify : testing::Test {
 };
 
 TEST_F(Verify, AcceptsAValidGraph) {
-  EXPECT_EQ(complaint(), "none");
-  EXPECT_NO_THROW(verify(every_kind_of_line().graph));
+  EXPECT_EQ(violation(), "none");
+  EXPECT_NO_THROW(verify(graph_with_every_kind_of_line().graph));
 }
 
-TEST_F(Verify, SaysWhereAndDumpsTheGraph) {
+TEST_F(Verify, ReportsTheLocationAndPrintsTheGraph) {
   result_of({Op::Neg, DType::F64, 0, {x}});
   try {
     verify(w.graph);
-    FAIL() << "nothing was found";
+    FAIL() << "the graph was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.message(), "invalid graph of broken: %3: operands have another type");
     EXPECT_NE(std::string(error.what()).find("%3 = neg f64 %0"), std::string::npos) << error.what();
@@ -268,7 +268,7 @@ TEST_F(Verify, IndexType) {
   result_of({Op::Index, DType::I32, w.graph[w.index(w.c(4))].attr, {}});
   expect("an index must be int64");
 }
-TEST_F(Verify, IndexOfMemory) {
+TEST_F(Verify, IndexSource) {
   result_of({Op::Index, DType::I64, w.graph[x].attr, {}});
   expect("its access does not read positions");
 }
@@ -378,7 +378,7 @@ TEST_F(Verify, Conditions) {
   expect("a float is used as operand");
 }
 
-TEST(InlineCalls, ACallIsItsBody) {
+TEST(InlineCalls, ReplacesACallByItsBody) {
   GraphWriter w;
   const NodeId x = w.load("x", DType::F32);
   const NodeId body = w.op(Op::Neg, {x});

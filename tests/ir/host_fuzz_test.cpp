@@ -29,11 +29,12 @@ class Fuzz {
     for (auto& sizes : sizes_) {
       for (int64_t& size : sizes) size = sizes_not_one ? pick<int64_t>({0, 2, 3, 5, 6}) : below(5);
     }
-    // In every third run two sizes are equal. The pool is told so after half of the steps.
+    // In every third run two sizes are equal. declare_equal_sizes tells the pool so after half of the steps.
     if (seed % 3 == 0) {
       for (auto& sizes : sizes_) sizes[1] = sizes[0];
     }
-    // In every fifth run, one size is large. The pool is told the lower bound of that size after half of the steps.
+    // In every fifth run, one size is large. declare_large_size tells the pool its lower bound after half of
+    // the steps.
     if (seed % 5 == 0) {
       for (auto& sizes : sizes_) sizes[2] = kLarge + static_cast<int64_t>(below(3));
     }
@@ -56,24 +57,24 @@ class Fuzz {
   /// Adds an expression of a random op over existing expressions.
   void grow() {
     static constexpr HostOp kOps[] = {
-        HostOp::Add,     HostOp::Add, HostOp::Sub,       HostOp::Sub,    HostOp::Mul, HostOp::Mul,   HostOp::FloorDiv,
-        HostOp::Mod,     HostOp::Neg, HostOp::Min,       HostOp::Max,    HostOp::Max, HostOp::Lt,    HostOp::Le,
-        HostOp::Eq,      HostOp::Ne,  HostOp::Select,    HostOp::NotOne, HostOp::Abs, HostOp::Int,   HostOp::Not,
-        HostOp::TrueDiv, HostOp::Pow, HostOp::Broadcast, HostOp::Gt,     HostOp::Ge,  HostOp::Float, HostOp::Round};
+        HostOp::Add,     HostOp::Add, HostOp::Sub,       HostOp::Sub,      HostOp::Mul, HostOp::Mul,   HostOp::FloorDiv,
+        HostOp::Mod,     HostOp::Neg, HostOp::Min,       HostOp::Max,      HostOp::Max, HostOp::Lt,    HostOp::Le,
+        HostOp::Eq,      HostOp::Ne,  HostOp::Select,    HostOp::IsNotOne, HostOp::Abs, HostOp::Int,   HostOp::Not,
+        HostOp::TrueDiv, HostOp::Pow, HostOp::Broadcast, HostOp::Gt,       HostOp::Ge,  HostOp::Float, HostOp::Round};
     const HostOp op = kOps[below(std::size(kOps))];
     std::vector<const Expression*> args;
-    for (size_t i = 0; i < arity(op); ++i) args.push_back(&made_[below(made_.size())]);
+    for (size_t i = 0; i < arity(op); ++i) args.push_back(&expressions_[below(expressions_.size())]);
     std::vector<HostId> ids;
     for (const Expression* arg : args) ids.push_back(arg->id);
-    if (!suits(op, ids) || pool_.kind_depends_on_value(op, ids)) return;
+    if (!accepts(op, ids) || pool_.kind_depends_on_value(op, ids)) return;
 
     Expression result;
     for (int a = 0; a < kAssignments; ++a) {
-      result.values[a] = naive(op, args, a);
+      result.values[a] = unfolded_value(op, args, a);
       if (!result.values[a]) return;
     }
     result.id = pool_.make(op, ids);
-    made_.push_back(result);
+    expressions_.push_back(result);
   }
 
   void declare_large_size() { pool_.assume_at_least(pool_.size(0, 2), kLarge); }
@@ -86,12 +87,13 @@ class Fuzz {
           .size = [&](uint32_t, uint32_t d) { return sizes_[a][d]; },
           .scalar = [&](uint32_t p) { return p == 3 ? HostValue::of(reals_[a]) : HostValue::of(integers_[a][p - 1]); }};
       evaluate(pool_, inputs, slots);
-      for (const Expression& made : made_) {
-        ASSERT_EQ(slots[made.id.index], *made.values[a]) << pool_.print(made.id, kNames);
-        if (pool_.kind(made.id) == HostKind::Float) continue;
-        ASSERT_GE(made.values[a]->integer, pool_.least(made.id)) << pool_.print(made.id, kNames);
-        if (pool_.known_not_one(made.id)) {
-          ASSERT_NE(made.values[a]->integer, 1) << pool_.print(made.id, kNames);
+      for (const Expression& expression : expressions_) {
+        ASSERT_EQ(slots[expression.id.index], *expression.values[a]) << pool_.print(expression.id, kNames);
+        if (pool_.kind(expression.id) == HostKind::Float) continue;
+        ASSERT_GE(expression.values[a]->integer, pool_.lower_bound(expression.id))
+            << pool_.print(expression.id, kNames);
+        if (pool_.known_not_one(expression.id)) {
+          ASSERT_NE(expression.values[a]->integer, 1) << pool_.print(expression.id, kNames);
         }
       }
     }
@@ -105,7 +107,7 @@ class Fuzz {
       case HostOp::Select:
         return 3;
       case HostOp::Neg:
-      case HostOp::NotOne:
+      case HostOp::IsNotOne:
       case HostOp::Abs:
       case HostOp::Int:
       case HostOp::Not:
@@ -117,16 +119,16 @@ class Fuzz {
     }
   }
 
-  bool suits(HostOp op, const std::vector<HostId>& ids) const {
+  bool accepts(HostOp op, const std::vector<HostId>& ids) const {
     for (const HostId id : ids) {
-      if ((op == HostOp::NotOne || op == HostOp::Broadcast) && pool_.kind(id) != HostKind::Int) {
+      if ((op == HostOp::IsNotOne || op == HostOp::Broadcast) && pool_.kind(id) != HostKind::Int) {
         return false;
       }
     }
     return true;
   }
 
-  static std::optional<HostValue> naive(HostOp op, const std::vector<const Expression*>& args, int a) {
+  static std::optional<HostValue> unfolded_value(HostOp op, const std::vector<const Expression*>& args, int a) {
     std::vector<HostValue> values;
     for (const Expression* arg : args) values.push_back(*arg->values[a]);
     if (op == HostOp::Broadcast && values[0].integer != values[1].integer && values[0].integer != 1 &&
@@ -147,7 +149,7 @@ class Fuzz {
   void add(HostId id, const Value& value) {
     Expression leaf{id, {}};
     for (int a = 0; a < kAssignments; ++a) leaf.values[a] = value(a);
-    made_.push_back(leaf);
+    expressions_.push_back(leaf);
   }
 
   size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
@@ -161,7 +163,7 @@ class Fuzz {
   std::array<std::array<int64_t, 3>, kAssignments> sizes_;
   std::array<std::array<int64_t, 2>, kAssignments> integers_;
   std::array<double, kAssignments> reals_;
-  std::vector<Expression> made_;
+  std::vector<Expression> expressions_;
 };
 
 class HostFuzz : public testing::TestWithParam<bool> {};

@@ -40,7 +40,7 @@ TEST(DType, PromotesAsPyTorchDoes) {
   }
 }
 
-TEST(DType, OtherTypesPromoteWithFewOrNone) {
+TEST(DType, RestrictsPromotionOfWideUnsignedAndFloat8Types) {
   for (int a = 0; a < kDTypeCount; ++a) {
     const auto type = DType(a);
     EXPECT_EQ(promote(type, type), type);
@@ -129,7 +129,7 @@ TEST(DType, WrapsIntegers) {
   EXPECT_EQ(wrap_to(DType::I64, INT64_MIN), INT64_MIN);
 }
 
-TEST(Op, EveryRowIsFoundByName) {
+TEST(Op, FindsEveryRowByName) {
   std::set<std::string_view> names;
   for (const OpInfo& row : primitives()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " occurs twice";
@@ -142,7 +142,7 @@ TEST(Op, EveryRowIsFoundByName) {
   EXPECT_EQ(primitive_named("relu"), std::nullopt);
 }
 
-TEST(Op, StructuralOpsHaveNoRow) {
+TEST(Op, HasNoRowForStructuralOps) {
   EXPECT_FALSE(is_primitive(Op::Call));
   EXPECT_EQ(id_of(Op::Load), "Load");
   EXPECT_EQ(id_of(Op::Call), "Call");

@@ -17,10 +17,11 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::arra
 }
 
 /// The expected value of RandomWord.
-inline uint32_t random_word(uint64_t seed, uint64_t draw, uint64_t place) {
-  const uint64_t block = place / 4;
+inline uint32_t random_word(uint64_t seed, uint64_t sample, uint64_t position) {
+  const uint64_t block = position / 4;
   const auto low = [](uint64_t word) { return static_cast<uint32_t>(word); };
-  return philox({low(block), low(block >> 32), low(draw), low(draw >> 32)}, {low(seed), low(seed >> 32)})[place % 4];
+  return philox({low(block), low(block >> 32), low(sample), low(sample >> 32)},
+                {low(seed), low(seed >> 32)})[position % 4];
 }
 
 }  // namespace ingot::ir

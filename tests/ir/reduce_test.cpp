@@ -23,7 +23,7 @@ struct Reduced {
   }
 };
 
-TEST(Reduce, PrintsWhatItDoes) {
+TEST(Reduce, PrintsKindDomainAndDims) {
   Reduced r;
   r.w.result(r.read(1, 1, 0));
   verify(r.w.graph);
@@ -43,7 +43,7 @@ TEST(Reduce, IsReadOnlyThroughAnAccess) {
   EXPECT_THROW(verify(along.w.graph), Error);
 }
 
-TEST(Reduce, EqualReductionsAreOne) {
+TEST(Reduce, SharesEqualReductions) {
   Reduced r;
   const Reduction other{ReduceKind::ArgMin, r.w.graph.reduction(r.node).domain, {0, 1}};
   EXPECT_EQ(r.w.graph.reduce(DType::F32, r.w.graph.reduction(r.node), r.x), r.node);

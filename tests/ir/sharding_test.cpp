@@ -58,14 +58,14 @@ TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
   EXPECT_FALSE(shard(x.graph, {0, 0}));
 }
 
-TEST(Sharding, ShardsParametersOfWhichOnlyTheShapeCounts) {
+TEST(Sharding, ShardsParametersThatOnlyConditionsUse) {
   Matrix x;
   x.sum_with_bias();  // not used by any result
   x.result(x.w.load(x.x));
   EXPECT_EQ(x.cut(1)->params, (Cuts{1, 0}));
 }
 
-TEST(Sharding, AReductionStaysWithinItsShard) {
+TEST(Sharding, AcceptsReductionsWithinAShard) {
   Matrix rows;
   rows.result(rows.w.op(Op::Sub, {rows.w.load(rows.x), rows.row(rows.reduce({0, 1}))}));
   EXPECT_EQ(rows.cut(0)->results, (Results{0}));
@@ -76,7 +76,7 @@ TEST(Sharding, AReductionStaysWithinItsShard) {
   EXPECT_FALSE(columns.cut(0));
 }
 
-TEST(Sharding, RefusesAccessesThatMoveAlongTheShardedDim) {
+TEST(Sharding, RejectsFlipsAndShiftsAlongTheShardedDim) {
   Matrix flipped;
   flipped.result(flipped.read(flipped.graph.host.sub(flipped.n, flipped.w.c(1)), -1, flipped.n));
   EXPECT_FALSE(flipped.cut(0));
@@ -91,11 +91,12 @@ TEST(Sharding, RefusesAccessesThatMoveAlongTheShardedDim) {
   EXPECT_FALSE(first.cut(0));
 }
 
-TEST(Sharding, RefusesUsesOfPositionOrSize) {
-  Matrix place;
-  place.result(place.w.op(Op::Add, {place.w.load(place.x), place.w.cast(DType::F32, place.w.index(place.n, 1))}));
-  EXPECT_FALSE(place.cut(0));
-  EXPECT_TRUE(place.cut(1));
+TEST(Sharding, RejectsUsesOfPositionOrSize) {
+  Matrix position;
+  position.result(position.w.op(
+      Op::Add, {position.w.load(position.x), position.w.cast(DType::F32, position.w.index(position.n, 1))}));
+  EXPECT_FALSE(position.cut(0));
+  EXPECT_TRUE(position.cut(1));
   Matrix size;
   const HostId count = size.graph.host.make(HostOp::Float, {size.n});
   size.result(size.w.op(Op::Div, {size.w.load(size.x), size.graph.scalar(DType::F32, count)}));
@@ -103,7 +104,7 @@ TEST(Sharding, RefusesUsesOfPositionOrSize) {
   EXPECT_TRUE(size.cut(1));
 }
 
-TEST(Sharding, ConditionsHoldForShards) {
+TEST(Sharding, ChecksThatConditionsHoldForShards) {
   const auto with = [](Condition::Kind kind, auto a, auto b) {
     Matrix x;
     x.result(x.w.load(x.x));
@@ -125,7 +126,7 @@ TEST(Sharding, ConditionsHoldForShards) {
   EXPECT_FALSE(with(Kind::Equal, elements, rows(8))->needs_elements);
 }
 
-TEST(Sharding, RefusesSizesThatLoweringUsed) {
+TEST(Sharding, RejectsSizesThatLoweringUsed) {
   Matrix known;
   known.result(known.w.load(known.x));
   known.graph.specialized.push_back(known.n);
@@ -137,7 +138,7 @@ TEST(Sharding, RefusesSizesThatLoweringUsed) {
   EXPECT_FALSE(shard(fixed.graph, {0}));
 }
 
-TEST(Sharding, RefusesUnshardedResultsAndMutation) {
+TEST(Sharding, RejectsUnshardedResultsAndMutation) {
   Matrix x;
   x.result(x.w.load(x.x));
   x.w.result(x.w.load(x.bias), {x.w.size(x.bias, 0)});
@@ -148,12 +149,12 @@ TEST(Sharding, RefusesUnshardedResultsAndMutation) {
   EXPECT_FALSE(written.cut(0));
 }
 
-TEST(Sharding, UnitShardsMatchTheSameOp) {
-  const auto ones = [](double number, bool turns) {
+TEST(Sharding, MatchesUnitShardsOfTheSameOp) {
+  const auto ones = [](double number, bool is_flipped) {
     GraphWriter w;
     w.graph.params.push_back({.name = "x", .shape = {w.c(1), w.size(0, 1)}});
     Access access{{SourceRef::Kind::Param, 0}, {w.c(0), w.c(0)}, {{w.size(0, 1), {{1, w.c(1)}}}}, {}};
-    if (turns) access.offsets[1] = w.graph.host.sub(w.size(0, 1), w.c(1)), access.dims[0].terms[0].coef = w.c(-1);
+    if (is_flipped) access.offsets[1] = w.graph.host.sub(w.size(0, 1), w.c(1)), access.dims[0].terms[0].coef = w.c(-1);
     const NodeId x = w.graph.load(DType::F32, access);
     w.result(w.op(Op::Mul, {x, w.real(DType::F32, number)}), {w.c(1), w.size(0, 1)});
     return std::move(w.graph);
@@ -178,13 +179,13 @@ Graph deep_number(double first) {
   return std::move(w.graph);
 }
 
-TEST(Sharding, UnitShardsDifferByADeepNumber) {
+TEST(Sharding, ComparesDeepNumbersOfUnitShards) {
   const std::vector<Cuts> cuts(1, Cuts(2));
   EXPECT_TRUE(matches_unit_shard(deep_number(1), cuts, deep_number(1)));
   EXPECT_FALSE(matches_unit_shard(deep_number(1), cuts, deep_number(2)));
 }
 
-TEST(Sharding, PrintStatesAllOfALargeExpression) {
+TEST(Sharding, PrintsLargeExpressionsCompletely) {
   EXPECT_EQ(print(deep_number(1)), print(deep_number(1)));
   EXPECT_NE(print(deep_number(1)), print(deep_number(2)));  // the text is a key of kernels
 }

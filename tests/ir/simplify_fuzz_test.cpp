@@ -61,7 +61,7 @@ class RandomGraph {
     }
     writer_.graph.name = "random";
     for (int step = 0; step < 60; ++step) grow();
-    for (int i = 0; i < 4; ++i) writer_.result(made_[made_.size() - 1 - below(20)]);
+    for (int i = 0; i < 4; ++i) writer_.result(nodes_[nodes_.size() - 1 - below(20)]);
   }
 
   const Graph& graph() const { return writer_.graph; }
@@ -103,11 +103,11 @@ class RandomGraph {
     const Op op = kOps[below(std::size(kOps))];
     const DType type = kTypes[below(std::size(kTypes))];
     if (op == Op::Cast) {
-      add(writer_.cast(type, made_[recent()]));
+      add(writer_.cast(type, nodes_[recent()]));
       return;
     }
     const OpInfo& row = info(op);
-    if (!suits(op, type)) return;
+    if (!is_supported(op, type)) return;
     std::vector<NodeId> args;
     for (int a = 0; a < row.arity; ++a) {
       const bool condition = row.rule == Rule::Logical || (row.rule == Rule::Select && a == 0);
@@ -118,7 +118,7 @@ class RandomGraph {
   }
 
   /// Whether PyTorch and the reference evaluator support the op for this type.
-  static bool suits(Op op, DType type) {
+  static bool is_supported(Op op, DType type) {
     const OpInfo& row = info(op);
     if (!row.accepts.contains(type)) return false;
     if (row.rule == Rule::Float) return is_floating(type);
@@ -135,19 +135,19 @@ class RandomGraph {
 
   NodeId of_type(DType type) {
     while (true) {
-      const NodeId id = made_[below(3) == 0 ? below(made_.size()) : recent()];
+      const NodeId id = nodes_[below(3) == 0 ? below(nodes_.size()) : recent()];
       if (writer_.graph[id].dtype == type) return id;
       if (below(50) == 0) return writer_.load(std::string(short_name(type)) + "_more", type);
     }
   }
 
-  size_t recent() { return made_.size() - 1 - below(std::min<size_t>(made_.size(), 40)); }
+  size_t recent() { return nodes_.size() - 1 - below(std::min<size_t>(nodes_.size(), 40)); }
   size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
-  void add(NodeId id) { made_.push_back(id); }
+  void add(NodeId id) { nodes_.push_back(id); }
 
   std::mt19937 random_;
   GraphWriter writer_;
-  std::vector<NodeId> made_;
+  std::vector<NodeId> nodes_;
 };
 
 TEST(SimplifyFuzz, KeepsEveryBit) {
@@ -163,10 +163,10 @@ TEST(SimplifyFuzz, KeepsEveryBit) {
     after += simple.count();
     for (int sample = 0; sample < 20; ++sample) {
       const std::vector<Element> params = random.values();
-      const auto was = evaluate_nodes(graph, params), is = evaluate_nodes(simple, params);
+      const auto expected = evaluate_nodes(graph, params), actual = evaluate_nodes(simple, params);
       for (size_t r = 0; r < graph.results.size(); ++r) {
-        const Element& x = was[graph.results[r].blocks[0].node.index];
-        const Element& y = is[simple.results[r].blocks[0].node.index];
+        const Element& x = expected[graph.results[r].blocks[0].node.index];
+        const Element& y = actual[simple.results[r].blocks[0].node.index];
         ASSERT_TRUE(x.same_as(y)) << "seed " << seed << ", result " << r << ": " << x.integer << " " << x.real
                                   << " became " << y.integer << " " << y.real << "\n"
                                   << print(graph) << "\n"
@@ -177,22 +177,23 @@ TEST(SimplifyFuzz, KeepsEveryBit) {
   EXPECT_LT(after, before);
 }
 
-TEST(SimplifyFuzz, EveryCastOfACastKeepsEveryBit) {
+TEST(SimplifyFuzz, KeepsEveryBitOfCastsOfCasts) {
   size_t shorter = 0;
   for (const DType from : kTypes) {
     for (const DType middle : kTypes) {
       for (const DType to : kTypes) {
-        for (const bool computed : {false, true}) {  // a product of 16-bit floats is a float32 until it is rounded
+        for (const bool is_computed : {false, true}) {  // a product of 16-bit floats is a float32 until it is rounded
           GraphWriter w;
           NodeId x = w.load("x", from);
-          if (computed) x = w.op(Op::Mul, {x, x});
+          if (is_computed) x = w.op(Op::Mul, {x, x});
           w.result(w.cast(to, w.cast(middle, x)));
           const Graph simple = simplify(w.graph);
           shorter += simple.count() < w.graph.count();
           for (const Element& value : special_values(from)) {
-            const Element was = evaluate_nodes(w.graph, {value}).back();
-            const Element is = evaluate_nodes(simple, {value}).back();
-            ASSERT_TRUE(was.same_as(is)) << print(w.graph) << print(simple) << value.integer << " " << value.real;
+            const Element expected = evaluate_nodes(w.graph, {value}).back();
+            const Element actual = evaluate_nodes(simple, {value}).back();
+            ASSERT_TRUE(expected.same_as(actual))
+                << print(w.graph) << print(simple) << value.integer << " " << value.real;
           }
         }
       }

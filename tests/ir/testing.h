@@ -41,9 +41,9 @@ struct GraphWriter {
   NodeId load(uint32_t param) { return graph.load(graph.params[param].dtype, whole(graph.params[param].shape, param)); }
   NodeId load(const std::string& name, DType type) { return load(param(name, type)); }
 
-  /// The position along a dim of this size that is followed by `behind` more dims.
-  NodeId index(HostId size, uint32_t behind = 0) {
-    std::vector<AccessDim> dims(1 + behind, {c(1), {}});
+  /// The position along a dim of this size that is followed by `trailing` more dims.
+  NodeId index(HostId size, uint32_t trailing = 0) {
+    std::vector<AccessDim> dims(1 + trailing, {c(1), {}});
     dims[0] = {size, {{0, c(1)}}};
     return graph.index(std::move(dims));
   }
