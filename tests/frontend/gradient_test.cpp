@@ -12,12 +12,12 @@ namespace ingot::frontend {
 namespace {
 
 /// Primitives without a rule: PyTorch has no derivative for them, or they occur only inside functions that have their
-/// own rule. The arms of `where` are guarded by differentiate.cpp.
+/// own rule. differentiate.cpp guards the operands of `where`.
 const std::set<ir::Op> kWithoutRule = {
     ir::Op::Nextafter,         ir::Op::ScaledErfc,         ir::Op::AirySeries,         ir::Op::ChebyshevRecurrence,
     ir::Op::HermiteRecurrence, ir::Op::LaguerreRecurrence, ir::Op::LegendreRecurrence, ir::Op::Where};
 
-TEST(Gradient, EveryFloatingPrimitiveHasARule) {
+TEST(Gradient, HasARuleForEveryFloatingPrimitive) {
   for (const ir::OpInfo& row : ir::primitives()) {
     const bool is_float = row.accepts.floating && row.rule != ir::Rule::Compare && row.rule != ir::Rule::Logical;
     std::string name(row.name);
@@ -43,38 +43,38 @@ ir::Graph lowered(const Definition& definition, const std::vector<std::vector<in
 }
 
 size_t count(const ir::Graph& graph, ir::Op op) {
-  size_t found = 0;
+  size_t total = 0;
   const std::vector<bool> live = graph.live();
-  for (uint32_t i = 0; i < graph.count(); ++i) found += live[i] && graph[{i}].op == op;
-  return found;
+  for (uint32_t i = 0; i < graph.count(); ++i) total += live[i] && graph[{i}].op == op;
+  return total;
 }
 
-std::shared_ptr<const Definition> gradient(const std::string& text, std::vector<bool> wanted) {
-  return backward(define(text), std::move(wanted), 1);
+std::shared_ptr<const Definition> gradient(const std::string& text, std::vector<bool> requested) {
+  return backward(define(text), std::move(requested), 1);
 }
 
-TEST(Gradient, ComputesOnlyWantedGradients) {
+TEST(Gradient, ComputesOnlyRequestedGradients) {
   const std::string text = "def f(x, w):\n    return x.exp() * w\n";
-  const ir::Graph of_w = lowered(*gradient(text, {false, true}), {{4, 5}, {5}, {4, 5}});
-  EXPECT_EQ(of_w.results.size(), 1u);
-  EXPECT_EQ(count(of_w, ir::Op::Reduce), 1u);
-  const ir::Graph of_x = lowered(*gradient(text, {true, false}), {{4, 5}, {5}, {4, 5}});
-  EXPECT_EQ(count(of_x, ir::Op::Reduce), 0u);
+  const ir::Graph w_gradient = lowered(*gradient(text, {false, true}), {{4, 5}, {5}, {4, 5}});
+  EXPECT_EQ(w_gradient.results.size(), 1u);
+  EXPECT_EQ(count(w_gradient, ir::Op::Reduce), 1u);
+  const ir::Graph x_gradient = lowered(*gradient(text, {true, false}), {{4, 5}, {5}, {4, 5}});
+  EXPECT_EQ(count(x_gradient, ir::Op::Reduce), 0u);
 }
 
-TEST(Gradient, BlocksOfAnArgumentArePartsOfItsGradient) {
+TEST(Gradient, ConcatenatesTheGradientsOfChunks) {
   const ir::Graph graph =
       lowered(*gradient("def f(x):\n    a, b = x.chunk(2, -1)\n    return a * b\n", {true}), {{4, 12}, {4, 6}});
   EXPECT_EQ(graph.results[0].blocks.size(), 2u);
   EXPECT_EQ(count(graph, ir::Op::Add), 0u);
 }
 
-TEST(Gradient, IsKnownOfEachResultBeforehand) {
+TEST(Gradient, RecordsForEachResultWhichGradientsExist) {
   const auto definition = define("def f(x, y):\n    return x * 2, (x > y).float(), x.detach() + y, y.argmax(-1)\n");
   const ir::Graph graph = lowered(*definition, {{4, 5}, {4, 5}});
-  std::vector<uint64_t> found;
-  for (const ir::Result& result : graph.results) found.push_back(result.gradients);
-  EXPECT_EQ(found, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
+  std::vector<uint64_t> gradients;
+  for (const ir::Result& result : graph.results) gradients.push_back(result.gradients);
+  EXPECT_EQ(gradients, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
 }
 
 /// The graph of an op for a signature that requests gradients with respect to all arguments.
@@ -91,7 +91,7 @@ std::vector<std::string> residual_names(const ir::Graph& graph) {
   return names;
 }
 
-TEST(Gradient, SavesTheRowStatisticsItReads) {
+TEST(Gradient, SavesRowStatistics) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(residual_names(with_residuals("x.softmax(1)", {{4, 50}})), (Names{"row_max", "row_sum"}));
   EXPECT_EQ(
@@ -104,12 +104,12 @@ TEST(Gradient, SavesTheRowStatisticsItReads) {
 }
 
 /// The gradient compares a saved extreme with the sums from which it was taken, so the sums are saved as well.
-TEST(Gradient, SavesTheSumsOfASavedExtreme) {
+TEST(Gradient, SavesTheSumsThatASavedExtremeWasTakenFrom) {
   EXPECT_EQ(residual_names(with_residuals("x.sum(0).amax()", {{40, 50}})),
             (std::vector<std::string>{"row_sum", "row_max"}));
 }
 
-TEST(Gradient, SizesThatAnAssertSaysAreEqualAreOne) {
+TEST(Gradient, UsesThatAnAssertMakesSizesEqual) {
   const std::string text = "    return (x * x).sum(0), y.sum(0) + x.size(0) - y.size(0)\n";
   const auto sizes_read = [&](const std::string& before) {
     return print(with_residuals("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));
@@ -130,18 +130,18 @@ TEST(Gradient, ReadsResidualsInsteadOfRows) {
   const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}, {4, 1}});
   EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);  // over the incoming gradient
   EXPECT_EQ(graph.params[2].name, "row_max");
-  const auto anew = backward(forward, {true}, 1);
-  EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
+  const auto without_residuals = backward(forward, {true}, 1);
+  EXPECT_EQ(count(lowered(*without_residuals, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
 }
 
-TEST(Gradient, RecomputesAllIfTheResidualsAreOthers) {
+TEST(Gradient, RecomputesRowsIfTheResidualsDiffer) {
   const auto forward = define("x.softmax(1)");
   const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = {"row_mean"}});
   const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}});
   EXPECT_EQ(count(graph, ir::Op::Reduce), 3u);
 }
 
-TEST(Gradient, ACustomBackwardWritesToItsOwnStorage) {
+TEST(Gradient, GivesACustomBackwardItsOwnStorage) {
   const std::string text =
       "def f(x, w):\n    return x * w.sum(-1, keepdim=True)\n"
       "def f_backward(grad, x, w):\n    w += 1\n    grad *= 2\n    return grad * w.sum(-1, keepdim=True), grad * x\n";
@@ -150,8 +150,8 @@ TEST(Gradient, ACustomBackwardWritesToItsOwnStorage) {
   for (const ir::Result& result : graph.results) EXPECT_FALSE(result.mutates);
 }
 
-/// The gradient with respect to the table, of an op on a table [9, 4, 3] and int64 numbers [5].
-ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
+/// The gradient with respect to the table, of an op on a table [9, 4, 3] and int64 indices [5].
+ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
   Signature signature;
   signature.scatters = scatters;
@@ -168,8 +168,8 @@ ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shap
   return graph;
 }
 
-TEST(Gradient, ARepeatedGatherMayBeASumForTheCaller) {
-  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, true);
+TEST(Gradient, MakesARepeatedGatherAScatterAdd) {
+  const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, true);
   ASSERT_EQ(graph.results.size(), 3u);
   const ir::Result& sum = graph.results[0];
   ASSERT_EQ(sum.scatters.size(), 1u);
@@ -182,37 +182,39 @@ TEST(Gradient, ARepeatedGatherMayBeASumForTheCaller) {
   EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
 }
 
-TEST(Gradient, DimsThatAGatherKeepsAreAlongTheSum) {
-  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:, k, 1:]\n", {9, 5, 2}, true);
+TEST(Gradient, CopiesDimsThatAGatherKeeps) {
+  const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[:, k, 1:]\n", {9, 5, 2}, true);
   ASSERT_EQ(graph.results[0].scatters.size(), 1u);
   EXPECT_EQ(graph.results[0].scatters[0].through, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(graph.results[0].scatters[0].along, std::vector<uint32_t>{0});
 }
 
-TEST(Gradient, ReadsWithoutAGatherAreAddedToTheSum) {
-  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * t[:5] + t[k - 1]\n", {5, 4, 3}, true);
+TEST(Gradient, AddsReadsWithoutAGatherToTheScatterAdd) {
+  const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[k] * t[:5] + t[k - 1]\n", {5, 4, 3}, true);
   EXPECT_EQ(graph.results[0].scatters.size(), 2u);
   ASSERT_TRUE(graph.results[0].beside);
   EXPECT_EQ(graph.results[*graph.results[0].beside].use, ir::Use::Summed);
 }
 
-TEST(Gradient, NoSumIfNoElementIsReadTwice) {
-  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:5].gather(1, k[:, None, None])\n", {5, 1, 1}, true);
+TEST(Gradient, MakesNoScatterAddIfNoElementIsReadTwice) {
+  const ir::Graph graph =
+      gather_gradient("def f(t, k):\n    return t[:5].gather(1, k[:, None, None])\n", {5, 1, 1}, true);
   EXPECT_EQ(graph.results.size(), 1u);
   EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
 }
 
-TEST(Gradient, WithoutScattersASmallGatherComparesIndices) {
-  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, false);
+TEST(Gradient, ComparesIndicesOfASmallGatherWithoutScatterAdds) {
+  const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, false);
   EXPECT_EQ(graph.results.size(), 1u);
   EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);
   EXPECT_EQ(std::ranges::count(graph.conditions, ir::Condition::Kind::Affordable, &ir::Condition::kind), 1);
 }
 
-TEST(Gradient, DimsWithoutAnIndexAreSummedFirst) {
+TEST(Gradient, SumsDimsWithoutAnIndexFirst) {
   const std::string text = "def f(t, k):\n    return t[0, 0, k % 3, None].expand(5, 7)\n";
-  EXPECT_EQ(count(of_gathered(text, {5, 7}, false), ir::Op::Reduce), 2u) << "the pixels of an image, then its images";
-  EXPECT_EQ(count(of_gathered(text, {5, 7}, true), ir::Op::Reduce), 1u);
+  EXPECT_EQ(count(gather_gradient(text, {5, 7}, false), ir::Op::Reduce), 2u)
+      << "the pixels of an image, then its images";
+  EXPECT_EQ(count(gather_gradient(text, {5, 7}, true), ir::Op::Reduce), 1u);
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ TEST(CppApi, PointwiseWithARunTimeNumber) {
               Call{"f32:100x4", "f32:4", "float=0.5"});
 }
 
-TEST(CppApi, AnIntegerBecomesTheFloatOfAScalar) {
+TEST(CppApi, ConvertsAnIntegerArgumentToFloat) {
   expect_same("def f(x, n: float): return x * n", define("f(x, n)", [](Value x, Scalar n) { return x * n; }),
               Call{"f32:8x8", "int=3"});
 }
 
-TEST(CppApi, NamesWithoutThemAreXYZW) {
+TEST(CppApi, NamesUnnamedParametersXYZW) {
   const auto op = define("five", [](Value a, Value b, Value c, Value d, Value e) { return a + b + c + d + e; });
   std::vector<std::string> names;
   for (const auto& parameter : op->parameters()) names.push_back(parameter.name);
@@ -80,13 +80,13 @@ TEST(CppApi, ControlFlowDependsOnSizes) {
               Call{"f32:100x3"});
 }
 
-TEST(CppApi, AFunctionPointerIsAnOp) {
+TEST(CppApi, DefinesAnOpFromAFunctionPointer) {
   const auto op = define("twice(x)", +[](Value x) { return x * 2; });
   expect_same("def twice(x): return x * 2", op, Call{"f32:5"});
 }
 
-TEST(CppApi, ItsErrorsAreTheAuthors) {
-  const auto refused = [](const auto& definition, const Call& call) -> std::string {
+TEST(CppApi, ReportsErrorsAsAuthorErrors) {
+  const auto error_message = [](const auto& definition, const Call& call) -> std::string {
     try {
       call.lower(*definition);
     } catch (const Error& error) {
@@ -97,27 +97,27 @@ TEST(CppApi, ItsErrorsAreTheAuthors) {
   };
   const Call floats{"f32:3", "f32:4"};
   const auto add = define("f", [](Value x, Value y) { return x + y; });
-  EXPECT_EQ(refused(add, Call{"f32:3"}), "`f` takes 2 arguments, but 1 are given");
+  EXPECT_EQ(error_message(add, Call{"f32:3"}), "`f` takes 2 arguments, but 1 are given");
   const auto scale = define("f(x, s)", [](Value x, Scalar s) { return x * s; });
-  EXPECT_EQ(refused(scale, floats), "`s` must be a number, not a float32 tensor");
+  EXPECT_EQ(error_message(scale, floats), "`s` must be a number, not a float32 tensor");
   const auto repeat = define("f(x, n)", [](Value x, ScalarInt n) { return x * n; });
-  EXPECT_EQ(refused(repeat, (Call{"f32:3", "float=1.5"})), "`n` must be an integer, not a float");
+  EXPECT_EQ(error_message(repeat, (Call{"f32:3", "float=1.5"})), "`n` must be an integer, not a float");
   const auto constants = define("f(x)", [](Value) { return Value(1) + Value(2); });
-  EXPECT_EQ(refused(constants, Call{"f32:3"}), "`+` has only constant operands");
+  EXPECT_EQ(error_message(constants, Call{"f32:3"}), "`+` has only constant operands");
   EXPECT_THROW(define("f(x, y)", [](Value x) { return x; }), Error);
 }
 
 // The list of supported functions
 
-TEST(Language, HasManyNamesAndSaysWhatEachIs) {
+TEST(Language, ListsEachNameOnceWithASummary) {
   const std::vector<frontend::NameInfo> names = frontend::language_names();
   EXPECT_GE(names.size(), 150u);
-  std::set<std::string_view> seen;
+  std::set<std::string_view> listed;
   for (const frontend::NameInfo& info : names) {
-    EXPECT_TRUE(seen.insert(info.name).second) << info.name << " is listed twice";
+    EXPECT_TRUE(listed.insert(info.name).second) << info.name << " is listed twice";
     EXPECT_FALSE(info.summary.empty()) << info.name;
     EXPECT_FALSE(info.summary.ends_with('.')) << info.name;
-    for (const std::string_view alias : info.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;
+    for (const std::string_view alias : info.aliases) EXPECT_TRUE(listed.insert(alias).second) << alias;
   }
 }
 

@@ -12,7 +12,7 @@ bool divides_by_number(const std::string& text, const Call& call) {
   return call.simple(text).find(" div ") == std::string::npos;
 }
 
-TEST(Devices, OnlyNumbersAndCpuScalarsAreNumbersToCudasKernels) {
+TEST(Devices, MultipliesByTheReciprocalOfNumbersAndCpuScalars) {
   EXPECT_TRUE(divides_by_number("x / 41.0", cuda({"f32:3"})));
   EXPECT_TRUE(divides_by_number("x / s", cuda({"f32:3", "cpu f32"})));
   EXPECT_TRUE(divides_by_number("x / s[None][0]", cuda({"f32:3", "cpu f32"})));
@@ -28,14 +28,14 @@ TEST(Devices, OnlyNumbersAndCpuScalarsAreNumbersToCudasKernels) {
   EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));
 }
 
-TEST(Devices, AWholeQuotientOfACpuScalarTakesItsValue) {
+TEST(Devices, RoundsQuotientsByCpuScalarsAsByNumbers) {
   const std::string by_scalar = cuda({"f32:3", "cpu f32"}).simple("div(x, s, rounding_mode='floor')");
   EXPECT_NE(by_scalar.find("fmod"), std::string::npos) << by_scalar;
-  const std::string of_tensor = cuda({"f32:3"}).simple("div(x, full_like(x, 41.), rounding_mode='trunc')");
-  EXPECT_NE(of_tensor.find("trunc_divide f32 %0, %1"), std::string::npos) << of_tensor;
+  const std::string by_tensor = cuda({"f32:3"}).simple("div(x, full_like(x, 41.), rounding_mode='trunc')");
+  EXPECT_NE(by_tensor.find("trunc_divide f32 %0, %1"), std::string::npos) << by_tensor;
 }
 
-struct Refused {
+struct ErrorCase {
   const char* text;
   std::initializer_list<std::string> arguments;
   Device device;
@@ -43,8 +43,8 @@ struct Refused {
   const char* hint;
 };
 
-TEST(Devices, WhatEagerRefusesIsRefused) {
-  const Refused cases[] = {
+TEST(Devices, RejectsWhatEagerRejects) {
+  const ErrorCase cases[] = {
       {"x / (s + 1)", {"f32:3", "cpu f32"}, Device::Cuda, "reads the value of this CPU tensor on the host", "float"},
       {"(s + 1, x)", {"cpu f32", "f32:3"}, Device::Cuda, "the op returns a CPU tensor", "s.to(x.device)"},
       {"x + s[None]", {"f32:3", "cpu f32"}, Device::Cuda, "to be on the same device", "s.to(x.device)"},
@@ -62,14 +62,14 @@ TEST(Devices, WhatEagerRefusesIsRefused) {
       {"x.to(dtype='float16')", {"f32:3"}, Device::Cpu, "argument 'dtype' must be torch.dtype, not str", ""},
       {"x + torch.ones(3, device='xyz')", {"f32:3"}, Device::Cpu, "device type at start of device string: xyz", ""},
   };
-  for (const Refused& one : cases) {
-    const std::string message = refusal(one.text, Call(one.arguments).on(one.device));
-    EXPECT_NE(message.find(one.message), std::string::npos) << one.text << ":\n" << message;
-    EXPECT_NE(message.find(one.hint), std::string::npos) << one.text << ":\n" << message;
+  for (const ErrorCase& test_case : cases) {
+    const std::string message = refusal(test_case.text, Call(test_case.arguments).on(test_case.device));
+    EXPECT_NE(message.find(test_case.message), std::string::npos) << test_case.text << ":\n" << message;
+    EXPECT_NE(message.find(test_case.hint), std::string::npos) << test_case.text << ":\n" << message;
   }
 }
 
-TEST(Devices, ATensorMayBeMovedToItsOwnDevice) {
+TEST(Devices, AcceptsAMoveToTheTensorsOwnDevice) {
   for (const char* text :
        {"x.to(x.device)", "x.to('cuda')", "x.to('cuda:0')", "x.to(0)", "x.to(device='cuda', dtype=torch.float16)",
         "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {
@@ -101,7 +101,7 @@ TEST(Factories, FollowTheDefaultDevice) {
   }
 }
 
-TEST(Factories, AreWhatTheirArgumentsSay) {
+TEST(Factories, TakeShapeAndDtypeFromTheirArguments) {
   const auto result = [](const std::string& text) { return Call({"f16:3"}).simple("def f(x): return " + text); };
   EXPECT_NE(result("x.new_ones(2, 5)").find("out: f16[2, 5]"), std::string::npos);
   EXPECT_NE(result("torch.zeros(x.shape)").find("out: f32[x.size(0)]"), std::string::npos);

@@ -31,7 +31,7 @@ void expect(const Program& program) {
 int64_t x(int64_t i, int64_t j) { return 10 * i + j; }
 int64_t x(const Index& i) { return x(i[0], i[1]); }
 
-TEST(InPlace, AllTensorsOfAStorageSeeIt) {
+TEST(InPlace, ChangesAllTensorsOfAStorage) {
   const Program programs[] = {
       {"    a = x * 2\n    b = a\n    b += 1\n    return a", {4, 3}, [](const Index& i) { return x(i) * 2 + 1; }},
       {"    a = x * 2\n    b = a.clone()\n    b += 1\n    return a", {4, 3}, [](const Index& i) { return x(i) * 2; }},
@@ -48,7 +48,7 @@ TEST(InPlace, AllTensorsOfAStorageSeeIt) {
   for (const Program& program : programs) expect(program);
 }
 
-TEST(InPlace, ViewsReachTheirBase) {
+TEST(InPlace, WritesThroughViewsToTheirBase) {
   const auto base = [](std::string write) { return "    a = x * 1\n" + write + "\n    return a"; };
   const auto plus = [](std::function<bool(const Index&)> where, int64_t more) {
     return [=](const Index& i) { return x(i) + (where(i) ? more : 0); };
@@ -73,7 +73,7 @@ TEST(InPlace, ViewsReachTheirBase) {
   for (const Program& program : programs) expect(program);
 }
 
-TEST(InPlace, EmptyIsFilled) {
+TEST(InPlace, FillsEmptyTensors) {
   expect({"    y = torch.empty_like(x)\n    y[:1] = 7\n    y[1:] = x[1:]\n    return y", {4, 3}, [](const Index& i) {
             return i[0] == 0 ? 7 : x(i);
           }});
@@ -82,7 +82,7 @@ TEST(InPlace, EmptyIsFilled) {
             std::string::npos);
 }
 
-TEST(InPlace, ParametersAreMutated) {
+TEST(InPlace, MutatesParameters) {
   const ir::Graph graph = lowered("    y = x + 1\n    x[1] = 9\n    return y");
   ASSERT_EQ(graph.results.size(), 2u);
   EXPECT_EQ(graph.results[0].mutates, 0u);
@@ -95,7 +95,7 @@ TEST(InPlace, ParametersAreMutated) {
   EXPECT_EQ(lowered("    F.relu(x, inplace=True)").results.size(), 1u);
 }
 
-TEST(InPlace, StridesSayWhatIsShared) {
+TEST(InPlace, DecidesByStridesWhetherStorageIsShared) {
   const auto writes = [](const std::string& body, std::vector<int64_t> strides) {
     const auto definition = define("def f(x):\n" + body);
     Signature signature;
@@ -116,7 +116,7 @@ TEST(InPlace, StridesSayWhatIsShared) {
   EXPECT_TRUE(writes("    y = x.float(memory_format=torch.contiguous_format)\n    y += 1\n    return y * 2", {1, 6}));
 }
 
-TEST(InPlace, ViewsOfTheSameElementsOverlapInPlace) {
+TEST(InPlace, AcceptsViewsOfTheSameElementsAtTheSameIndices) {
   for (const char* body : {"    a = x * 2\n    a.view(a.shape).add_(a)\n    return a",
                            "    a = x[0] * 2\n    a.view(-1).add_(a)\n    return a",
                            "    a = (x * 2)[:1, :1]\n    a.mT.copy_(a)\n    return a",
@@ -124,7 +124,7 @@ TEST(InPlace, ViewsOfTheSameElementsOverlapInPlace) {
     EXPECT_EQ(refusal("def f(x):\n" + std::string(body), {"i64:4x3"}), "accepted") << body;
 }
 
-TEST(InPlace, WhatEagerRefusesIsRefusedInItsWords) {
+TEST(InPlace, RejectsInvalidWritesWithMessages) {
   const struct {
     const char *body, *message;
   } cases[] = {
@@ -147,13 +147,13 @@ TEST(InPlace, WhatEagerRefusesIsRefusedInItsWords) {
       {"    a = x * 1\n    a[0] = 'b'\n    return a", "can't assign a string to a int64 tensor"},
       {"    y = x + 1", "`f` returns nothing"},
   };
-  for (const auto& one : cases) {
-    const std::string message = refusal(std::string("def f(x):\n") + one.body, {"i64:4x3"});
-    EXPECT_NE(message.find(one.message), std::string::npos) << one.body << "\n" << message;
+  for (const auto& test_case : cases) {
+    const std::string message = refusal(std::string("def f(x):\n") + test_case.body, {"i64:4x3"});
+    EXPECT_NE(message.find(test_case.message), std::string::npos) << test_case.body << "\n" << message;
   }
 }
 
-TEST(InPlace, AnUnobservedMutationIsAllowed) {
+TEST(InPlace, AcceptsAWriteToATensorThatMayShareUnusedStorage) {
   expect({"    b = (x * 1).reshape(12)\n    b += 1\n    return b", {12}, [](const Index& i) {
             return x(i[0] / 3, i[0] % 3) + 1;
           }});

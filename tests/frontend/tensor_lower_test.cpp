@@ -21,7 +21,7 @@ TEST(TensorLower, PointwiseWithARunTimeNumber) {
 )");
 }
 
-TEST(TensorLower, ASizeOfOneIsKnownAndBroadcasts) {
+TEST(TensorLower, BroadcastsASizeOfOne) {
   EXPECT_EQ(Call({"f32:100x1", "f32:100x30"}).simple("x * y"),
             R"(expression(x: f32[x.size(0), 1], y: f32[y.size(0), y.size(1)])
   %0 = load f32 x[i0, 0]
@@ -32,7 +32,7 @@ TEST(TensorLower, ASizeOfOneIsKnownAndBroadcasts) {
 )");
 }
 
-TEST(TensorLower, TheCoordinatesOfABoxAreFour) {
+TEST(TensorLower, SpecializesTheCoordinatesOfABox) {
   EXPECT_EQ(Call({"f32:1000x4"}).simple("(x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])"),
             R"(expression(x: f32[x.size(0), 4])
   %0 = load f32 x[i0, 2]
@@ -47,7 +47,7 @@ TEST(TensorLower, TheCoordinatesOfABoxAreFour) {
 )");
 }
 
-TEST(TensorLower, ShortPartsOfACatShareOneDomain) {
+TEST(TensorLower, SplitsShortPartsOfACatIntoElements) {
   EXPECT_EQ(Call({"f32:1000x4"}).simple("cat([x[:, :2], x[:, 2:] - x[:, :2]], -1)"),
             R"(expression(x: f32[x.size(0), 4])
   %0 = load f32 x[i0, 0]
@@ -65,7 +65,7 @@ TEST(TensorLower, ShortPartsOfACatShareOneDomain) {
 )");
 }
 
-TEST(TensorLower, ConstantsAreGatheredByAZeroDimTimestep) {
+TEST(TensorLower, GathersConstantsByAZeroDimTimestep) {
   const char* text = R"(
 def denoise(eps, sample, noise, table, t):
     x0 = clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
@@ -103,7 +103,7 @@ def denoise(eps, sample, noise, table, t):
 )");
 }
 
-TEST(TensorLower, GiouIsSmallAndNamesItsValues) {
+TEST(TensorLower, LowersGiouToFewNamedNodes) {
   const char* text = R"(
 def giou(pred, target):
     target = target.float()
@@ -126,7 +126,7 @@ def giou(pred, target):
   }
 }
 
-TEST(TensorLower, AFlattenedStackIsStoredInterleaved) {
+TEST(TensorLower, StoresAFlattenedStackInterleaved) {
   EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([x, -y], -1).flatten() * 2"),
             R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
   %0 = load f32 x[i0]
@@ -142,7 +142,7 @@ TEST(TensorLower, AFlattenedStackIsStoredInterleaved) {
 )");
 }
 
-TEST(TensorLower, NestedStacksAreMatrices) {
+TEST(TensorLower, SelectsAnElementOfNestedStacks) {
   EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([stack([x, -y], -1), stack([y, x], -1)], -2)[..., 0, 1]"),
             R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
   %0 = load f32 y[i0]
@@ -152,7 +152,7 @@ TEST(TensorLower, NestedStacksAreMatrices) {
 )");
 }
 
-TEST(TensorLower, WhatMergesStaysMergedToTheStore) {
+TEST(TensorLower, KeepsMergedDimsUpToTheStore) {
   EXPECT_EQ(Call({"f32:30x40", "f32:1200"}).simple("x.reshape(-1) + y"),
             R"(expression(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)])
   %0 = load f32 x[i0, i1]
@@ -175,7 +175,7 @@ TEST(TensorLower, SymbolicSlicesAndHostNumbers) {
 )");
 }
 
-TEST(TensorLower, SixteenBitFloatsStayWideBetweenOps) {
+TEST(TensorLower, KeepsSixteenBitFloatsInFloat32BetweenOps) {
   EXPECT_EQ(Call({"f16:100", "f16:100"}).simple("x * y + 0.1"),
             R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
   %0 = load f16 x[i0]
@@ -190,7 +190,7 @@ TEST(TensorLower, SixteenBitFloatsStayWideBetweenOps) {
 )");
 }
 
-TEST(TensorLower, ProductsAreAddedUnroundedWhereBothOpsAreOfSixteenBits) {
+TEST(TensorLower, ContractsProductsAndSumsOfSixteenBitFloats) {
   const auto contracts = [](const std::string& text, const std::string& type, Numerics numerics) {
     const Call call = Call({type + ":100", type + ":100", "f32:100", "f32:"}).with(numerics);
     return call.simple("def f(x, y, wide, number): return " + text).find("fma") != std::string::npos;
@@ -213,7 +213,7 @@ TEST(TensorLower, ProductsAreAddedUnroundedWhereBothOpsAreOfSixteenBits) {
   EXPECT_FALSE(contracts("x * y + x", "bf16", Numerics::Eager));
 }
 
-TEST(TensorLower, EagerNumericsRoundAfterEachOpButNotInsideANativeOne) {
+TEST(TensorLower, RoundsAfterEachNativeFunctionWithEagerNumerics) {
   EXPECT_EQ(Call({"f16:100", "f16:100"}).with(Numerics::Eager).simple("silu(x) * y"),
             R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
   %0 = load f16 x[i0]
@@ -234,7 +234,7 @@ TEST(TensorLower, EagerNumericsRoundAfterEachOpButNotInsideANativeOne) {
 )");
 }
 
-TEST(TensorLower, AnExplicitCastToSixteenBitsRounds) {
+TEST(TensorLower, RoundsInAnExplicitCastToSixteenBits) {
   EXPECT_EQ(Call({"f32:100"}).simple("x.half().float()"),
             R"(expression(x: f32[x.size(0)])
   %0 = load f32 x[i0]
@@ -244,17 +244,17 @@ TEST(TensorLower, AnExplicitCastToSixteenBitsRounds) {
 )");
 }
 
-TEST(TensorLower, ComparisonRoundsANumberToSixteenBitsArithmeticDoesNot) {
+TEST(TensorLower, RoundsNumbersToSixteenBitsOnlyInComparisons) {
   const std::string compared = Call({"f16:100"}).simple("x > 0.3");
   EXPECT_NE(compared.find("scalar f32 0.300048828125"), std::string::npos) << compared;
   const std::string added = Call({"f16:100"}).simple("x + 0.3");
   EXPECT_NE(added.find("scalar f32 0.3\n"), std::string::npos) << added;
 }
 
-TEST(TensorLower, DivisionIsWhatEachDevicesKernelDoes) {
-  const auto has = [](const std::string& text, const char* wanted, const Call& call) {
+TEST(TensorLower, DividesAsTheDevicesKernelDoes) {
+  const auto has = [](const std::string& text, const char* expected, const Call& call) {
     const std::string printed = call.simple(text);
-    EXPECT_NE(printed.find(wanted), std::string::npos) << text << " has no " << wanted << "\n" << printed;
+    EXPECT_NE(printed.find(expected), std::string::npos) << text << " has no " << expected << "\n" << printed;
   };
   has("x / 4", "= div f32", Call{"f32:8"});
   has("x / 4", "scalar f32 0.25", Call({"f32:8"}).on(Device::Cuda));
@@ -269,7 +269,7 @@ TEST(TensorLower, DivisionIsWhatEachDevicesKernelDoes) {
   has("torch.div(x, 3, rounding_mode='trunc')", "= trunc f32", Call({"f32:8"}).on(Device::Cuda));
 }
 
-TEST(TensorLower, ManyResultsAndNames) {
+TEST(TensorLower, NamesResults) {
   const ir::Graph graph = Call({"f32:9x40"}).lower("def f(x):\n  scaled = x * 2\n  return scaled, x.t(), scaled[0]");
   ASSERT_EQ(graph.results.size(), 3u);
   EXPECT_EQ(graph.results[0].name, "scaled");
@@ -277,14 +277,14 @@ TEST(TensorLower, ManyResultsAndNames) {
   EXPECT_EQ(graph.results[2].shape.size(), 1u);
 }
 
-TEST(TensorLower, EqualTensorsKeepTheirOwnNames) {
+TEST(TensorLower, KeepsTheNamesOfEqualTensors) {
   const ir::Graph graph = Call({"f32:9"}).lower("def f(x):\n  a = x + 1\n  b = x + 1\n  return a, b * 2, b");
   ASSERT_EQ(graph.results.size(), 3u);
   EXPECT_EQ(graph.results[0].name, "a");
   EXPECT_EQ(graph.results[2].name, "b");
 }
 
-TEST(TensorLower, NamedTuplesArePyTorchs) {
+TEST(TensorLower, ReturnsPyTorchsNamedTuples) {
   const auto returns = [](const char* text) { return Call({"f32:9x4"}).lower(text).returns; };
   EXPECT_EQ(returns("x.max(1)"), ir::Returns::Max);
   EXPECT_EQ(returns("torch.min(x, dim=0)"), ir::Returns::Min);
@@ -294,7 +294,7 @@ TEST(TensorLower, NamedTuplesArePyTorchs) {
   EXPECT_EQ(returns("x.max(1).values"), ir::Returns::Tensor);
 }
 
-TEST(TensorLower, ADeepStencilOfViewsStaysSmall) {
+TEST(TensorLower, KeepsADeepStencilOfViewsSmall) {
   const char* text = R"(
 def f(x):
     for _ in range(16):
@@ -304,7 +304,7 @@ def f(x):
   EXPECT_LE((Call{"f32:100000"}.lower(text).count()), 1100u);
 }
 
-TEST(TensorLower, PastFiveThousandNodesSizesAreStatic) {
+TEST(TensorLower, SpecializesSizesAboveFiveThousandNodes) {
   const char* text = R"(
 def f(x):
     y = x
@@ -318,7 +318,7 @@ def f(x):
   EXPECT_NE(message.find("the op is larger than 50000 nodes"), std::string::npos) << message;
 }
 
-TEST(TensorLower, SmallIndexedSizesAreSpecializedAndLargeOnesRecorded) {
+TEST(TensorLower, SpecializesSmallIndexedSizesAndRecordsLargeOnes) {
   const ir::Graph small = Call{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
   EXPECT_TRUE(small.statics[0].specialized);

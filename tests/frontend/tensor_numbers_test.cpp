@@ -23,7 +23,7 @@ std::string outcome(const std::string& text, const Call& lowered, const Call& ca
   return outcome(lowered.lower(*definition), call);
 }
 
-TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
+TEST(RunTimeNumbers, AreRejectedOutsideTheDtypesRange) {
   struct Case {
     const char* text;
     const char* dtype;
@@ -49,25 +49,30 @@ TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
       {"clamp(x, 0.0, k)", "f32:3", "float", "nan", "1e39", "float"},
       {"clamp(x, max=k)", "bf16:3", "float", "1e38", "1e39", "c10::BFloat16"},
   };
-  for (const Case& one : cases) {
-    const auto call = [&](const char* value) { return Call{one.dtype, std::string(one.number) + "=" + value}; };
-    const std::string expected = std::string("value cannot be converted to type ") + one.type + " without overflow";
-    EXPECT_EQ(outcome(one.text, call(one.fits), call(one.fits)), "fine") << one.text << " of " << one.dtype;
-    EXPECT_EQ(outcome(one.text, call(one.fits), call(one.overflows)), expected) << one.text << " of " << one.dtype;
+  for (const Case& test_case : cases) {
+    const auto call = [&](const char* value) {
+      return Call{test_case.dtype, std::string(test_case.number) + "=" + value};
+    };
+    const std::string expected =
+        std::string("value cannot be converted to type ") + test_case.type + " without overflow";
+    EXPECT_EQ(outcome(test_case.text, call(test_case.fits), call(test_case.fits)), "fine")
+        << test_case.text << " of " << test_case.dtype;
+    EXPECT_EQ(outcome(test_case.text, call(test_case.fits), call(test_case.overflows)), expected)
+        << test_case.text << " of " << test_case.dtype;
     // A constant is checked when the op is compiled.
-    const std::string constant = std::string("(lambda k: ") + one.text + ")(" + one.overflows + ")";
-    EXPECT_NE(refusal(constant, {one.dtype}).find(expected), std::string::npos) << constant;
+    const std::string constant = std::string("(lambda k: ") + test_case.text + ")(" + test_case.overflows + ")";
+    EXPECT_NE(refusal(constant, {test_case.dtype}).find(expected), std::string::npos) << constant;
   }
 }
 
-TEST(RunTimeNumbers, HaveNoRangeWhereEagersKernelHasNone) {
+TEST(RunTimeNumbers, AreNotCheckedIfEagersKernelDoesNotCheck) {
   EXPECT_EQ(outcome("x + k", {"i8:3", "int=1"}, {"i8:3", "int=300"}), "fine");
   EXPECT_EQ(outcome("where(x > 0, x, k)", {"f16:3", "float=1"}, {"f16:3", "float=1e6"}), "fine");
   const Call call = Call{"f16:3", "float=1e6"}.on(Device::Cuda);  // CUDA's kernel computes in float32
   EXPECT_EQ(outcome("clamp(x, max=k)", call, call), "fine");
 }
 
-TEST(RunTimeNumbers, AsSizesAreHeldToEagersRules) {
+TEST(RunTimeNumbers, AreCheckedAsSizes) {
   const Call x3{"f32:3", "int=3"}, one{"f32:1", "int=1"};
   const auto with = [](const char* x, int64_t k) { return Call{x, "int=" + std::to_string(k)}; };
   EXPECT_EQ(outcome("x[:k].expand(1)", with("f32:9", 1), with("f32:9", 1)), "fine");
@@ -85,7 +90,7 @@ TEST(RunTimeNumbers, AsSizesAreHeldToEagersRules) {
   EXPECT_NE(refusal("x.view(-1, -1)", {"f32:4"}).find("only one dimension can be inferred"), std::string::npos);
 }
 
-TEST(RunTimeNumbers, AChunkOfAFewAsksForTheSize) {
+TEST(RunTimeNumbers, AreSpecializedByAChunkOfASmallSize) {
   const auto chunks = [](const std::string& text, const Call& call) {
     return call.lower(text).results[0].shape.size();
   };
@@ -95,7 +100,7 @@ TEST(RunTimeNumbers, AChunkOfAFewAsksForTheSize) {
   EXPECT_EQ(Call{"f32:17"}.lower("cat(x.chunk(10))").statics.size(), 1u);
 }
 
-TEST(Indices, OfGatherAndIndexSelectDoNotCountFromTheEnd) {
+TEST(Indices, DoNotWrapInGatherAndIndexSelect) {
   for (const char* text : {"torch.gather(x, 0, i)", "torch.index_select(x, 0, i)"}) {
     const std::string graph = Call({"f32:5", "i64:3"}).simple(text);
     EXPECT_NE(graph.find("scalar i64 9223372036854775807"), std::string::npos) << graph;

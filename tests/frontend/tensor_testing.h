@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,7 @@ struct Call {
     } else if (equals != std::string::npos) {
       spec.kind = ArgumentSpec::Kind::Number;
       const std::string kind = text.substr(0, equals), value = text.substr(equals + 1);
+      if (kind != "float" && kind != "int" && kind != "bool") throw std::invalid_argument("not an argument: " + text);
       spec.number = kind == "float" ? ir::HostKind::Float : kind == "int" ? ir::HostKind::Int : ir::HostKind::Bool;
       scalar = kind == "float" ? ir::HostValue::of(std::stod(value))
                : kind == "int" ? ir::HostValue::of(static_cast<int64_t>(std::stoll(value)))
@@ -93,7 +95,7 @@ inline std::string refusal(const std::string& text, const Call& call) {
   try {
     call.lower(text);
   } catch (const Error& error) {
-    return error.fault() == Fault::Author ? error.what() : "not the author's: " + std::string(error.what());
+    return error.fault() == Fault::Author ? error.what() : "not an author's error: " + std::string(error.what());
   }
   return "accepted";
 }
@@ -109,12 +111,12 @@ struct Array {
   }
 
   size_t offset(const std::vector<int64_t>& index) const {
-    int64_t at = 0;
+    int64_t offset = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
       EXPECT_TRUE(0 <= index[d] && index[d] < shape[d]) << "coordinate " << index[d] << " of " << shape[d];
-      at = at * shape[d] + index[d];
+      offset = offset * shape[d] + index[d];
     }
-    return static_cast<size_t>(at);
+    return static_cast<size_t>(offset);
   }
   int64_t operator[](const std::vector<int64_t>& index) const { return data[offset(index)]; }
   int64_t& operator[](const std::vector<int64_t>& index) { return data[offset(index)]; }
@@ -128,7 +130,7 @@ struct Array {
   static void for_each_index(const std::vector<int64_t>& sizes,
                              const std::function<void(const std::vector<int64_t>&)>& visit) {
     std::vector<int64_t> index(sizes.size(), 0);
-    for (int64_t left = count(sizes); left > 0; --left) {
+    for (int64_t remaining = count(sizes); remaining > 0; --remaining) {
       visit(index);
       for (size_t d = sizes.size(); d-- > 0 && ++index[d] == sizes[d];) index[d] = 0;
     }
@@ -153,20 +155,20 @@ class GraphRun {
     });
   }
 
-  Array result(size_t number) {
-    const ir::Result& result = graph_.results[number];
+  Array result(size_t index) {
+    const ir::Result& result = graph_.results[index];
     // Elements that no block writes keep the parameter's values.
     Array array = result.mutates ? arguments_[*result.mutates] : Array(sizes(result.shape));
-    std::vector<int> written(array.data.size(), result.mutates ? 1 : 0);
-    for (const ir::OutputBlock& part : result.blocks) {
-      Array::for_each_index(sizes(part.domain), [&](const std::vector<int64_t>& index) {
+    std::vector<int> write_counts(array.data.size(), result.mutates ? 1 : 0);
+    for (const ir::OutputBlock& block : result.blocks) {
+      Array::for_each_index(sizes(block.domain), [&](const std::vector<int64_t>& position) {
         memo_.clear();
-        const size_t at = array.offset(coordinates(part.store, index, {}));
-        array.data[at] = value(part.node, index);
-        if (!result.mutates) ++written[at];
+        const size_t offset = array.offset(coordinates(block.store, position, {}));
+        array.data[offset] = value(block.node, position);
+        if (!result.mutates) ++write_counts[offset];
       });
     }
-    for (const int times : written) EXPECT_EQ(times, 1) << "an element is not written exactly once";
+    for (const int write_count : write_counts) EXPECT_EQ(write_count, 1) << "an element is not written exactly once";
     return array;
   }
 
@@ -196,7 +198,7 @@ class GraphRun {
   }
 
   int64_t value(ir::NodeId id, const std::vector<int64_t>& index) {
-    if (const auto known = memo_.find(id.index); known != memo_.end()) return known->second;
+    if (const auto cached = memo_.find(id.index); cached != memo_.end()) return cached->second;
     const ir::Node& node = graph_[id];
     std::vector<int64_t> args;
     for (const ir::NodeId arg : node.args) args.push_back(value(arg, index));

@@ -6,7 +6,7 @@
 namespace ingot::frontend {
 namespace {
 
-TEST(TensorWindows, WindowsOverlapInOneRead) {
+TEST(TensorWindows, ReadsOverlappingWindowsWithOneAccess) {
   EXPECT_EQ(Call({"f32:100x64"}).simple("x.unfold(-1, 3, 2)"),
             R"(expression(x: f32[x.size(0), x.size(1)])
   %0 = load f32 x[i0, i1?*2 + i2]
@@ -15,7 +15,7 @@ TEST(TensorWindows, WindowsOverlapInOneRead) {
 )");
 }
 
-TEST(TensorWindows, AlongADiagonalEachOperandSaysItselfWhereItIsBroadcast) {
+TEST(TensorWindows, BroadcastsEachOperandSeparatelyAlongADiagonal) {
   // x[:k] may be one row or all of them. If x[:k] is one row, only the column advances along the diagonal.
   const ir::Graph graph = Call({"f32:100x64", "int=1"}).lower("def f(x, k: int): return (x[:k] * x).diagonal()");
   for (uint32_t id = 0; id < graph.count(); ++id) {
@@ -26,7 +26,7 @@ TEST(TensorWindows, AlongADiagonalEachOperandSaysItselfWhereItIsBroadcast) {
   }
 }
 
-TEST(TensorWindows, ADiagonalAcrossTheBordersOfAPadIsPieces) {
+TEST(TensorWindows, SplitsADiagonalAtTheBordersOfAPad) {
   EXPECT_EQ(Call({"f32:8x8"}).simple("F.pad(x[:8, :8], (1, 1)).diagonal()"),
             R"(expression(x: f32[8, 8])
   %0 = scalar f32 0.0
@@ -39,7 +39,7 @@ TEST(TensorWindows, ADiagonalAcrossTheBordersOfAPadIsPieces) {
 )");
 }
 
-TEST(TensorWindows, CopiesAreAnExpandedDim) {
+TEST(TensorWindows, RepeatsByAnExpandedDim) {
   EXPECT_EQ(Call({"f32:100x64"}).simple("x.repeat(2, 1)"),
             R"(expression(x: f32[x.size(0), x.size(1)])
   %0 = load f32 x[i1, i2]
@@ -48,7 +48,7 @@ TEST(TensorWindows, CopiesAreAnExpandedDim) {
 )");
 }
 
-TEST(TensorWindows, MoversComputeNoIndex) {
+TEST(TensorWindows, MovesElementsWithoutComputingIndices) {
   for (const char* text :
        {"x.roll((3, -2), (0, 1))", "x.rot90()", "x.tile(2, 3)", "x.repeat_interleave(3, 1)", "F.pad(x, (1, 2, 3, 4))",
         "F.pad(x, (3, 2), mode='circular')", "F.pad(x, (3, 2), mode='reflect')", "F.pad(x, (3, 2), mode='replicate')",
@@ -63,7 +63,7 @@ TEST(TensorWindows, MoversComputeNoIndex) {
   }
 }
 
-TEST(TensorWindows, NothingIsABoolOfItsOwnWhereThereIsNothing) {
+TEST(TensorWindows, GivesEmptyTensorsAValueOfTheirDtype) {
   // The values of an empty tensor do not matter, but they must fit its dtype.
   for (const char* text : {"x.reshape(0, 3)", "torch.cat([x, x])[:0]", "torch.cat([x[:0], x[:0]]).roll(2)"}) {
     for (const char* dtype : {"bool:0", "f32:0", "i8:0"}) EXPECT_NO_THROW(Call({dtype}).lower(text)) << text << dtype;
