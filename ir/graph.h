@@ -90,7 +90,7 @@ struct Node {
 
 enum class ParamKind : uint8_t {
   Tensor,
-  Number,  ///< a Python number, or a CPU 0-dim tensor beside CUDA tensors; HostOp::Scalar is its value
+  Number,  ///< a Python number, or a CPU 0-dim tensor next to CUDA tensors; HostOp::Scalar is its value
 };
 
 struct Param {

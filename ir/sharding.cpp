@@ -86,7 +86,7 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
 class ShardingAnalysis {
  public:
   ShardingAnalysis(const Graph& graph, const Cuts& cuts)
-      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, read_whole_(cuts.size()) {}
+      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, is_read_whole_(cuts.size()) {}
 
   std::optional<Sharding> run() {
     if (!sizes_.are_unused()) return std::nullopt;
@@ -252,13 +252,13 @@ class ShardingAnalysis {
 
   /// Records how a parameter is read. Either all of its reads run along the sharded dim, or none.
   bool record_read(uint32_t param, std::optional<uint32_t> along) {
-    std::optional<uint32_t>& cut = sharding_.params[param];
+    std::optional<uint32_t>& sharded_dim = sharding_.params[param];
     if (!along) {
-      read_whole_[param] = true;
-      return !cut;
+      is_read_whole_[param] = true;
+      return !sharded_dim;
     }
-    if (!cut) cut = along;
-    return cut == along && !read_whole_[param];
+    if (!sharded_dim) sharded_dim = along;
+    return sharded_dim == along && !is_read_whole_[param];
   }
 
   /// Shards each dim that has the sharded dim's size, even if nothing reads along it, because conditions compare the
@@ -274,7 +274,7 @@ class ShardingAnalysis {
   const HostPool& host_;
   const ShardedSizes sizes_;
   Sharding sharding_;
-  std::vector<bool> read_whole_;
+  std::vector<bool> is_read_whole_;
   std::set<std::tuple<NodeId, size_t, HostId>> seen_;
   std::vector<std::pair<NodeId, std::optional<Axis>>> pending_;
 };

@@ -11,7 +11,7 @@
 
 namespace ingot::frontend {
 
-/// Rejects the call if autograd records it and a tensor on which `tensor` depends requires grad. `what` names the
+/// Rejects the call if autograd records it and `tensor` depends on a tensor that requires grad. `what` names the
 /// operand without a gradient: "nll_loss with respect to `weight`".
 void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& what);
 

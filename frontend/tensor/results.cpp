@@ -195,7 +195,8 @@ bool make_mutations(Builder& builder, std::span<const std::optional<Value>> argu
 
 namespace {
 
-/// Makes a result, which holds zeros so far, a sum whose terms are additional results after the existing ones.
+/// Turns a result, which holds zeros so far, into a sum. The terms of the sum become additional results after the
+/// existing ones.
 void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   std::vector<ir::Result>& results = builder.graph.results;
   const auto add_summand = [&](const Tensor& tensor, std::string_view what) {

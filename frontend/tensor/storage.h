@@ -28,8 +28,8 @@ struct View {
   std::shared_ptr<const View> base = {};  ///< the view that this is a view of; null: the whole storage
 };
 
-/// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to what
-/// these tensors wrote.
+/// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to the
+/// values that these tensors wrote.
 struct History {
   std::shared_ptr<const Tensor> contents;  ///< null if nothing was written through it yet; then no gradient flows
 };

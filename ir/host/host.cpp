@@ -93,7 +93,7 @@ void HostPool::assume_at_least(HostId size, int64_t bound) {
   Facts& facts = facts_[size.index];
   if (facts.lower_bound >= bound) return;
   facts.lower_bound = bound;
-  facts.not_one |= bound > 1;
+  facts.is_not_one |= bound > 1;
   refresh_facts();
 }
 
@@ -102,7 +102,7 @@ void HostPool::refresh_facts() {
     Facts fact = facts_of(nodes_[i]);
     if (nodes_[i].op == HostOp::Size) {  // keep the assumptions about the symbol
       fact.lower_bound = std::max(fact.lower_bound, facts_[i].lower_bound);
-      fact.not_one |= facts_[i].not_one;
+      fact.is_not_one |= facts_[i].is_not_one;
     }
     facts_[i] = fact;
   }
@@ -164,7 +164,7 @@ int64_t HostPool::lower_bound_of_sum(int64_t bound, int64_t coef, HostId term) c
 HostPool::Facts HostPool::facts_of(const HostNode& node) const {
   const auto lower_bound = [&](HostId x) { return facts_[x.index].lower_bound; };
   const auto nonnegative = [&](HostId x) { return lower_bound(x) >= 0; };
-  const auto not_one = [&](HostId x) { return facts_[x.index].not_one; };
+  const auto not_one = [&](HostId x) { return facts_[x.index].is_not_one; };
   const auto all = [&](const auto& fact) { return std::ranges::all_of(node.args, fact); };
   const auto any = [&](const auto& fact) { return std::ranges::any_of(node.args, fact); };
   const auto facts = [](int64_t bound, bool is_not_one) { return Facts{bound, is_not_one || bound > 1}; };

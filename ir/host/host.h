@@ -12,7 +12,7 @@
 #include "ir/types/dtype.h"
 
 // Host expressions: values that are computed only from symbols and constants. A symbol is an input of a call: a size of
-// a tensor, or a scalar (a number, or a CPU 0-dim tensor beside CUDA tensors). Host expressions follow Python's
+// a tensor, or a scalar (a number, or a CPU 0-dim tensor next to CUDA tensors). Host expressions follow Python's
 // arithmetic, are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments.
 // Integers are kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are
 // equal as polynomials are one node.
@@ -135,7 +135,7 @@ class HostPool {
   int64_t lower_bound(HostId x) const { return facts_[resolve(x).index].lower_bound; }
   /// A lower bound of b + coef · term, given that b is at least `bound`.
   int64_t lower_bound_of_sum(int64_t bound, int64_t coef, HostId term) const;
-  bool known_not_one(HostId x) const { return facts_[resolve(x).index].not_one; }
+  bool known_not_one(HostId x) const { return facts_[resolve(x).index].is_not_one; }
   bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
@@ -165,7 +165,7 @@ class HostPool {
 
   struct Facts {
     int64_t lower_bound = kUnbounded;
-    bool not_one = false;
+    bool is_not_one = false;
   };
 
   void spend(uint64_t operands) {
