@@ -27,15 +27,15 @@ std::vector<frontend::Value> bound_items(Evaluation& evaluation, const std::vect
 }  // namespace
 
 Evaluation* Value::evaluation() const {
-  if (const auto* bound = std::get_if<Bound>(&held_)) return bound->first;
-  if (const auto* items = std::get_if<std::vector<Value>>(&held_)) {
+  if (const auto* bound = std::get_if<Bound>(&content_)) return bound->first;
+  if (const auto* items = std::get_if<std::vector<Value>>(&content_)) {
     for (const Value& item : *items) {
-      if (Evaluation* found = item.evaluation()) return found;
+      if (Evaluation* match = item.evaluation()) return match;
     }
   }
-  if (const auto* slice = std::get_if<std::shared_ptr<const SliceBounds>>(&held_)) {
-    for (const Value* bound : {&(*slice)->start, &(*slice)->stop, &(*slice)->step}) {
-      if (Evaluation* found = bound->evaluation()) return found;
+  if (const auto* slice = std::get_if<std::shared_ptr<const SliceBounds>>(&content_)) {
+    for (const Value* part : {&(*slice)->start, &(*slice)->stop, &(*slice)->step}) {
+      if (Evaluation* match = part->evaluation()) return match;
     }
   }
   return nullptr;
@@ -43,31 +43,31 @@ Evaluation* Value::evaluation() const {
 
 frontend::Value Value::bind(Evaluation& evaluation) const {
   return std::visit(
-      [&](const auto& held) -> frontend::Value {
-        using T = std::decay_t<decltype(held)>;
+      [&](const auto& content) -> frontend::Value {
+        using T = std::decay_t<decltype(content)>;
         if constexpr (std::is_same_v<T, Bound>) {
-          if (held.first != &evaluation) throw_internal("a value outlived the evaluation that made it");
-          return held.second;
+          if (content.first != &evaluation) throw_internal("a value outlived the evaluation that made it");
+          return content.second;
         } else if constexpr (std::is_same_v<T, NoneType>) {
           return frontend::None{};
         } else if constexpr (std::is_same_v<T, EllipsisType>) {
           return frontend::Ellipsis{};
         } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
-          return number(evaluation, ir::HostValue::of(held));
+          return number(evaluation, ir::HostValue::of(content));
         } else if constexpr (std::is_same_v<T, std::vector<Value>>) {
-          return frontend::Value::tuple(bound_items(evaluation, held));
+          return frontend::Value::tuple(bound_items(evaluation, content));
         } else if constexpr (std::is_same_v<T, std::shared_ptr<const SliceBounds>>) {
-          return frontend::Slice{std::make_shared<const std::array<frontend::Value, 3>>(
-              std::array{held->start.bind(evaluation), held->stop.bind(evaluation), held->step.bind(evaluation)})};
+          return frontend::Slice{std::make_shared<const std::array<frontend::Value, 3>>(std::array{
+              content->start.bind(evaluation), content->stop.bind(evaluation), content->step.bind(evaluation)})};
         } else {
-          return held;
+          return content;
         }
       },
-      held_);
+      content_);
 }
 
 const Value::Bound& Value::bound() const {
-  if (const auto* bound = std::get_if<Bound>(&held_)) return *bound;
+  if (const auto* bound = std::get_if<Bound>(&content_)) return *bound;
   refuse_literals("a method");
 }
 
@@ -114,13 +114,13 @@ DType Value::dtype() const {
 }
 
 int64_t Value::known() const {
-  if (const auto* integer = std::get_if<int64_t>(&held_)) return *integer;
+  if (const auto* integer = std::get_if<int64_t>(&content_)) return *integer;
   const auto& [evaluation, value] = bound();
   return evaluation->static_int(value, "a number that controls a C++ function");
 }
 
 std::vector<Value> Value::items() const {
-  if (const auto* items = std::get_if<std::vector<Value>>(&held_)) return *items;
+  if (const auto* items = std::get_if<std::vector<Value>>(&content_)) return *items;
   const auto& [evaluation, value] = bound();
   const std::vector<frontend::Value>* items = value.items();
   if (!items) evaluation->fail(fmt::format("{} has no items", frontend::describe(value)));
@@ -139,8 +139,8 @@ Value call_language(std::string_view function, std::vector<std::variant<Value, K
   Evaluation* evaluation = nullptr;
   for (const auto& argument : arguments) {
     const auto* keyword = std::get_if<Keyword>(&argument);
-    Evaluation* found = (keyword ? keyword->value : std::get<Value>(argument)).evaluation();
-    if (found) evaluation = found;
+    Evaluation* candidate = (keyword ? keyword->value : std::get<Value>(argument)).evaluation();
+    if (candidate) evaluation = candidate;
   }
   if (!evaluation) refuse_literals(fmt::format("{}()", function));
   frontend::Arguments bound;
@@ -204,15 +204,15 @@ class CppDefinition : public frontend::Definition {
     std::vector<frontend::Value> values;
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i]) evaluation.fail(fmt::format("the argument `{}` is missing", parameters_[i].name));
-      values.push_back(annotated(evaluation, parameters_[i], *arguments[i]));
+      values.push_back(converted_to_annotation(evaluation, parameters_[i], *arguments[i]));
     }
     return function_(evaluation, values);
   }
 
  private:
   /// Converts a Scalar's argument as for a Python parameter with the same annotation.
-  static frontend::Value annotated(Evaluation& evaluation, const frontend::Parameter& parameter,
-                                   const frontend::Value& value) {
+  static frontend::Value converted_to_annotation(Evaluation& evaluation, const frontend::Parameter& parameter,
+                                                 const frontend::Value& value) {
     if (parameter.annotation == Annotation::None) return value;
     if (!value.is_number()) {
       evaluation.fail(fmt::format("`{}` must be a number, not {}", parameter.name, frontend::describe(value)),

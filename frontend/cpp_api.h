@@ -40,23 +40,23 @@ class Value {
  public:
   struct SliceBounds;
   using Bound = std::pair<frontend::Evaluation*, frontend::Value>;
-  using Held = std::variant<NoneType, EllipsisType, bool, int64_t, double, DType, std::string, std::vector<Value>,
-                            std::shared_ptr<const SliceBounds>, Bound>;
+  using Content = std::variant<NoneType, EllipsisType, bool, int64_t, double, DType, std::string, std::vector<Value>,
+                               std::shared_ptr<const SliceBounds>, Bound>;
 
   Value(NoneType = None) {}
-  Value(EllipsisType) : held_(Ellipsis) {}
-  Value(bool value) : held_(value) {}
+  Value(EllipsisType) : content_(Ellipsis) {}
+  Value(bool value) : content_(value) {}
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Value(T value) : held_(static_cast<int64_t>(value)) {}
+  Value(T value) : content_(static_cast<int64_t>(value)) {}
   template <std::floating_point T>
-  Value(T value) : held_(static_cast<double>(value)) {}
-  Value(DType type) : held_(type) {}
-  Value(const char* text) : held_(std::string(text)) {}
-  Value(std::string text) : held_(std::move(text)) {}
-  Value(std::vector<Value> items) : held_(std::move(items)) {}
-  Value(std::shared_ptr<const SliceBounds> bounds) : held_(std::move(bounds)) {}
-  Value(frontend::Evaluation& evaluation, frontend::Value value) : held_(Bound{&evaluation, std::move(value)}) {}
+  Value(T value) : content_(static_cast<double>(value)) {}
+  Value(DType type) : content_(type) {}
+  Value(const char* text) : content_(std::string(text)) {}
+  Value(std::string text) : content_(std::move(text)) {}
+  Value(std::vector<Value> items) : content_(std::move(items)) {}
+  Value(std::shared_ptr<const SliceBounds> bounds) : content_(std::move(bounds)) {}
+  Value(frontend::Evaluation& evaluation, frontend::Value value) : content_(Bound{&evaluation, std::move(value)}) {}
 
   Value operator[](const Value& index) const;
   Value operator[](std::initializer_list<Value> index) const;
@@ -125,7 +125,7 @@ class Value {
     return {items.at(I)...};
   }
 
-  Held held_;
+  Content content_;
 };
 
 struct Value::SliceBounds {
@@ -173,20 +173,20 @@ namespace internal {
 template <typename T>
 constexpr frontend::Parameter::Annotation annotation_of() {
   using Annotation = frontend::Parameter::Annotation;
-  using Bare = std::remove_cvref_t<T>;
-  static_assert(std::derived_from<Bare, Value>,
+  using Type = std::remove_cvref_t<T>;
+  static_assert(std::derived_from<Type, Value>,
                 "an op's parameters are ingot::Value, Scalar, ScalarInt and ScalarBool");
-  if constexpr (std::same_as<Bare, Scalar>) return Annotation::Float;
-  if constexpr (std::same_as<Bare, ScalarInt>) return Annotation::Int;
-  if constexpr (std::same_as<Bare, ScalarBool>) return Annotation::Bool;
+  if constexpr (std::same_as<Type, Scalar>) return Annotation::Float;
+  if constexpr (std::same_as<Type, ScalarInt>) return Annotation::Int;
+  if constexpr (std::same_as<Type, ScalarBool>) return Annotation::Bool;
   return Annotation::None;
 }
 
 /// Converts the result of a C++ function to one value: tuples, pairs and arrays become tuples.
 template <typename T>
-Value returned(T&& result) {
-  using Bare = std::remove_cvref_t<T>;
-  if constexpr (std::convertible_to<Bare, Value>) {
+Value to_value(T&& result) {
+  using Type = std::remove_cvref_t<T>;
+  if constexpr (std::convertible_to<Type, Value>) {
     return Value(std::forward<T>(result));
   } else {
     return std::apply([](auto&&... items) { return Value(std::vector<Value>{Value(items)...}); },
@@ -200,7 +200,7 @@ std::shared_ptr<const frontend::Definition> define_as(std::string_view name, F f
       name, {annotation_of<Params>()...},
       [function = std::move(function)](frontend::Evaluation& evaluation, std::span<const frontend::Value> arguments) {
         return [&]<size_t... I>(std::index_sequence<I...>) {
-          return returned(function(std::remove_cvref_t<Params>(evaluation, arguments[I])...)).bind(evaluation);
+          return to_value(function(std::remove_cvref_t<Params>(evaluation, arguments[I])...)).bind(evaluation);
         }(std::index_sequence_for<Params...>());
       });
 }

@@ -17,7 +17,7 @@ namespace ingot {
 template <typename T>
 concept IsValue = std::derived_from<std::remove_cvref_t<T>, Value>;
 
-// Every supported function, found through the arguments' namespace.
+// Every supported function. Argument-dependent lookup finds these functions, so calls need no namespace.
 #define INGOT_FUNCTION(name)                                                                  \
   template <typename... Args>                                                                 \
     requires(IsValue<Args> || ...)                                                            \

@@ -48,8 +48,8 @@ void make_residual_result(Builder& builder, const Residual& residual) {
 }
 
 const KnownValue* find(const Specialization& specialization, const Symbol& symbol) {
-  const auto found = specialization.find(symbol);
-  return found == specialization.end() ? nullptr : &found->second;
+  const auto entry = specialization.find(symbol);
+  return entry == specialization.end() ? nullptr : &entry->second;
 }
 
 ir::HostKind kind_of(ir::DType type) {
@@ -91,7 +91,7 @@ class LoweringContext {
     const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
-    for (const Residual& one : residuals) make_residual_result(evaluation_, one);
+    for (const Residual& residual : residuals) make_residual_result(evaluation_, residual);
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative()) mark_differentiable();
     for (const auto& [symbol, specialization] : specialization_) {
@@ -100,23 +100,23 @@ class LoweringContext {
           symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, specialization.value.kind);
       evaluation_.graph.statics.push_back({id, specialization.value, specialization.specialized});
     }
-    for (const auto& [number, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
+    for (const auto& [query, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
     std::vector<ir::HostId>& specialized = evaluation_.graph.specialized;
     std::ranges::sort(specialized);
-    const auto repeated = std::ranges::unique(specialized);
-    specialized.erase(repeated.begin(), repeated.end());
-    return ir::canonical(with_residual_bindings());
+    const auto duplicates = std::ranges::unique(specialized);
+    specialized.erase(duplicates.begin(), duplicates.end());
+    return ir::canonical(bind_residuals());
   }
 
   /// The symbols that evaluation requested, with their values.
-  Specialization asked(const SpecializationRequest& need) const {
+  Specialization requested_values(const SpecializationRequest& request) const {
     Specialization result;
-    for (const ir::HostId symbol : need.symbols) {
+    for (const ir::HostId symbol : request.symbols) {
       const ir::HostNode& node = evaluation_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
       const ir::HostValue value = is_size ? ir::HostValue::of(evaluation_.symbol_values.size(node.a, node.b))
                                           : evaluation_.symbol_values.scalar(node.a);
-      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, need.specialized});
+      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, request.specialized});
     }
     return result;
   }
@@ -131,8 +131,8 @@ class LoweringContext {
     }
     std::vector<std::optional<Value>> values;
     for (uint32_t i = 0; i < specs.size(); ++i) {
-      At at(evaluation_.diagnostics, parameters[i].span);
-      values.push_back(argument(i, parameters[i], specs[i]));
+      At location(evaluation_.diagnostics, parameters[i].span);
+      values.push_back(make_argument(i, parameters[i], specs[i]));
     }
     evaluation_.check_limits();  // after all arguments, so that their sizes are requested together
     return values;
@@ -146,7 +146,7 @@ class LoweringContext {
         result.gradients = ~uint64_t{0};
   }
 
-  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentSpec& spec) {
+  std::optional<Value> make_argument(uint32_t index, const Parameter& parameter, const ArgumentSpec& spec) {
     ir::Param param{.name = parameter.name, .dtype = spec.dtype, .shape = {}};
     switch (spec.kind) {
       case ArgumentSpec::Kind::None:
@@ -180,7 +180,7 @@ class LoweringContext {
     }
     for (uint32_t dim = 0; dim < spec.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, spec));
     evaluation_.graph.params.push_back(param);
-    return Value(loaded(index, param));
+    return Value(load_param(index, param));
   }
 
   ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentSpec& spec) {
@@ -189,15 +189,15 @@ class LoweringContext {
     return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
   }
 
-  Tensor loaded(uint32_t index, const ir::Param& param) {
+  Tensor load_param(uint32_t index, const ir::Param& param) {
     ir::Access access;
     access.source.index = index;
     access.offsets.assign(param.shape.size(), evaluation_.integer(0));
     for (uint32_t dim = 0; dim < param.shape.size(); ++dim) {
-      const bool moves = !is_one(evaluation_, param.shape[dim]);
-      if (!moves && access.dims.empty()) continue;
+      const bool is_varying = !is_one(evaluation_, param.shape[dim]);
+      if (!is_varying && access.dims.empty()) continue;
       access.dims.push_back({param.shape[dim], {}});
-      if (moves) access.dims.back().terms = {{dim, evaluation_.integer(1)}};
+      if (is_varying) access.dims.back().terms = {{dim, evaluation_.integer(1)}};
     }
     const ir::NodeId node = evaluation_.graph.load(param.dtype, std::move(access));
     evaluation_.graph.place_node(node, evaluation_.diagnostics.place());
@@ -206,22 +206,23 @@ class LoweringContext {
     return tensor;
   }
 
-  ir::Graph with_residual_bindings() {
+  /// Replaces values that the forward call saved by reads of the parameters that pass them.
+  ir::Graph bind_residuals() {
     const ResidualBindings& residual_bindings = evaluation_.residual_bindings;
     if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return std::move(lowered_.graph);
     const ir::Graph& graph = lowered_.graph;
-    return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
+    return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId old_id, ir::Node node) {
       const ir::DType dtype = node.dtype;
       const auto with_old_dtype = [&](ir::NodeId load) {  // hooks of saved tensors may return another dtype
         return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
       };
-      if (const auto load = residual_bindings.nodes.find(was); load != residual_bindings.nodes.end())
+      if (const auto load = residual_bindings.nodes.find(old_id); load != residual_bindings.nodes.end())
         return with_old_dtype(out.add(out.transfer(graph, load->second, {})));
-      const std::optional<ir::NodeId> reduction = graph.reduction_read(was);
+      const std::optional<ir::NodeId> reduction = graph.reduction_read(old_id);
       if (!reduction) return out.add(std::move(node));
-      const auto param = residual_bindings.reduced.find({*reduction, graph.access(was).source.index});
+      const auto param = residual_bindings.reduced.find({*reduction, graph.access(old_id).source.index});
       if (param == residual_bindings.reduced.end()) return out.add(std::move(node));
-      ir::Access access = graph.access(was);
+      ir::Access access = graph.access(old_id);
       access.source = {ir::SourceRef::Kind::Param, param->second};
       node.args.erase(node.args.begin());
       return with_old_dtype(out.read(graph.params[param->second].dtype, std::move(access), std::move(node.args)));
@@ -236,24 +237,22 @@ class LoweringContext {
   Evaluation evaluation_;
 };
 
-}  // namespace
-
-namespace {
-
-ir::Graph lowered(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
-                  bool saves_residuals) {
+/// Lowers the op. Starts again with more known values each time that evaluation requests some.
+ir::Graph lower_with_restarts(const Definition& definition, const Signature& signature,
+                              const SymbolValues& symbol_values, bool saves_residuals) {
   Specialization specialization;
   Aliases aliases;
   while (true) {
     LoweringContext context(definition, signature, symbol_values, saves_residuals, specialization, aliases);
     try {
       return context.run();
-    } catch (const SpecializationRequest& need) {
-      const size_t before = specialization.size();
-      specialization.merge(context.asked(need));
-      if (specialization.size() == before) throw_internal("lowering asked again for values that it knows");
-    } catch (const NeedAliases& need) {
-      if (!aliases.emplace(need.number, need.fact).second) throw_internal("lowering asked again for aliases it knows");
+    } catch (const SpecializationRequest& request) {
+      const size_t old_size = specialization.size();
+      specialization.merge(context.requested_values(request));
+      if (specialization.size() == old_size) throw_internal("lowering requested values that it already knows");
+    } catch (const NeedAliases& query) {
+      if (!aliases.emplace(query.number, query.fact).second)
+        throw_internal("lowering requested an alias fact that it already knows");
     }
   }
 }
@@ -261,17 +260,18 @@ ir::Graph lowered(const Definition& definition, const Signature& signature, cons
 }  // namespace
 
 ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values) {
-  if (signature.gradients == 0) return lowered(definition, signature, symbol_values, false);
-  Signature plain = signature;
-  plain.gradients = 0;
-  ir::Graph graph = lowered(definition, plain, symbol_values, false);
+  if (signature.gradients == 0) return lower_with_restarts(definition, signature, symbol_values, false);
+  Signature without_gradients = signature;
+  without_gradients.gradients = 0;
+  ir::Graph graph = lower_with_restarts(definition, without_gradients, symbol_values, false);
   const auto has_condition = [&](auto&& predicate) {
-    return std::ranges::any_of(graph.conditions, [&](const ir::Condition& one) { return predicate(one, graph.host); });
+    return std::ranges::any_of(graph.conditions,
+                               [&](const ir::Condition& condition) { return predicate(condition, graph.host); });
   };
-  if (has_condition(ir::depends_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
+  if (has_condition(ir::depends_on_gradients)) graph = lower_with_restarts(definition, signature, symbol_values, false);
   if (graph.reduction_count() == 0 || has_condition(ir::refuses_gradients)) return graph;
   try {
-    ir::Graph with_residuals = lowered(definition, signature, symbol_values, true);
+    ir::Graph with_residuals = lower_with_restarts(definition, signature, symbol_values, true);
     return std::ranges::count(with_residuals.results, ir::Use::Residual, &ir::Result::use) > 0
                ? std::move(with_residuals)
                : std::move(graph);

@@ -6,7 +6,7 @@
 namespace ingot::frontend {
 namespace {
 
-std::string spelled(Device device, uint8_t index) {
+std::string device_name(Device device, uint8_t index) {
   if (device == Device::Cpu) return "cpu";
   return index == 0 ? "cuda" : fmt::format("cuda:{}", index);
 }
@@ -73,7 +73,7 @@ std::string text_of(const ArgumentSpec& spec) {
 }  // namespace
 
 std::string Signature::text() const {
-  std::string text = fmt::format("{}{} {}{}", spelled(device, device_index), text_of(numerics),
+  std::string text = fmt::format("{}{} {}{}", device_name(device, device_index), text_of(numerics),
                                  short_name(default_dtype), text_of(factories));
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);

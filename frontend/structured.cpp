@@ -38,14 +38,15 @@ class StructuredDefinition : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> leaves) const override {
     std::vector<std::optional<Value>> arguments;
     std::vector<Container> containers;
-    size_t next = 0;
+    size_t next_leaf = 0;
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const bool is_leaf = arguments_[i].kind == Structure::Kind::Leaf;
-      arguments.push_back(is_leaf ? leaves[next++] : made_up(evaluation, arguments_[i], leaves, next, containers));
+      arguments.push_back(is_leaf ? leaves[next_leaf++]
+                                  : build_argument(evaluation, arguments_[i], leaves, next_leaf, containers));
       for (Container& container : containers) container.argument = std::min(container.argument, i);
     }
     Value result = op_->evaluate(evaluation, arguments);
-    for (const Container& container : containers) require_as_made(evaluation, container);
+    for (const Container& container : containers) require_unchanged(evaluation, container);
     return result;
   }
 
@@ -67,18 +68,21 @@ class StructuredDefinition : public Definition {
   void add_leaves(const Structure& structure, const Parameter& parameter) {
     if (structure.kind == Structure::Kind::Leaf) return leaves_.push_back(parameter);
     for (size_t i = 0; i < structure.items.size(); ++i) {
-      const bool named = structure.kind == Structure::Kind::Dict;
-      const std::string item = named ? fmt::format("'{}'", structure.keys[i]) : std::to_string(i);
+      const bool is_dict = structure.kind == Structure::Kind::Dict;
+      const std::string item = is_dict ? fmt::format("'{}'", structure.keys[i]) : std::to_string(i);
       add_leaves(structure.items[i], {.name = fmt::format("{}[{}]", parameter.name, item), .span = parameter.span});
     }
   }
 
-  static Value made_up(Evaluation& evaluation, const Structure& structure, std::span<const std::optional<Value>> leaves,
-                       size_t& next, std::vector<Container>& containers) {
-    if (structure.kind == Structure::Kind::Leaf) return leaves[next++].value();
+  /// Composes an argument of the leaves from `next_leaf` on, and records its lists and dicts.
+  static Value build_argument(Evaluation& evaluation, const Structure& structure,
+                              std::span<const std::optional<Value>> leaves, size_t& next_leaf,
+                              std::vector<Container>& containers) {
+    if (structure.kind == Structure::Kind::Leaf) return leaves[next_leaf++].value();
     std::vector<Value> items, keys;
     evaluation.budget.items(structure.items.size());
-    for (const Structure& item : structure.items) items.push_back(made_up(evaluation, item, leaves, next, containers));
+    for (const Structure& item : structure.items)
+      items.push_back(build_argument(evaluation, item, leaves, next_leaf, containers));
     for (const std::string& key : structure.keys) keys.emplace_back(key);
     if (structure.kind == Structure::Kind::Tuple) return Value::tuple(std::move(items));
     Value value = Value::list(std::move(items));
@@ -91,7 +95,7 @@ class StructuredDefinition : public Definition {
 
   /// Fails if the op changed a list or dict of an argument. The op has its own copy, so the caller's list or dict would
   /// not change.
-  void require_as_made(Evaluation& evaluation, const Container& container) const {
+  void require_unchanged(Evaluation& evaluation, const Container& container) const {
     if (std::ranges::equal(contents_of(container.value), container.contents, identical)) return;
     const std::string& name = op_->parameters()[container.argument].name;
     const std::string_view kind = container.value.is<Dict>() ? "dict" : "list";

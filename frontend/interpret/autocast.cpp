@@ -17,7 +17,8 @@ using Policy = AutocastPolicy;
 struct Row {
   std::string_view function;
   Policy cuda, cpu;
-  std::string_view unless = {};  ///< if this parameter is given, PyTorch calls other functions instead
+  std::string_view exempting_parameter =
+      {};  ///< if this parameter is given, PyTorch calls functions that it does not cast
 };
 
 // The lists of ATen/autocast_mode, restricted to the supported functions. A test compares them with PyTorch's
@@ -42,7 +43,7 @@ constexpr Row kRows[] = {
     {"softplus", Policy::Float32, Policy::None},
     {"tan", Policy::Float32, Policy::None},
 
-    {"binary_cross_entropy", Policy::Refused, Policy::Float32},
+    {"binary_cross_entropy", Policy::Unsafe, Policy::Float32},
     {"binary_cross_entropy_with_logits", Policy::Float32, Policy::Float32},
     {"cosine_embedding_loss", Policy::Float32, Policy::Float32},
     {"cross_entropy", Policy::Float32, Policy::Float32},  // on CUDA through its log_softmax and nll_loss
@@ -78,18 +79,18 @@ constexpr Row kRows[] = {
     {"_reflection_pad", Policy::Kernel, Policy::Float32},
     {"_replication_pad", Policy::Kernel, Policy::Float32},
 
-    {"addmm", Policy::Lower, Policy::Lower},
-    {"addmv", Policy::Lower, Policy::None},
-    {"baddbmm", Policy::Lower, Policy::Lower},
-    {"bmm", Policy::Lower, Policy::Lower},
-    {"einsum", Policy::Lower, Policy::None},
-    {"linear", Policy::Lower, Policy::Lower},
-    {"matmul", Policy::Lower, Policy::Lower},
-    {"mm", Policy::Lower, Policy::Lower},
-    {"mv", Policy::Lower, Policy::None},
-    {"prelu", Policy::Lower, Policy::Lower},
-    {"vecdot", Policy::Lower, Policy::Lower},
-    {"_contracted", Policy::None, Policy::Lower},  // the bmm of einsum and the mm of tensordot
+    {"addmm", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"addmv", Policy::LowerPrecision, Policy::None},
+    {"baddbmm", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"bmm", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"einsum", Policy::LowerPrecision, Policy::None},
+    {"linear", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"matmul", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"mm", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"mv", Policy::LowerPrecision, Policy::None},
+    {"prelu", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"vecdot", Policy::LowerPrecision, Policy::LowerPrecision},
+    {"_contracted", Policy::None, Policy::LowerPrecision},  // the bmm of einsum and the mm of tensordot
 
     {"addcdiv", Policy::Widest, Policy::None},
     {"addcmul", Policy::Widest, Policy::None},
@@ -100,7 +101,7 @@ constexpr Row kRows[] = {
     {"stack", Policy::None, Policy::Widest},
     {"tensordot", Policy::Widest, Policy::None},
     {"vdot", Policy::Widest, Policy::None},
-    {"_inner", Policy::Widest, Policy::Lower},  // through its tensordot
+    {"_inner", Policy::Widest, Policy::LowerPrecision},  // through its tensordot
 
     {"block_diag", Policy::Kernel, Policy::Kernel},
     {"diag_embed", Policy::Kernel, Policy::Kernel},
@@ -115,8 +116,8 @@ const Row* find_row(std::string_view function) {
     for (const Row& row : kRows) by_name.emplace(row.function, &row);
     return by_name;
   }();
-  const auto found = rows.find(function);
-  return found == rows.end() ? nullptr : found->second;
+  const auto entry = rows.find(function);
+  return entry == rows.end() ? nullptr : entry->second;
 }
 
 Policy policy_of(const Row& row, Device device) { return device == Device::Cuda ? row.cuda : row.cpu; }
@@ -147,9 +148,9 @@ Value cast_to(Evaluation& evaluation, const Value& value, ir::DType type) {
 
 bool is_given(std::string_view name, std::span<const ast::Parameter> parameters,
               std::span<const std::optional<Value>> arguments) {
-  const auto found = std::ranges::find(parameters, name, &ast::Parameter::name);
-  if (found == parameters.end()) return false;
-  const std::optional<Value>& argument = arguments[static_cast<size_t>(found - parameters.begin())];
+  const auto parameter = std::ranges::find(parameters, name, &ast::Parameter::name);
+  if (parameter == parameters.end()) return false;
+  const std::optional<Value>& argument = arguments[static_cast<size_t>(parameter - parameters.begin())];
   return argument && !argument->is_none();
 }
 
@@ -158,17 +159,18 @@ bool names_dtype(const std::optional<Value>& argument) {
   return argument && (argument->is<ir::DType>() || argument->is<const PythonFunction*>());
 }
 
-ir::DType widest(Evaluation& evaluation, std::string_view function, std::span<const std::optional<Value>> arguments) {
-  const ir::DType own = *evaluation.autocast;
-  ir::DType type = own;
+ir::DType widest_dtype(Evaluation& evaluation, std::string_view function,
+                       std::span<const std::optional<Value>> arguments) {
+  const ir::DType autocast_dtype = *evaluation.autocast;
+  ir::DType type = autocast_dtype;
   for (const std::optional<Value>& argument : arguments) {
     if (!argument) continue;
     for_each_eligible(*argument, [&](const Tensor& tensor) {
       if (type == ir::DType::F32 || tensor.dtype == ir::DType::F32) {
         type = ir::DType::F32;
-      } else if (tensor.dtype != own) {
-        evaluation.fail(fmt::format("under torch.autocast to {} `{}` takes no {} tensor", name_of(own), function,
-                                    name_of(tensor.dtype)),
+      } else if (tensor.dtype != autocast_dtype) {
+        evaluation.fail(fmt::format("under torch.autocast to {} `{}` takes no {} tensor", name_of(autocast_dtype),
+                                    function, name_of(tensor.dtype)),
                         "cast it: x.float()");
       }
     });
@@ -183,11 +185,11 @@ AutocastPolicy autocast_policy(std::string_view function, Device device) {
   return row ? policy_of(*row, device) : Policy::None;
 }
 
-bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
-              std::span<std::optional<Value>> arguments) {
+bool autocast_arguments(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
+                        std::span<std::optional<Value>> arguments) {
   if (!evaluation.autocast) return false;
   const Row* row = find_row(function);
-  if (!row || is_given(row->unless, parameters, arguments)) return false;
+  if (!row || is_given(row->exempting_parameter, parameters, arguments)) return false;
   ir::DType type = ir::DType::F32;
   switch (policy_of(*row, evaluation.signature.device)) {
     case Policy::None:
@@ -199,14 +201,14 @@ bool autocast(Evaluation& evaluation, std::string_view function, std::span<const
     case Policy::Float32OrDtype:
       if (std::ranges::any_of(arguments, names_dtype)) return true;
       break;
-    case Policy::Lower:
+    case Policy::LowerPrecision:
       type = *evaluation.autocast;
       break;
     case Policy::Widest:
-      type = widest(evaluation, function, arguments);
+      type = widest_dtype(evaluation, function, arguments);
       break;
-    case Policy::Refused:
-      evaluation.fail(fmt::format("PyTorch calls `{}` unsafe under torch.autocast, and refuses it", function),
+    case Policy::Unsafe:
+      evaluation.fail(fmt::format("PyTorch rejects `{}` as unsafe under torch.autocast", function),
                       "call binary_cross_entropy_with_logits on the logits, without a sigmoid");
   }
   for (std::optional<Value>& argument : arguments)

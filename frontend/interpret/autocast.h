@@ -19,17 +19,17 @@ enum class AutocastPolicy : uint8_t {
   Kernel,          ///< not cast, and the body runs without autocast, because PyTorch has one kernel for the function
   Float32,         ///< cast to float32
   Float32OrDtype,  ///< cast to float32 unless the call names a dtype
-  Lower,           ///< cast to autocast's own dtype
+  LowerPrecision,  ///< cast to autocast's own dtype
   Widest,          ///< cast to the widest dtype; 16-bit floats other than autocast's own are an error
-  Refused,         ///< an error: PyTorch rejects the function as unsafe under autocast
+  Unsafe,          ///< an error: PyTorch rejects the function as unsafe under autocast
 };
 
 /// The policy of a function, looked up by its primary name (not by an alias).
 AutocastPolicy autocast_policy(std::string_view function, Device device);
 
 /// Casts the arguments of a call, one per parameter, if the evaluation is under autocast. Returns whether the
-/// function's body must run without autocast. Errors (Author): those of PyTorch's autocast.
-bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
-              std::span<std::optional<Value>> arguments);
+/// function's body must run without autocast. Errors (Author): the same as PyTorch's autocast.
+bool autocast_arguments(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
+                        std::span<std::optional<Value>> arguments);
 
 }  // namespace ingot::frontend

@@ -34,16 +34,17 @@ class Signatures {
     read(math_functions());
   }
   const ast::Module& of(const void* function) const {
-    auto found = modules_.find(function);
-    if (found == modules_.end()) throw_internal("a function outside the tables");
-    return found->second;
+    auto entry = modules_.find(function);
+    if (entry == modules_.end()) throw_internal("a function outside the tables");
+    return entry->second;
   }
 
  private:
-  void read(const auto& table, std::string_view place = {}) {
+  void read(const auto& table, std::string_view source_prefix = {}) {
     for (const auto& row : table) {
       std::string text = fmt::format("def {}{}: pass", row.name, row.signature);
-      modules_.emplace(&row, parse(std::make_shared<Source>(fmt::format("{}{}", place, row.name), std::move(text))));
+      modules_.emplace(&row,
+                       parse(std::make_shared<Source>(fmt::format("{}{}", source_prefix, row.name), std::move(text))));
     }
   }
 
@@ -58,8 +59,8 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }
 
 const Signatures& signatures() {
-  static const Signatures read;
-  return read;
+  static const Signatures parsed;
+  return parsed;
 }
 
 /// The PyTorch name of a builtin; empty for one of Python's own functions.
@@ -67,11 +68,11 @@ std::string_view torch_name(const Builtin& row) { return row.alias_of.empty() ? 
 std::string_view torch_name(const PythonFunction&) { return {}; }
 
 /// Calls a Builtin or a PythonFunction with a call's unbound arguments.
-Value call_row(Evaluation& evaluation, const auto& row, Arguments arguments) {
+Value call_table_function(Evaluation& evaluation, const auto& row, Arguments arguments) {
   const ast::Module& module = signatures().of(&row);
   const ast::Function& callee = module.functions.front();
   std::vector<std::optional<Value>> bound = bind(evaluation, module, callee, std::move(arguments));
-  autocast(evaluation, torch_name(row), callee.parameters, bound);
+  autocast_arguments(evaluation, torch_name(row), callee.parameters, bound);
   std::vector<Value> values;
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i]) {
@@ -79,12 +80,12 @@ Value call_row(Evaluation& evaluation, const auto& row, Arguments arguments) {
       continue;
     }
     Scope scope{module, nullptr, nullptr, {}, {}, false};
-    values.push_back(Frame(evaluation, scope).evaluate(callee.parameters[i].fallback));
+    values.push_back(Frame(evaluation, scope).evaluate(callee.parameters[i].default_value));
   }
   return row.call(evaluation, row, values);
 }
 
-bool any_tensor(const Arguments& arguments) {
+bool has_tensor(const Arguments& arguments) {
   return std::any_of(arguments.positional.begin(), arguments.positional.end(),
                      [](const Value& value) { return value.is_tensor(); }) ||
          std::any_of(arguments.keywords.begin(), arguments.keywords.end(),
@@ -100,13 +101,13 @@ Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arg
   const Value target = arguments.positional.front();
   std::vector<Value> operands(arguments.positional.begin() + 1, arguments.positional.end());
   for (const auto& [name, value] : arguments.keywords) operands.push_back(value);
-  Evaluation plain = evaluation.without_autocast();
-  write_in_place(evaluation, target, call(plain, function, std::move(arguments)), operands);
+  Evaluation inner = evaluation.without_autocast();
+  write_in_place(evaluation, target, call(inner, function, std::move(arguments)), operands);
   return target;
 }
 
 /// Whether a call of a library function has `inplace=True`.
-bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
+bool is_in_place_call(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
   if (!is_library(*function.module) || evaluation.native) return false;  // a derivative writes nothing
   const std::vector<ast::Parameter>& parameters = function.definition().parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -120,18 +121,18 @@ class Activation {
   Activation(Evaluation& evaluation, const ast::Function& function) : evaluation_(evaluation) {
     evaluation.call_stack.functions.push_back(&function);
     if (evaluation.diagnostics.here)
-      evaluation.diagnostics.call_stack.push_back({function.name, evaluation.diagnostics.here}), called_ = true;
+      evaluation.diagnostics.call_stack.push_back({function.name, evaluation.diagnostics.here}), has_call_site_ = true;
   }
   ~Activation() {
     evaluation_.call_stack.functions.pop_back();
-    if (called_) evaluation_.diagnostics.call_stack.pop_back();
+    if (has_call_site_) evaluation_.diagnostics.call_stack.pop_back();
   }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
 
  private:
   Evaluation& evaluation_;
-  bool called_ = false;
+  bool has_call_site_ = false;
 };
 
 /// Limits recursion. A function may be active several times (for example a function that calls its argument), but not
@@ -148,18 +149,20 @@ void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& funct
 }
 
 /// Translates NumPy's parameter names, which PyTorch's functions accept for some parameters.
-const std::string& torch_spelling(const std::string& given, const std::vector<ast::Parameter>& parameters) {
-  static const std::map<std::string, std::string, std::less<>> kOfNumPy = {{"axis", "dim"}, {"keepdims", "keepdim"}};
-  const auto known = kOfNumPy.find(given);
-  const auto has = [&](const std::string& name) {
-    return std::ranges::count(parameters, name, &ast::Parameter::name) > 0;
+const std::string& torch_parameter_name(const std::string& name, const std::vector<ast::Parameter>& parameters) {
+  static const std::map<std::string, std::string, std::less<>> kTorchNames = {{"axis", "dim"}, {"keepdims", "keepdim"}};
+  const auto translation = kTorchNames.find(name);
+  const auto has_parameter = [&](const std::string& candidate) {
+    return std::ranges::count(parameters, candidate, &ast::Parameter::name) > 0;
   };
-  return known != kOfNumPy.end() && !has(given) && has(known->second) ? known->second : given;
+  const bool translates =
+      translation != kTorchNames.end() && !has_parameter(name) && has_parameter(translation->second);
+  return translates ? translation->second : name;
 }
 
-/// A function's name as authors write it. Some library functions have a prefix: a second version in another namespace,
-/// or a method.
-std::string spelled(const ast::Module& module, const ast::Function& function) {
+/// A function's name as authors write it. The library marks by a prefix that a def is the variant of a function in
+/// another namespace, or its method.
+std::string public_name(const ast::Module& module, const ast::Function& function) {
   constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
       {"_torch_", "torch."}, {"_linalg_", "torch.linalg."}, {"_method_", ""}};
   const std::string_view name = function.name;
@@ -179,7 +182,7 @@ void require_tensors(Evaluation& evaluation, const Function& function, std::span
     const auto* annotation = std::get_if<ast::Name>(&(*function.module)[parameters[i].annotation].node);
     if (!annotation || annotation->name != "Tensor") continue;
     evaluation.fail(fmt::format("{}: `{}` must be a tensor, not a number",
-                                spelled(*function.module, function.definition()), parameters[i].name),
+                                public_name(*function.module, function.definition()), parameters[i].name),
                     "write full_like(x, number)");
   }
 }
@@ -189,16 +192,16 @@ void require_tensors(Evaluation& evaluation, const Function& function, std::span
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments) {
   const std::vector<ast::Parameter>& parameters = callee.parameters;
-  const std::string called = spelled(module, callee);
+  const std::string callee_name = public_name(module, callee);
   auto hint = [&] {
-    return "its parameters are `" + called + signature_text(module, callee).substr(callee.name.size()) + "`";
+    return "its parameters are `" + callee_name + signature_text(module, callee).substr(callee.name.size()) + "`";
   };
   std::vector<std::optional<Value>> values(parameters.size());
 
-  Dict rest_by_name;
+  Dict extra_keywords;
   if (!parameters.empty() && parameters.back().kind == Kind::VarKeywords) {
     values.back() = Value::dict();
-    rest_by_name = values.back()->as<Dict>();
+    extra_keywords = values.back()->as<Dict>();
   }
   size_t positional = 0, next = 0;
   for (; positional < parameters.size() && parameters[positional].kind == Kind::Positional; ++positional)
@@ -208,30 +211,30 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
                             arguments.positional.end());
     values[positional] = Value::tuple(std::move(rest));
   } else if (next < arguments.positional.size()) {
-    evaluation.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", called, positional,
+    evaluation.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", callee_name, positional,
                                 positional == 1 ? "" : "s", arguments.positional.size(),
                                 arguments.positional.size() == 1 ? "is" : "are"),
                     hint());
   }
 
-  for (auto& [given, value] : arguments.keywords) {
-    const std::string& name = is_library(module) ? torch_spelling(given, parameters) : given;
-    auto parameter = std::find_if(parameters.begin(), parameters.end(), [&, &wanted = name](const ast::Parameter& p) {
-      return p.name == wanted && p.kind != Kind::VarKeywords && (p.kind != Kind::VarArgs || is_library(module));
+  for (auto& [keyword, value] : arguments.keywords) {
+    const std::string& name = is_library(module) ? torch_parameter_name(keyword, parameters) : keyword;
+    auto parameter = std::find_if(parameters.begin(), parameters.end(), [&, &expected = name](const ast::Parameter& p) {
+      return p.name == expected && p.kind != Kind::VarKeywords && (p.kind != Kind::VarArgs || is_library(module));
     });
-    if (parameter == parameters.end() && rest_by_name.keys) {
-      if (find_item(evaluation, rest_by_name, name))
-        evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, called), hint());
+    if (parameter == parameters.end() && extra_keywords.keys) {
+      if (find_item(evaluation, extra_keywords, name))
+        evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee_name), hint());
       set_item(evaluation, *values.back(), name, value);
       continue;
     }
     if (parameter == parameters.end()) {
-      std::vector<std::string_view> known;
-      for (const ast::Parameter& p : parameters) known.push_back(p.name);
-      std::string meant =
-          name == "out" ? "call the op itself with out=, or write y.copy_(…) in it:" : did_you_mean(name, known);
-      evaluation.fail(fmt::format("`{}` has no parameter `{}`", called, name),
-                      meant.empty() ? hint() : meant + " " + hint());
+      std::vector<std::string_view> candidates;
+      for (const ast::Parameter& p : parameters) candidates.push_back(p.name);
+      std::string suggestion =
+          name == "out" ? "call the op itself with out=, or write y.copy_(…) in it:" : did_you_mean(name, candidates);
+      evaluation.fail(fmt::format("`{}` has no parameter `{}`", callee_name, name),
+                      suggestion.empty() ? hint() : suggestion + " " + hint());
     }
     std::optional<Value>& slot = values[static_cast<size_t>(parameter - parameters.begin())];
     // PyTorch's functions also take *dims as a keyword argument: x.flip(dims=(0, 1)).
@@ -239,28 +242,28 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
       slot = Value::tuple({value});
       continue;
     }
-    if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, called), hint());
+    if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee_name), hint());
     slot = std::move(value);
   }
 
   std::vector<std::string> missing;
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (!values[i] && !parameters[i].fallback) missing.push_back(parameters[i].name);
+    if (!values[i] && !parameters[i].default_value) missing.push_back(parameters[i].name);
   if (!missing.empty())
-    evaluation.fail(fmt::format("this call of `{}` lacks {}", called, quoted_list(missing)), hint());
+    evaluation.fail(fmt::format("this call of `{}` lacks {}", callee_name, quoted_list(missing)), hint());
   return values;
 }
 
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
-                 Span* returned_at) {
+                 Span* return_span) {
   const ast::Function& definition = function.definition();
   refuse_endless_recursion(evaluation, definition);
-  if (is_library(*function.module) && autocast(evaluation, definition.name, definition.parameters, values)) {
-    Evaluation plain = evaluation.without_autocast();
-    return call_bound(plain, function, std::move(values), returned_at);
+  if (is_library(*function.module) && autocast_arguments(evaluation, definition.name, definition.parameters, values)) {
+    Evaluation inner = evaluation.without_autocast();
+    return call_bound(inner, function, std::move(values), return_span);
   }
-  const bool reduces = !function.enclosing && has_decorator(*function.module, definition, "reduction");
-  bool is_native = !function.enclosing && (reduces || has_decorator(*function.module, definition, "native"));
+  const bool is_reduction = !function.enclosing && has_decorator(*function.module, definition, "reduction");
+  bool is_native = !function.enclosing && (is_reduction || has_decorator(*function.module, definition, "native"));
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
   Value result;
@@ -271,19 +274,19 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
     for (size_t i = 0; i < values.size(); ++i) {
       const ast::Parameter& parameter = definition.parameters[i];
       if (!values[i] && i < function.defaults.size()) values[i] = function.defaults[i];
-      if (!values[i]) values[i] = frame.evaluate(parameter.fallback);
+      if (!values[i]) values[i] = frame.evaluate(parameter.default_value);
       if (is_native) operands.push_back(*values[i]);
       scope->values.insert_or_assign(parameter.name, std::move(*values[i]));
     }
     if (definition.value) {
       result = frame.evaluate(definition.value);
     } else if (frame.run(definition.body) == Frame::Flow::Return) {
-      result = std::move(frame.returned);
-      if (returned_at) *returned_at = frame.returned_at;
+      result = std::move(frame.return_value);
+      if (return_span) *return_span = frame.return_span;
     }
   }
-  if (scope->captured) evaluation.call_stack.kept.push_back(std::move(scope));
-  if (reduces) return reduction_result(evaluation, definition.name, result);
+  if (scope->is_captured) evaluation.call_stack.owned_objects.push_back(std::move(scope));
+  if (is_reduction) return reduction_result(evaluation, definition.name, result);
   return is_native ? native_result(evaluation, definition.name, result, operands) : result;
 }
 
@@ -292,27 +295,27 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     const Function& function = *callee.as<std::shared_ptr<const Function>>();
     auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
     require_tensors(evaluation, function, values);
-    if (!asks_in_place(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
+    if (!is_in_place_call(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
     const Value target = *values.front();
     const Value result = call_bound(evaluation, function, std::move(values));
     if (!identical(result, target)) write_in_place(evaluation, target, result, {});  // dropout(training=False) is x
     return target;
   }
   if (callee.is<const Builtin*>()) {
-    return call_row(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
+    return call_table_function(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
   }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
     // sum(xs, start) and max(xs) iterate over xs, whatever `start` is.
-    const bool of_items = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
+    const bool iterates = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
                           Sequence::is_iterable(arguments.positional[0]);
-    if (!has_torch_twin(function) || of_items || !any_tensor(arguments))
-      return call_row(evaluation, function, std::move(arguments));
-    auto twin = torch_function(function.name);
-    if (!twin)
+    if (!has_torch_counterpart(function) || iterates || !has_tensor(arguments))
+      return call_table_function(evaluation, function, std::move(arguments));
+    auto counterpart = torch_function(function.name);
+    if (!counterpart)
       evaluation.fail(fmt::format("`{}` of tensors is not in the language", function.name),
                       fmt::format("`{}` takes numbers, tuples and lists", function.name));
-    return call(evaluation, *twin, std::move(arguments));
+    return call(evaluation, *counterpart, std::move(arguments));
   }
   if (callee.is<InPlace>()) return call_in_place(evaluation, *callee.as<InPlace>().function, std::move(arguments));
   if (callee.is<BoundMethod>()) {

@@ -33,7 +33,7 @@ Annotation annotation_of(const ast::Module& module, ast::ExprId id) {
   return Annotation::None;
 }
 
-std::string_view spelled(Annotation annotation) {
+std::string_view phrase_of(Annotation annotation) {
   switch (annotation) {
     case Annotation::Float:
       return "a float";
@@ -47,37 +47,38 @@ std::string_view spelled(Annotation annotation) {
 }
 
 /// Converts an argument to its parameter's annotated type: an int becomes a float, never the other way round.
-Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Parameter& parameter, Value value) {
-  Annotation wanted = annotation_of(module, parameter.annotation);
-  bool optional = parameter.fallback && value.is_none();
-  if (wanted == Annotation::None || optional) return value;
-  At at(evaluation.diagnostics, parameter.span);
-  if (wanted == Annotation::Tensor) {
+Value converted_to_annotation(Evaluation& evaluation, const ast::Module& module, const ast::Parameter& parameter,
+                              Value value) {
+  Annotation annotation = annotation_of(module, parameter.annotation);
+  bool is_optional_none = parameter.default_value && value.is_none();
+  if (annotation == Annotation::None || is_optional_none) return value;
+  At location(evaluation.diagnostics, parameter.span);
+  if (annotation == Annotation::Tensor) {
     if (value.is_tensor()) return value;
     evaluation.fail(fmt::format("`{}` must be a tensor, not {}", parameter.name, describe(value)),
                     "pass a tensor, or annotate it `float`");
   }
   if (!value.is_number())
-    evaluation.fail(fmt::format("`{}` must be {}, not {}", parameter.name, spelled(wanted), describe(value)),
+    evaluation.fail(fmt::format("`{}` must be {}, not {}", parameter.name, phrase_of(annotation), describe(value)),
                     value.is_tensor() ? "remove the annotation to accept tensors" : "");
   ir::HostKind kind = evaluation.graph.host.kind(value.number());
   bool is_float = kind == ir::HostKind::Float;
-  if (is_float && wanted != Annotation::Float)
-    evaluation.fail(fmt::format("`{}` must be {}, not a float", parameter.name, spelled(wanted)),
+  if (is_float && annotation != Annotation::Float)
+    evaluation.fail(fmt::format("`{}` must be {}, not a float", parameter.name, phrase_of(annotation)),
                     "annotate it `float` to take any number");
-  ir::HostOp conversion = wanted == Annotation::Float ? ir::HostOp::Float
-                          : wanted == Annotation::Int ? ir::HostOp::Int
-                                                      : ir::HostOp::Bool;
+  ir::HostOp conversion = annotation == Annotation::Float ? ir::HostOp::Float
+                          : annotation == Annotation::Int ? ir::HostOp::Int
+                                                          : ir::HostOp::Bool;
   return number(evaluation.host(conversion, {value.number()}));
 }
 
 /// The def of this name at the top level of the module.
 std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_view name) {
-  std::optional<ast::FunctionId> found;
+  std::optional<ast::FunctionId> match;
   for (const ast::StmtId id : module.body)
     if (const auto* def = std::get_if<ast::Def>(&module[id].node); def && module[def->function].name == name)
-      found = def->function;
-  return found;
+      match = def->function;
+  return match;
 }
 
 constexpr std::string_view kDerivative = "_backward";
@@ -87,12 +88,12 @@ bool is_derivative(const ast::Module& module, std::string_view name) {
   return name.ends_with(kDerivative) && find_def(module, name.substr(0, name.size() - kDerivative.size()));
 }
 
-class TextDefinition : public Definition {
+class SourceDefinition : public Definition {
  public:
   /// `derivative_of`: the function whose gradient this def is.
-  TextDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function,
-                 std::optional<ast::FunctionId> derivative_of = {})
-      : held_(std::move(module)), module_(*held_), function_(function), derivative_of_(derivative_of) {
+  SourceDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function,
+                   std::optional<ast::FunctionId> derivative_of = {})
+      : module_owner_(std::move(module)), module_(*module_owner_), function_(function), derivative_of_(derivative_of) {
     for (const ast::Parameter& parameter : module_[function_].parameters) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(parameter.span, "an op cannot have a `*` parameter",
@@ -101,7 +102,7 @@ class TextDefinition : public Definition {
         throw_author(parameter.span, "an op cannot have a `**` parameter",
                      "name each parameter; helper functions may have one");
       parameters_.push_back({annotation_of(module_, parameter.annotation), parameter.name,
-                             static_cast<bool>(parameter.fallback), parameter.span,
+                             static_cast<bool>(parameter.default_value), parameter.span,
                              parameter.kind == ast::Parameter::Kind::KeywordOnly});
     }
   }
@@ -115,34 +116,30 @@ class TextDefinition : public Definition {
                                derivative_of_ ? &module_[*derivative_of_] : nullptr);
   }
   std::shared_ptr<const Definition> derivative() const override {
-    const auto found = find_def(module_, name() + std::string(kDerivative));
-    return found ? std::make_shared<TextDefinition>(held_, *found, function_) : nullptr;
+    const auto backward = find_def(module_, name() + std::string(kDerivative));
+    return backward ? std::make_shared<SourceDefinition>(module_owner_, *backward, function_) : nullptr;
   }
 
  private:
-  std::shared_ptr<const ast::Module> held_;
+  std::shared_ptr<const ast::Module> module_owner_;
   const ast::Module& module_;
   ast::FunctionId function_;
   std::optional<ast::FunctionId> derivative_of_;
   std::vector<Parameter> parameters_;
 };
 
-/// Whether a bare expression leaves this name out of its parameters.
+/// Whether a name in a bare expression has a meaning of its own, so that it is not a parameter.
 bool is_known(std::string_view name, bool has_attribute) {
   auto value = global_name(name);
   return has_attribute ? value && value->is<Namespace>() : is_python_type(name);
 }
 
-}  // namespace
-
-namespace {
-
 /// The function to which the name is bound after the module has run; null if the name is then bound to anything else.
-const Function* called(const Scope& globals, const ast::Function& function) {
-  const auto defined = globals.values.find(function.name);
-  if (defined == globals.values.end()) return nullptr;
-  const auto* found = std::get_if<std::shared_ptr<const Function>>(&defined->second.variant());
-  return found ? found->get() : nullptr;
+const Function* bound_function(const Scope& globals, const ast::Function& function) {
+  const auto binding = globals.values.find(function.name);
+  if (binding == globals.values.end()) return nullptr;
+  const auto* value = std::get_if<std::shared_ptr<const Function>>(&binding->second.variant());
+  return value ? value->get() : nullptr;
 }
 
 }  // namespace
@@ -150,58 +147,58 @@ const Function* called(const Scope& globals, const ast::Function& function) {
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments, const ast::Function* derivative_of) {
   auto globals = std::make_shared<Scope>(Scope{module, nullptr, nullptr, {}, {}, false});
-  evaluation.call_stack.kept.push_back(globals);
+  evaluation.call_stack.owned_objects.push_back(globals);
   Frame(evaluation, *globals).run(module.body);
 
-  const Function* const body = called(*globals, function);
-  if (!body)
+  const Function* const callee = bound_function(*globals, function);
+  if (!callee)
     throw_author(function.name_span,
                  fmt::format("`{}` is bound to something else at the end of the source", function.name),
                  "assign to another name below");
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
   // Defaults that the forward call used apply to its gradient, too.
-  if (const Function* forward = derivative_of ? called(*globals, *derivative_of) : nullptr)
+  if (const Function* forward = derivative_of ? bound_function(*globals, *derivative_of) : nullptr)
     for (size_t i = 0; i < forward->defaults.size() && i < values.size(); ++i) {
       std::optional<Value>& value = values[values.size() - 1 - i];
       if (!value) value = forward->defaults[forward->defaults.size() - 1 - i];
     }
   for (size_t i = 0; i < values.size(); ++i) {
     const ast::Parameter& parameter = function.parameters[i];
-    if (!values[i]) values[i] = body->defaults[i];
+    if (!values[i]) values[i] = callee->defaults[i];
     if (!values[i]) throw_author(parameter.span, fmt::format("the argument `{}` is missing", parameter.name));
-    values[i] = annotated(evaluation, module, parameter, std::move(*values[i]));
+    values[i] = converted_to_annotation(evaluation, module, parameter, std::move(*values[i]));
   }
-  Span returned_at = function.name_span;
-  Value result = call_bound(evaluation, *body, std::move(values), &returned_at);
+  Span return_span = function.name_span;
+  Value result = call_bound(evaluation, *callee, std::move(values), &return_span);
   const bool mutates = std::ranges::any_of(
       evaluation.call_stack.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {
-    At at(evaluation.diagnostics, function.name_span);
+    At location(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
-                    function.returns ? "end every path through it with `return …`" : "end it with `return …`");
+                    function.returns_value ? "end every path through it with `return …`" : "end it with `return …`");
   }
-  evaluation.diagnostics.here = returned_at;  // errors about the result are reported at the `return`
+  evaluation.diagnostics.here = return_span;  // errors about the result are reported at the `return`
   return result;
 }
 
 std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name) {
   ast::Module module = parse(source, is_known);
   if (module.is_expression && !name.empty()) module.functions.back().name = name;
-  ast::FunctionId chosen;
+  ast::FunctionId op;
   std::vector<std::string_view> names;
   for (ast::StmtId id : module.body) {
     const auto* def = std::get_if<ast::Def>(&module[id].node);
     if (!def) continue;
     names.push_back(module[def->function].name);
-    if (name.empty() ? !is_derivative(module, names.back()) : name == names.back()) chosen = def->function;
+    if (name.empty() ? !is_derivative(module, names.back()) : name == names.back()) op = def->function;
   }
-  if (!chosen) {
+  if (!op) {
     std::string hint = did_you_mean(name, names);
     throw_author({source.get(), 0, 0}, fmt::format("the source has no `def {}`", name),
                  hint.empty() ? fmt::format("it defines {}", fmt::join(names, ", ")) : hint);
   }
-  return std::make_shared<TextDefinition>(std::make_shared<const ast::Module>(std::move(module)), chosen);
+  return std::make_shared<SourceDefinition>(std::make_shared<const ast::Module>(std::move(module)), op);
 }
 
 }  // namespace ingot::frontend

@@ -15,16 +15,16 @@ namespace {
 
 struct Method {
   std::string_view name;
-  size_t fewest, most;  ///< number of arguments
+  size_t min_arguments, max_arguments;
 };
 constexpr std::array kMethods = {Method{"copy", 0, 0},   Method{"get", 1, 2},   Method{"items", 0, 0},
                                  Method{"keys", 0, 0},   Method{"pop", 1, 2},   Method{"setdefault", 1, 2},
                                  Method{"update", 1, 1}, Method{"values", 0, 0}};
 
 const Method* find_method(std::string_view name) {
-  const auto found =
+  const auto method =
       std::find_if(kMethods.begin(), kMethods.end(), [&](const Method& row) { return row.name == name; });
-  return found == kMethods.end() ? nullptr : &*found;
+  return method == kMethods.end() ? nullptr : &*method;
 }
 
 bool is_nan(const Evaluation& evaluation, ir::HostId number) {
@@ -46,18 +46,18 @@ void require_hashable(Evaluation& evaluation, const Value& key) {
 }
 
 /// Formats a key for a message.
-std::string shown(Evaluation& evaluation, const Value& key) {
+std::string key_text(Evaluation& evaluation, const Value& key) {
   if (key.is<std::string>()) return fmt::format("'{}'", key.as<std::string>());
   if (key.is_number()) return evaluation.graph.host.print(key.number(), {});
   return describe(key);
 }
 
 [[noreturn]] void fail_missing(Evaluation& evaluation, const Dict& dict, const Value& key) {
-  std::string known;
+  std::string keys;
   for (size_t i = 0; i < std::min<size_t>(dict.keys->size(), 8); ++i)
-    known += (i == 0 ? "" : ", ") + shown(evaluation, (*dict.keys)[i]);
-  evaluation.fail(fmt::format("the dict has no item {}", shown(evaluation, key)),
-                  known.empty() ? "it is empty" : fmt::format("its keys are {}", known));
+    keys += (i == 0 ? "" : ", ") + key_text(evaluation, (*dict.keys)[i]);
+  evaluation.fail(fmt::format("the dict has no item {}", key_text(evaluation, key)),
+                  keys.empty() ? "it is empty" : fmt::format("its keys are {}", keys));
 }
 
 }  // namespace
@@ -72,14 +72,14 @@ std::optional<size_t> find_item(Evaluation& evaluation, const Dict& dict, const 
 }
 
 Value dict_item(Evaluation& evaluation, const Dict& dict, const Value& key) {
-  if (const auto at = find_item(evaluation, dict, key)) return (*dict.values)[*at];
+  if (const auto index = find_item(evaluation, dict, key)) return (*dict.values)[*index];
   fail_missing(evaluation, dict, key);
 }
 
 void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, const Value& value) {
   refuse_cycle(evaluation, dict, {&value, 1});
-  if (const auto at = find_item(evaluation, dict, key)) {
-    (*dict.values)[*at] = value;
+  if (const auto index = find_item(evaluation, dict, key)) {
+    (*dict.values)[*index] = value;
     return;
   }
   evaluation.budget.items(2);
@@ -87,8 +87,8 @@ void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, c
   dict.values->push_back(value);
 }
 
-void update(Evaluation& evaluation, const Dict& dict, const Value& with) {
-  const Value items = with.is<Dict>() ? Value(DictView{DictView::Part::Items, with.as<Dict>()}) : with;
+void update(Evaluation& evaluation, const Dict& dict, const Value& source) {
+  const Value items = source.is<Dict>() ? Value(DictView{DictView::Part::Items, source.as<Dict>()}) : source;
   for (const Value& pair : Sequence(evaluation, items, "a dict").items()) {
     const std::vector<Value>* parts = pair.items();
     if (!parts || parts->size() != 2)
@@ -113,9 +113,10 @@ bool is_dict_method(std::string_view name) { return find_method(name) != nullptr
 
 Value call_dict_method(Evaluation& evaluation, std::string_view name, const Dict& self,
                        std::span<const Value> arguments) {
-  const auto [method, fewest, most] = *find_method(name);
-  if (arguments.size() < fewest || arguments.size() > most)
-    evaluation.fail(fmt::format("dict.{} takes {} to {} arguments, {} given", method, fewest, most, arguments.size()));
+  const auto [method, min_arguments, max_arguments] = *find_method(name);
+  if (arguments.size() < min_arguments || arguments.size() > max_arguments)
+    evaluation.fail(fmt::format("dict.{} takes {} to {} arguments, {} given", method, min_arguments, max_arguments,
+                                arguments.size()));
   using Part = DictView::Part;
   if (name == "keys") return DictView{Part::Keys, self};
   if (name == "values") return DictView{Part::Values, self};
@@ -125,15 +126,15 @@ Value call_dict_method(Evaluation& evaluation, std::string_view name, const Dict
     update(evaluation, target.as<Dict>(), name == "copy" ? Value(self) : arguments[0]);
     return name == "copy" ? target : Value(None{});
   }
-  const std::optional<size_t> at = find_item(evaluation, self, arguments[0]);
-  Value found = at ? (*self.values)[*at] : arguments.size() == 2 ? arguments[1] : Value(None{});
-  if (name == "setdefault" && !at) set_dict_item(evaluation, self, arguments[0], found);
+  const std::optional<size_t> index = find_item(evaluation, self, arguments[0]);
+  Value value = index ? (*self.values)[*index] : arguments.size() == 2 ? arguments[1] : Value(None{});
+  if (name == "setdefault" && !index) set_dict_item(evaluation, self, arguments[0], value);
   if (name == "pop") {
-    if (!at && arguments.size() == 1) fail_missing(evaluation, self, arguments[0]);
+    if (!index && arguments.size() == 1) fail_missing(evaluation, self, arguments[0]);
     for (const auto& part : {self.keys, self.values})
-      if (at) part->erase(part->begin() + static_cast<std::ptrdiff_t>(*at));
+      if (index) part->erase(part->begin() + static_cast<std::ptrdiff_t>(*index));
   }
-  return found;
+  return value;
 }
 
 }  // namespace ingot::frontend

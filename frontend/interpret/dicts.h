@@ -19,7 +19,7 @@ std::optional<size_t> find_item(Evaluation& evaluation, const Dict& dict, const 
 Value dict_item(Evaluation& evaluation, const Dict& dict, const Value& key);
 void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, const Value& value);
 /// Adds the items of another dict, or of an iterable of pairs.
-void update(Evaluation& evaluation, const Dict& dict, const Value& with);
+void update(Evaluation& evaluation, const Dict& dict, const Value& source);
 /// The keyword arguments that `**value` expands to.
 std::vector<std::pair<std::string, Value>> keywords_of(Evaluation& evaluation, const Value& value);
 

@@ -31,32 +31,32 @@ Value Frame::value_of(const ast::Constant& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Name& node, const ast::Expr&) {
   for (Scope* scope = &scope_; scope; scope = scope->enclosing) {
-    if (auto found = scope->values.find(node.name); found != scope->values.end()) return found->second;
+    if (auto binding = scope->values.find(node.name); binding != scope->values.end()) return binding->second;
     if (scope->locals && std::binary_search(scope->locals->begin(), scope->locals->end(), node.name)) {
-      refuse_foreign(node.name);
-      unbound_name(node.name);
+      refuse_unsupported_import(node.name);
+      fail_unbound_name(node.name);
     }
   }
-  refuse_foreign(node.name);
+  refuse_unsupported_import(node.name);
   if (auto value = global_name(node.name, is_library(module_))) return *value;
-  unknown_name(node.name);
+  fail_unknown_name(node.name);
 }
 
-void Frame::refuse_foreign(std::string_view name) {
+void Frame::refuse_unsupported_import(std::string_view name) {
   for (Scope* scope = &scope_; scope; scope = scope->enclosing)
-    for (const auto& [alias, module] : scope->foreign)
+    for (const auto& [alias, module] : scope->unsupported_imports)
       if (alias == name)
         evaluation_.fail(fmt::format("`{}` comes from `{}`, which is outside the language", name, module),
                          "an op uses torch, torch.nn, torch.nn.functional, torch.special and math");
 }
 
-void Frame::unbound_name(const std::string& name) {
+void Frame::fail_unbound_name(const std::string& name) {
   evaluation_.fail(fmt::format("`{}` has no value yet", name),
                    "it is assigned in this function, so it is local here: assign it on every path to this line");
 }
 
-void Frame::unknown_name(const std::string& name) {
-  if (std::string_view refused = refused_python_name(name); !refused.empty())
+void Frame::fail_unknown_name(const std::string& name) {
+  if (std::string_view refused = refused_name_hint(name); !refused.empty())
     evaluation_.fail(fmt::format("`{}` is outside the language", name), std::string(refused));
   if (name == "true" || name == "false" || name == "null" || name == "nil")
     evaluation_.fail(fmt::format("there is no `{}`", name),
@@ -85,11 +85,11 @@ Value Frame::value_of(const ast::Binary&, const ast::Expr& expr) {
     leftmost = &module_[first];
   }
   Value value = evaluate(first);
-  for (auto at = spine.rbegin(); at != spine.rend(); ++at) {
-    const auto& node = std::get<ast::Binary>((*at)->node);
+  for (auto it = spine.rbegin(); it != spine.rend(); ++it) {
+    const auto& node = std::get<ast::Binary>((*it)->node);
     const Value operands[] = {std::move(value), evaluate(node.right)};
     evaluation_.step();
-    evaluation_.diagnostics.here = (*at)->span;
+    evaluation_.diagnostics.here = (*it)->span;
     value = operate(evaluation_, node.op, operands);
   }
   return value;
@@ -104,13 +104,13 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
   Value left = evaluate(node.left), result;
   const std::vector<ir::Condition>& conditions = evaluation_.graph.conditions;
   for (size_t i = 0; i < node.ops.size(); ++i) {
-    const size_t stated = conditions.size();
+    const size_t condition_count = conditions.size();
     const Value operands[] = {left, evaluate(node.rights[i])};
     // Python evaluates this operand only if the comparisons before it hold. If the operand adds a condition, which can
     // fail, the result of these comparisons must be known.
-    if (conditions.size() > stated && result.is_number()) evaluation_.static_number(result.number());
-    bool identity = node.ops[i] == Operator::Is || node.ops[i] == Operator::IsNot;
-    if (node.ops.size() > 1 && !identity && (operands[0].is_tensor() || operands[1].is_tensor())) {
+    if (conditions.size() > condition_count && result.is_number()) evaluation_.static_number(result.number());
+    bool is_identity = node.ops[i] == Operator::Is || node.ops[i] == Operator::IsNot;
+    if (node.ops.size() > 1 && !is_identity && (operands[0].is_tensor() || operands[1].is_tensor())) {
       auto text = [&](size_t k) { return module_[k == 0 ? node.left : node.rights[k - 1]].span.text(); };
       size_t k = std::min(i, node.ops.size() - 2);
       evaluation_.fail("a chained comparison has no meaning on tensors",
@@ -125,9 +125,9 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
       result = number(evaluation_.host(ir::HostOp::Select,
                                        {result.number(), holds.number(), evaluation_.graph.host.boolean(false)}));
     }
-    ir::HostId known = result.is_number() ? evaluation_.graph.host.resolve(result.number()) : ir::HostId{};
-    bool is_false = result.is_number() && evaluation_.graph.host.is_constant(known) &&
-                    !evaluation_.graph.host.value(known).truthy();
+    ir::HostId resolved = result.is_number() ? evaluation_.graph.host.resolve(result.number()) : ir::HostId{};
+    bool is_false = result.is_number() && evaluation_.graph.host.is_constant(resolved) &&
+                    !evaluation_.graph.host.value(resolved).truthy();
     if (is_false) return result;  // the other operands are not evaluated
     left = operands[1];
   }
@@ -146,7 +146,7 @@ Value Frame::value_of(const ast::BoolOp& node, const ast::Expr& expr) {
                                    node.is_and ? "&" : "|", word));
     }
     if (i + 1 == node.operands.size()) break;
-    At at(evaluation_.diagnostics, module_[node.operands[i]].span);
+    At location(evaluation_.diagnostics, module_[node.operands[i]].span);
     if (truth(evaluation_, value, fmt::format("the operand of `{}`", word)) != node.is_and) break;
   }
   return value;
@@ -160,7 +160,7 @@ Value Frame::value_of(const ast::IfExp& node, const ast::Expr&) {
                                      module_[node.then].span.text(), module_[node.otherwise].span.text()));
   bool holds = false;
   {
-    At at(evaluation_.diagnostics, module_[node.test].span);
+    At location(evaluation_.diagnostics, module_[node.test].span);
     holds = truth(evaluation_, test, "the condition of `a if c else b`");
   }
   return evaluate(holds ? node.then : node.otherwise);
@@ -173,7 +173,7 @@ std::vector<Value> Frame::values_of(const std::vector<ExprId>& items) {
   for (ExprId item : items) {
     if (const auto* starred = std::get_if<ast::Starred>(&module_[item].node)) {
       Value sequence = evaluate(starred->value);
-      At at(evaluation_.diagnostics, module_[item].span);
+      At location(evaluation_.diagnostics, module_[item].span);
       std::vector<Value> more = Sequence(evaluation_, sequence, "`*`").items();
       values.insert(values.end(), more.begin(), more.end());
     } else {
@@ -194,7 +194,7 @@ Value Frame::value_of(const ast::Dict& node, const ast::Expr&) {
       continue;
     }
     Value key = evaluate(item.key);
-    At at(evaluation_.diagnostics, module_[item.key].span);
+    At location(evaluation_.diagnostics, module_[item.key].span);
     set_item(evaluation_, dict, key, evaluate(item.value));
   }
   return dict;
@@ -220,8 +220,8 @@ Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
   Value first = evaluate(node.clauses[0].iterable);  // in the enclosing scope, as Python does
   auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false, true});
   std::vector<Value> items;
-  Frame(evaluation_, *scope).comprehend(node, 0, first, items);
-  if (scope->captured) evaluation_.call_stack.kept.push_back(std::move(scope));
+  Frame(evaluation_, *scope).run_clauses(node, 0, first, items);
+  if (scope->is_captured) evaluation_.call_stack.owned_objects.push_back(std::move(scope));
   Value list = Value::list(std::move(items));
   if (node.kind != ast::Comprehension::Kind::Dict) return list;
   Value dict = Value::dict();
@@ -229,15 +229,15 @@ Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
   return dict;
 }
 
-void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Value& iterable,
-                       std::vector<Value>& items) {
+void Frame::run_clauses(const ast::Comprehension& node, size_t clause, const Value& iterable,
+                        std::vector<Value>& items) {
   Depth depth(evaluation_);
   const ast::Comprehension::Clause& current = node.clauses[clause];
-  At at(evaluation_.diagnostics, module_[current.iterable].span);
+  At location(evaluation_.diagnostics, module_[current.iterable].span);
   Sequence sequence(evaluation_, iterable, "a `for`");
   auto passes = [&](ExprId condition) {
     Value test = evaluate(condition);
-    At here(evaluation_.diagnostics, module_[condition].span);
+    At condition_location(evaluation_.diagnostics, module_[condition].span);
     return truth(evaluation_, test, "the condition of a comprehension");
   };
   for (size_t i = 0; i < sequence.size(); ++i) {
@@ -248,7 +248,7 @@ void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Valu
       evaluation_.budget.items(1);
       items.push_back(evaluate(node.element));
     } else {
-      comprehend(node, clause + 1, evaluate(node.clauses[clause + 1].iterable), items);
+      run_clauses(node, clause + 1, evaluate(node.clauses[clause + 1].iterable), items);
     }
   }
 }
@@ -256,15 +256,15 @@ void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Valu
 Value Frame::make_function(ast::FunctionId id) {
   auto function = std::make_shared<Function>(Function{&module_, id, &scope_, {}});
   for (const ast::Parameter& parameter : module_[id].parameters) {
-    if (parameter.fallback)
-      function->defaults.emplace_back(evaluate(parameter.fallback));
+    if (parameter.default_value)
+      function->defaults.emplace_back(evaluate(parameter.default_value));
     else
       function->defaults.emplace_back();
   }
-  for (Scope* scope = &scope_; scope && !scope->captured; scope = scope->enclosing) scope->captured = true;
+  for (Scope* scope = &scope_; scope && !scope->is_captured; scope = scope->enclosing) scope->is_captured = true;
   // Keep the function alive, so that a chain of functions in each other's defaults is freed one by one, not
   // recursively.
-  evaluation_.call_stack.kept.push_back(function);
+  evaluation_.call_stack.owned_objects.push_back(function);
   return std::shared_ptr<const Function>(std::move(function));
 }
 
@@ -289,8 +289,8 @@ Value Frame::value_of(const ast::Attribute& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Call& node, const ast::Expr& expr) { return call_value(node, expr, true); }
 
-/// `used`: whether the result is needed; then the callee must return a value.
-Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used) {
+/// `needs_result`: the callee must return a value.
+Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool needs_result) {
   Value callee = evaluate(node.function);
   Arguments arguments{values_of(node.arguments), {}};
   for (const ast::Call::Keyword& keyword : node.keywords) {
@@ -299,13 +299,13 @@ Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used)
       arguments.keywords.emplace_back(keyword.name, std::move(value));
       continue;
     }
-    At at(evaluation_.diagnostics, module_[keyword.value].span);
+    At location(evaluation_.diagnostics, module_[keyword.value].span);
     for (auto& [name, item] : keywords_of(evaluation_, value)) arguments.keywords.emplace_back(name, std::move(item));
   }
   evaluation_.diagnostics.here = expr.span;
-  if (used && callee.is<std::shared_ptr<const Function>>()) {
+  if (needs_result && callee.is<std::shared_ptr<const Function>>()) {
     const ast::Function& function = callee.as<std::shared_ptr<const Function>>()->definition();
-    if (!function.returns) {
+    if (!function.returns_value) {
       evaluation_.fail(fmt::format("`{}` has no `return`, so its call has no value", function.name),
                        fmt::format("end `{}` with `return …`", function.name));
     }

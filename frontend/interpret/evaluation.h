@@ -23,11 +23,11 @@ struct CallStack {
   int depth = 0;
   /// Objects that values refer to during the evaluation: functions and the scopes that they close over. The objects are
   /// freed last to first, because later ones refer to earlier ones.
-  std::vector<std::shared_ptr<const void>> kept;
+  std::vector<std::shared_ptr<const void>> owned_objects;
 
   CallStack() = default;
   ~CallStack() {
-    while (!kept.empty()) kept.pop_back();
+    while (!owned_objects.empty()) owned_objects.pop_back();
   }
   CallStack(const CallStack&) = delete;
   CallStack& operator=(const CallStack&) = delete;
@@ -36,8 +36,8 @@ struct CallStack {
 /// The evaluation of an op: the builder of its graph, and the call stack.
 class Evaluation : public Builder {
  public:
-  Evaluation(Builder builder, CallStack& shared)
-      : Builder(builder), call_stack(shared), autocast(builder.signature.autocast) {}
+  Evaluation(Builder builder, CallStack& stack)
+      : Builder(builder), call_stack(stack), autocast(builder.signature.autocast) {}
 
   CallStack& call_stack;
   /// torch.autocast's own dtype, if autocast is on. Autocast applies to the author's code, and to library functions

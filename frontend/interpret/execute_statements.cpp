@@ -18,7 +18,7 @@ using ast::ExprId;
 
 Value Frame::evaluate(ExprId id) {
   const ast::Expr& expr = module_[id];
-  At at(evaluation_.diagnostics, expr.span);
+  At location(evaluation_.diagnostics, expr.span);
   evaluation_.step();
   Depth depth(evaluation_);
   Value value = std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
@@ -30,7 +30,7 @@ Frame::Flow Frame::run(const ast::Block& block) {
   Depth depth(evaluation_);
   for (ast::StmtId id : block) {
     const ast::Stmt& statement = module_[id];
-    At at(evaluation_.diagnostics, statement.span);
+    At location(evaluation_.diagnostics, statement.span);
     evaluation_.step();
     Flow flow = std::visit([&](const auto& node) { return execute(node); }, statement.node);
     if (flow != Flow::Next) return flow;
@@ -39,8 +39,8 @@ Frame::Flow Frame::run(const ast::Block& block) {
 }
 
 Frame::Flow Frame::execute(const ast::Return& node) {
-  returned = node.value ? evaluate(node.value) : None{};
-  returned_at = node.value ? module_[node.value].span : evaluation_.diagnostics.here;
+  return_value = node.value ? evaluate(node.value) : None{};
+  return_span = node.value ? module_[node.value].span : evaluation_.diagnostics.here;
   return Flow::Return;
 }
 
@@ -51,12 +51,12 @@ Frame::Flow Frame::execute(const ast::Assign& node) {
   return Flow::Next;
 }
 
-void Frame::assign(ExprId target, const Value& value, bool named) {
+void Frame::assign(ExprId target, const Value& value, bool names_value) {
   const ast::Expr& expr = module_[target];
-  At at(evaluation_.diagnostics, expr.span);
+  At location(evaluation_.diagnostics, expr.span);
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
     scope_.values.insert_or_assign(name->name, value);
-    if (named) evaluation_.name(value, name->name);
+    if (names_value) evaluation_.name(value, name->name);
     return;
   }
   if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
@@ -66,13 +66,13 @@ void Frame::assign(ExprId target, const Value& value, bool named) {
   const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
   const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
   if (!Sequence::is_iterable(value))
-    evaluation_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
+    evaluation_.fail(fmt::format("{} cannot be unpacked into {} target{}", describe(value), targets.size(),
                                  targets.size() == 1 ? "" : "s"));
   Sequence parts(evaluation_, value, "an assignment");
   if (parts.size() != targets.size())
-    evaluation_.fail(fmt::format("{} value{} cannot be unpacked into {} name{}", parts.size(),
+    evaluation_.fail(fmt::format("{} value{} cannot be unpacked into {} target{}", parts.size(),
                                  parts.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
-  for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], named);
+  for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], names_value);
 }
 
 Frame::Flow Frame::execute(const ast::AugAssign& node) {
@@ -84,7 +84,7 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
   }
   const Value container = evaluate(item->value), index = evaluate(item->index);
   if (container.is_tensor()) {
-    change_elements(container, index, node);
+    update_elements(container, index, node);
     return Flow::Next;
   }
   if (!container.items() && !container.is<Dict>())
@@ -95,7 +95,7 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
 }
 
 /// x[index] op= y for a tensor x: writes the view x[index], or the elements that a mask selects.
-void Frame::change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node) {
+void Frame::update_elements(const Value& tensor, const Value& index, const ast::AugAssign& node) {
   if (!is_mask(index)) {
     require_view_index(evaluation_, index);
     const Value target = get_item(evaluation_, tensor, index);
@@ -107,8 +107,8 @@ void Frame::change_elements(const Value& tensor, const Value& index, const ast::
     evaluation_.fail("an in-place operator on x[mask] takes one value: a number or a 0-dim tensor",
                      "choose element by element with where(mask, a, b)");
   }
-  Evaluation plain = evaluation_.without_autocast();
-  change_masked(evaluation_, tensor, index, operate(plain, node.op, operands));
+  Evaluation inner = evaluation_.without_autocast();
+  change_masked(evaluation_, tensor, index, operate(inner, node.op, operands));
 }
 
 Frame::Flow Frame::execute(const ast::AnnAssign& node) {
@@ -119,7 +119,7 @@ Frame::Flow Frame::execute(const ast::AnnAssign& node) {
 Frame::Flow Frame::execute(const ast::ExprStmt& node) {
   const ast::Expr& expr = module_[node.value];
   if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-    At at(evaluation_.diagnostics, expr.span);
+    At location(evaluation_.diagnostics, expr.span);
     call_value(*call, expr, false);
   } else {
     evaluate(node.value);
@@ -148,7 +148,7 @@ Frame::Flow Frame::execute(const ast::For& node) {
 Frame::Flow Frame::execute(const ast::While& node) {
   for (;;) {
     Value test = evaluate(node.test);
-    At at(evaluation_.diagnostics, module_[node.test].span);
+    At location(evaluation_.diagnostics, module_[node.test].span);
     if (!truth(evaluation_, test, "the condition of a `while`")) return Flow::Next;
     Flow flow = run(node.body);
     if (flow == Flow::Return) return flow;
@@ -159,7 +159,7 @@ Frame::Flow Frame::execute(const ast::While& node) {
 Frame::Flow Frame::execute(const ast::If& node) {
   for (const ast::If::Branch& branch : node.branches) {
     Value test = evaluate(branch.test);
-    At at(evaluation_.diagnostics, module_[branch.test].span);
+    At location(evaluation_.diagnostics, module_[branch.test].span);
     if (truth(evaluation_, test, "the condition of an `if`")) return run(branch.body);
   }
   return run(node.otherwise);
@@ -169,23 +169,23 @@ Frame::Flow Frame::execute(const ast::Import& node) {
   for (const ast::Import::Binding& binding : node.bindings) {
     if (binding.name == "*") continue;
     std::string_view module = binding.module;
-    std::optional<Namespace> known;
-    if (module == "torch") known = Namespace::Torch;
-    if (module == "torch.nn") known = Namespace::Nn;
-    if (module == "torch.nn.functional") known = Namespace::Functional;
-    if (module == "torch.special") known = Namespace::Special;
-    if (module == "torch.linalg") known = Namespace::Linalg;
-    if (module == "math") known = Namespace::Math;
-    if (!known) {
-      scope_.foreign.emplace_back(binding.alias, module);
+    std::optional<Namespace> space;
+    if (module == "torch") space = Namespace::Torch;
+    if (module == "torch.nn") space = Namespace::Nn;
+    if (module == "torch.nn.functional") space = Namespace::Functional;
+    if (module == "torch.special") space = Namespace::Special;
+    if (module == "torch.linalg") space = Namespace::Linalg;
+    if (module == "math") space = Namespace::Math;
+    if (!space) {
+      scope_.unsupported_imports.emplace_back(binding.alias, module);
       continue;
     }
-    std::optional<Value> value = *known;
-    if (!binding.name.empty()) value = namespace_attribute(evaluation_, *known, binding.name);
+    std::optional<Value> value = *space;
+    if (!binding.name.empty()) value = namespace_attribute(evaluation_, *space, binding.name);
     if (value)
       scope_.values.insert_or_assign(binding.alias, std::move(*value));
     else
-      scope_.foreign.emplace_back(binding.alias, module);
+      scope_.unsupported_imports.emplace_back(binding.alias, module);
   }
   return Flow::Next;
 }
@@ -199,13 +199,13 @@ Frame::Flow Frame::execute(const ast::Assert& node) {
 /// becomes an ir::Condition of the call.
 void Frame::check(ExprId test, const std::string& message) {
   const ast::Expr& expr = module_[test];
-  if (const auto* both = std::get_if<ast::BoolOp>(&expr.node); both && both->is_and) {
-    for (ExprId operand : both->operands) check(operand, message);
+  if (const auto* conjunction = std::get_if<ast::BoolOp>(&expr.node); conjunction && conjunction->is_and) {
+    for (ExprId operand : conjunction->operands) check(operand, message);
     return;
   }
   Value value = evaluate(test);
-  At at(evaluation_.diagnostics, expr.span);
-  std::string failed = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
+  At location(evaluation_.diagnostics, expr.span);
+  std::string failure = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
   if (value.is_number()) {
     ir::HostPool& host = evaluation_.graph.host;
     const ir::HostId id = host.resolve(value.number());
@@ -213,12 +213,12 @@ void Frame::check(ExprId test, const std::string& message) {
     if (host[id].op == ir::HostOp::Eq &&
         std::ranges::all_of(host[id].args, is_int)) {  // from here on, the two are the same size
       const ir::HostId a = host[id].args[0], b = host[id].args[1];
-      evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
+      evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failure));
       return host.unify(a, b);
     }
-    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
+    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failure));
   }
-  if (!truth(evaluation_, value, "the condition of an `assert`")) evaluation_.fail(std::move(failed));
+  if (!truth(evaluation_, value, "the condition of an `assert`")) evaluation_.fail(std::move(failure));
 }
 
 Frame::Flow Frame::execute(const ast::Raise& node) {
@@ -234,9 +234,9 @@ std::string Frame::message_text(ExprId id) {
   const ast::Expr& expr = module_[id];
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
     for (const Scope* scope = &scope_; scope; scope = scope->enclosing) {
-      const auto found = scope->values.find(name->name);
-      if (found == scope->values.end()) continue;
-      return found->second.is<std::string>() ? found->second.as<std::string>() : name->name;
+      const auto binding = scope->values.find(name->name);
+      if (binding == scope->values.end()) continue;
+      return binding->second.is<std::string>() ? binding->second.as<std::string>() : name->name;
     }
   }
   if (const auto* constant = std::get_if<ast::Constant>(&expr.node))

@@ -19,8 +19,8 @@ struct Scope {
   /// unbound. Null for a module.
   const std::vector<std::string>* locals = nullptr;
   std::unordered_map<std::string_view, Value> values;
-  std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< unsupported imports: name, module
-  bool captured = false;                                               ///< a function closes over it
+  std::vector<std::pair<std::string_view, std::string_view>> unsupported_imports;  ///< name, module
+  bool is_captured = false;                                                        ///< a function closes over it
   bool is_comprehension = false;
 };
 
@@ -32,10 +32,10 @@ class Frame {
   Frame(Evaluation& evaluation, Scope& scope) : evaluation_(evaluation), module_(scope.module), scope_(scope) {}
 
   Value evaluate(ast::ExprId id);
-  /// Flow::Return leaves the value in `returned`.
+  /// Flow::Return leaves the value in `return_value`, and its location in `return_span`.
   Flow run(const ast::Block& block);
-  Value returned;
-  Span returned_at;
+  Value return_value;
+  Span return_span;
 
  private:
   // Statements
@@ -54,9 +54,10 @@ class Frame {
   Flow execute(const ast::Pass&) { return Flow::Next; }
   Flow execute(const ast::Break&) { return Flow::Break; }
   Flow execute(const ast::Continue&) { return Flow::Continue; }
-  /// Binds the names of a target. `named`: the author named the value itself; false for loop variables and aliases.
-  void assign(ast::ExprId target, const Value& value, bool named);
-  void change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node);
+  /// Binds the names of a target. `names_value`: the target becomes the name of the value in the graph; false
+  /// for loop variables and aliases.
+  void assign(ast::ExprId target, const Value& value, bool names_value);
+  void update_elements(const Value& tensor, const Value& index, const ast::AugAssign& node);
   void check(ast::ExprId test, const std::string& message);
   std::string message_text(ast::ExprId id);
 
@@ -80,12 +81,13 @@ class Frame {
   Value value_of(const ast::Call& node, const ast::Expr&);
   Value value_of(const ast::Starred& node, const ast::Expr&);
   std::vector<Value> values_of(const std::vector<ast::ExprId>& items);
-  Value call_value(const ast::Call& node, const ast::Expr& expr, bool used);
-  void comprehend(const ast::Comprehension& node, size_t clause, const Value& iterable, std::vector<Value>& items);
+  Value call_value(const ast::Call& node, const ast::Expr& expr, bool needs_result);
+  /// Runs the clauses of a comprehension from `clause` on, and appends the elements to `items`.
+  void run_clauses(const ast::Comprehension& node, size_t clause, const Value& iterable, std::vector<Value>& items);
   Value make_function(ast::FunctionId id);
-  [[noreturn]] void unknown_name(const std::string& name);
-  [[noreturn]] void unbound_name(const std::string& name);
-  void refuse_foreign(std::string_view name);
+  [[noreturn]] void fail_unknown_name(const std::string& name);
+  [[noreturn]] void fail_unbound_name(const std::string& name);
+  void refuse_unsupported_import(std::string_view name);
 
   Evaluation& evaluation_;
   const ast::Module& module_;
@@ -107,10 +109,10 @@ class Depth {
 
 /// torch.name, math.name, …; nullopt if there is no such attribute.
 std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name);
-/// Calls a function with bound values, one per parameter; nullopt selects the default. `returned_at` is set to the
+/// Calls a function with bound values, one per parameter; nullopt selects the default. `return_span` is set to the
 /// location of the executed `return`.
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
-                 Span* returned_at = nullptr);
+                 Span* return_span = nullptr);
 /// Binds arguments to parameters; nullopt if the default applies. Errors name the callee and show its signature.
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments);

@@ -24,8 +24,8 @@ Value function_value(const LibraryFunction& function) {
 }
 
 std::optional<Value> library_function(std::string_view name) {
-  const LibraryFunction* found = find_library_function(name);
-  return found ? std::optional(function_value(*found)) : std::nullopt;
+  const LibraryFunction* function = find_library_function(name);
+  return function ? std::optional(function_value(*function)) : std::nullopt;
 }
 
 std::optional<MemoryFormat> memory_format(std::string_view name) {
@@ -42,11 +42,11 @@ std::optional<std::string_view> name_out_of_place(std::string_view name) {
   return name.substr(0, name.size() - 1);
 }
 
-/// The in-place function name_, if PyTorch has it in the namespace `place`; `find` looks up the out-of-place function.
-std::optional<Value> in_place_function(std::string_view name, bool InPlaceForms::*place,
+/// The in-place function name_, if PyTorch has it in the namespace `form`; `find` looks up the out-of-place function.
+std::optional<Value> in_place_function(std::string_view name, bool InPlaceForms::*form,
                                        std::optional<Value> (*find)(std::string_view)) {
   const auto base = name_out_of_place(name);
-  if (!base || !(in_place_forms(*base).*place)) return std::nullopt;
+  if (!base || !(in_place_forms(*base).*form)) return std::nullopt;
   const std::optional<Value> function = find(*base);
   if (!function) return std::nullopt;
   return InPlace{std::make_shared<const Value>(*function)};
@@ -71,7 +71,7 @@ std::optional<Value> functional_attribute(std::string_view name) {
   return in_place_function(name, &InPlaceForms::functional, torch_function);
 }
 
-std::string_view spelled(Namespace space) {
+std::string_view qualified_name(Namespace space) {
   switch (space) {
     case Namespace::Torch:
       return "torch";
@@ -106,7 +106,7 @@ std::vector<std::string_view> method_names() {
   return names;
 }
 
-Value bound(const Value& function, const Value& self) {
+Value bound_method(const Value& function, const Value& self) {
   return BoundMethod{std::make_shared<const Value>(function), std::make_shared<const Value>(self)};
 }
 
@@ -118,9 +118,9 @@ std::optional<Value> method_function(std::string_view name) {
 
 Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view name) {
   if (auto value = tensor_attribute(evaluation, self, name)) return *value;
-  if (const auto function = method_function(name)) return bound(*function, self);
+  if (const auto function = method_function(name)) return bound_method(*function, self);
   if (const auto function = in_place_function(name, &InPlaceForms::method, method_function))
-    return bound(*function, self);
+    return bound_method(*function, self);
   std::string hint = did_you_mean(name, method_names());
   if (const auto base = name_out_of_place(name); base && method_function(*base)) {
     const Builtin* builtin = find_builtin(*base);
@@ -199,11 +199,10 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
   switch (space) {
     case Namespace::Torch:
       if (std::ranges::find(kLossesWithIntReduction, name) != std::end(kLossesWithIntReduction))
-        evaluation.fail(
-            fmt::format("torch.{} is not in the language: unlike F.{}, its reduction is an int, and without "
-                        "one it does not reduce",
-                        name, name),
-            fmt::format("write F.{}", name));
+        evaluation.fail(fmt::format("torch.{} is not in the language: unlike F.{}, its `reduction` is an int, and "
+                                    "defaults to no reduction",
+                                    name, name),
+                        fmt::format("write F.{}", name));
       // torch.batch_norm takes its arguments in another order than F.batch_norm.
       if (auto function = library_function(fmt::format("_torch_{}", name))) return function;
       return torch_attribute(evaluation, name);
@@ -228,27 +227,27 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
   if (value.is_tensor()) return tensor_method(evaluation, value, name);
   if (value.is<Namespace>()) {
     Namespace space = value.as<Namespace>();
-    if (auto found = namespace_attribute(evaluation, space, name)) return *found;
-    std::vector<std::string_view> known;
+    if (auto attribute = namespace_attribute(evaluation, space, name)) return *attribute;
+    std::vector<std::string_view> candidates;
     if (space == Namespace::Math)
-      for (const PythonFunction& builtin : math_functions()) known.push_back(builtin.name);
+      for (const PythonFunction& builtin : math_functions()) candidates.push_back(builtin.name);
     else if (space != Namespace::Nn)
-      known = torch_names();
-    std::string hint = did_you_mean(name, known);
+      candidates = torch_names();
+    std::string hint = did_you_mean(name, candidates);
     if (space == Namespace::Nn) hint = "modules are outside the language: use the functions of torch.nn.functional";
-    evaluation.fail(fmt::format("`{}.{}` is not in the language", spelled(space), name), std::move(hint));
+    evaluation.fail(fmt::format("`{}.{}` is not in the language", qualified_name(space), name), std::move(hint));
   }
-  if (value.is<List>() && is_list_method(name)) return bound(std::string(name), value);
-  if (value.is<Dict>() && is_dict_method(name)) return bound(std::string(name), value);
+  if (value.is<List>() && is_list_method(name)) return bound_method(std::string(name), value);
+  if (value.is<Dict>() && is_dict_method(name)) return bound_method(std::string(name), value);
   if (value.is<Tuple>() && value.as<Tuple>().type) {
     const std::vector<std::string>& names = value.as<Tuple>().type->items;
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at != names.end()) return (*value.items())[static_cast<size_t>(at - names.begin())];
+    const auto field = std::find(names.begin(), names.end(), name);
+    if (field != names.end()) return (*value.items())[static_cast<size_t>(field - names.begin())];
   }
   if (value.is<ir::DType>())
-    if (auto found = dtype_attribute(evaluation, value.as<ir::DType>(), name)) return *found;
+    if (auto attribute = dtype_attribute(evaluation, value.as<ir::DType>(), name)) return *attribute;
   if (value.is<NumberLimits>())
-    if (auto found = limits_attribute(evaluation, value.as<NumberLimits>().type, name)) return *found;
+    if (auto attribute = limits_attribute(evaluation, value.as<NumberLimits>().type, name)) return *attribute;
   std::string hint;
   if (value.is_number()) hint = "it is a Python number: use functions such as `float(x)` or `math.exp(x)`";
   if (value.items()) hint = "if an item has it, index the item first";
@@ -268,11 +267,11 @@ bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is<Range>() || value.is<Dict>() || value.is<DictView>())
     return Sequence(evaluation, value, what).size() != 0;
   // Objects of these kinds are always true in Python.
-  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
-                value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<InPlace>() ||
-                value.is<BoundMethod>() || value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() ||
-                value.is<Slice>();
-  return always || evaluation.static_bool(value, what);
+  bool is_always_true = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
+                        value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<InPlace>() ||
+                        value.is<BoundMethod>() || value.is<std::shared_ptr<const Function>>() ||
+                        value.is<Ellipsis>() || value.is<Slice>();
+  return is_always_true || evaluation.static_bool(value, what);
 }
 
 }  // namespace ingot::frontend

@@ -83,7 +83,8 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
   if (op == Operator::Div) {
     std::array<std::optional<Value>, 1> divisor{operands[1]};
-    if (operands[0].is_number()) autocast(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ does
+    if (operands[0].is_number())
+      autocast_arguments(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ does
     return divide_operator(evaluation, operands[0], *divisor[0]);
   }
   const std::string_view function = function_of(op);

@@ -77,20 +77,20 @@ Value call_zip(Evaluation& evaluation, const PythonFunction&, Values arguments) 
 
 Value call_enumerate(Evaluation& evaluation, const PythonFunction&, Values arguments) {
   Sequence sequence(evaluation, arguments[0], "enumerate()");
-  HostId at = require_number(evaluation, arguments[1], "the start of enumerate");
+  HostId index = require_number(evaluation, arguments[1], "the start of enumerate");
   std::vector<Value> rows;
   for (const Value& item : sequence.items()) {
     evaluation.step();
-    rows.push_back(Value::tuple({number(at), item}));
-    at = evaluation.host(HostOp::Add, {at, evaluation.integer(1)});
+    rows.push_back(Value::tuple({number(index), item}));
+    index = evaluation.host(HostOp::Add, {index, evaluation.integer(1)});
   }
   return Value::list(std::move(rows));
 }
 
-Value call_extreme(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
-  Value given = arguments[0].items()->size() == 1 ? arguments[0].items()->front() : arguments[0];
+Value call_min_or_max(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
+  Value iterable = arguments[0].items()->size() == 1 ? arguments[0].items()->front() : arguments[0];
   std::string what = fmt::format("{}()", self.name);
-  std::vector<Value> items = Sequence(evaluation, given, what).items();
+  std::vector<Value> items = Sequence(evaluation, iterable, what).items();
   if (items.empty()) evaluation.fail(fmt::format("{}() of an empty sequence", self.name));
   for (const Value& item : items)
     if (item.is_tensor())
@@ -145,15 +145,15 @@ Value call_pow(Evaluation& evaluation, const PythonFunction&, Values arguments) 
       {require_number(evaluation, arguments[0], "pow()"), require_number(evaluation, arguments[1], "pow()")}));
 }
 
-Value call_quantifier(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
-  bool wanted = self.name == "any";
+Value call_any_or_all(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
+  bool deciding = self.name == "any";
   Sequence sequence(evaluation, arguments[0], fmt::format("{}()", self.name));
   for (size_t i = 0; i < sequence.size(); ++i) {
     evaluation.step();
-    if (truth(evaluation, sequence[i], fmt::format("an item of {}()", self.name)) == wanted)
-      return boolean(evaluation, wanted);
+    if (truth(evaluation, sequence[i], fmt::format("an item of {}()", self.name)) == deciding)
+      return boolean(evaluation, deciding);
   }
-  return boolean(evaluation, !wanted);
+  return boolean(evaluation, !deciding);
 }
 
 Value call_int(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
@@ -221,7 +221,7 @@ Value call_sorted(Evaluation& evaluation, const PythonFunction& self, Values arg
 bool is_instance(Evaluation& evaluation, const Value& value, const Value& type) {
   if (const auto* types = type.items())
     return std::any_of(types->begin(), types->end(),
-                       [&](const Value& one) { return is_instance(evaluation, value, one); });
+                       [&](const Value& item) { return is_instance(evaluation, value, item); });
   std::string_view name = type.is<const PythonFunction*>() ? type.as<const PythonFunction*>()->name : "";
   auto kind_is = [&](auto... kinds) {
     return value.is_number() && ((evaluation.graph.host.kind(value.number()) == kinds) || ...);
@@ -241,7 +241,7 @@ Value call_isinstance(Evaluation& evaluation, const PythonFunction&, Values argu
   return boolean(evaluation, is_instance(evaluation, arguments[0], arguments[1]));
 }
 
-Value call_type(Evaluation& evaluation, const PythonFunction& self, Values) {
+Value refuse_type_call(Evaluation& evaluation, const PythonFunction& self, Values) {
   evaluation.fail(fmt::format("{}() cannot be called", self.name),
                   "it is only a type for annotations and isinstance()");
 }
@@ -251,14 +251,14 @@ constexpr std::array kFunctions = {
     PythonFunction{"range", "(*bounds)", call_range},
     PythonFunction{"zip", "(*iterables)", call_zip},
     PythonFunction{"enumerate", "(iterable, start=0)", call_enumerate},
-    PythonFunction{"min", "(*values)", call_extreme},
-    PythonFunction{"max", "(*values)", call_extreme},
+    PythonFunction{"min", "(*values)", call_min_or_max},
+    PythonFunction{"max", "(*values)", call_min_or_max},
     PythonFunction{"sum", "(iterable, start=0)", call_sum},
     PythonFunction{"abs", "(x)", call_abs},
     PythonFunction{"round", "(number, ndigits=None)", call_round},
     PythonFunction{"pow", "(base, exp)", call_pow},
-    PythonFunction{"any", "(iterable)", call_quantifier},
-    PythonFunction{"all", "(iterable)", call_quantifier},
+    PythonFunction{"any", "(iterable)", call_any_or_all},
+    PythonFunction{"all", "(iterable)", call_any_or_all},
     PythonFunction{"int", "(x=0)", call_int},
     PythonFunction{"float", "(x=0.0)", call_float},
     PythonFunction{"bool", "(x=False)", call_bool},
@@ -268,12 +268,13 @@ constexpr std::array kFunctions = {
     PythonFunction{"reversed", "(sequence)", call_reversed},
     PythonFunction{"sorted", "(iterable, *, reverse=False)", call_sorted},
     PythonFunction{"isinstance", "(obj, classinfo)", call_isinstance},
-    PythonFunction{"str", "(*values)", call_type},
-    PythonFunction{"Tensor", "(*values)", call_type},
+    PythonFunction{"str", "(*values)", refuse_type_call},
+    PythonFunction{"Tensor", "(*values)", refuse_type_call},
 };
 
 constexpr std::array<std::string_view, 8> kTypes = {"int", "float", "bool", "tuple", "list", "dict", "str", "Tensor"};
-constexpr std::array<std::string_view, 8> kTorchTwins = {"sum", "min", "max", "abs", "round", "pow", "any", "all"};
+constexpr std::array<std::string_view, 8> kTorchCounterparts = {"sum",   "min", "max", "abs",
+                                                                "round", "pow", "any", "all"};
 
 struct RefusedName {
   std::string_view name, hint;
@@ -304,19 +305,20 @@ constexpr std::array kRefusedNames = {
 std::span<const PythonFunction> python_functions() { return kFunctions; }
 
 const PythonFunction* find_python_function(std::string_view name) {
-  auto found =
+  auto function =
       std::find_if(kFunctions.begin(), kFunctions.end(), [&](const PythonFunction& row) { return row.name == name; });
-  return found == kFunctions.end() ? nullptr : &*found;
+  return function == kFunctions.end() ? nullptr : &*function;
 }
 
-bool has_torch_twin(const PythonFunction& builtin) {
-  bool ours = &builtin >= kFunctions.data() && &builtin < kFunctions.data() + kFunctions.size();
-  return ours && std::find(kTorchTwins.begin(), kTorchTwins.end(), builtin.name) != kTorchTwins.end();
+bool has_torch_counterpart(const PythonFunction& builtin) {
+  bool is_builtin = &builtin >= kFunctions.data() && &builtin < kFunctions.data() + kFunctions.size();
+  return is_builtin &&
+         std::find(kTorchCounterparts.begin(), kTorchCounterparts.end(), builtin.name) != kTorchCounterparts.end();
 }
 
 bool is_python_type(std::string_view name) { return std::find(kTypes.begin(), kTypes.end(), name) != kTypes.end(); }
 
-std::string_view refused_python_name(std::string_view name) {
+std::string_view refused_name_hint(std::string_view name) {
   for (const RefusedName& row : kRefusedNames)
     if (row.name == name) return row.hint;
   return {};

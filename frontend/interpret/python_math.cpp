@@ -41,7 +41,7 @@ HostId as_float(Evaluation& evaluation, const Value& value, std::string_view wha
 }
 
 /// Calls a function that is one host operation.
-Value call_operation(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
+Value call_host_operation(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   auto row = std::find_if(kMathOps.begin(), kMathOps.end(), [&](const MathOp& r) { return r.name == self.name; });
   if (row == kMathOps.end()) throw_internal("a function of math without its operation");
   std::string what = fmt::format("math.{}", self.name);
@@ -67,7 +67,7 @@ Value call_angle(Evaluation& evaluation, const PythonFunction& self, Values argu
                                 {as_float(evaluation, arguments[0], self.name), evaluation.graph.host.real(factor)}));
 }
 
-Value call_test(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
+Value call_predicate(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   HostId x = as_float(evaluation, arguments[0], fmt::format("math.{}", self.name));
   if (self.name == "isnan") return number(evaluation.host(HostOp::Ne, {x, x}));
   HostId infinity = evaluation.graph.host.real(std::numeric_limits<double>::infinity());
@@ -92,44 +92,44 @@ constexpr PythonFunction function(std::string_view name, std::string_view signat
 }
 
 constexpr std::array kFunctions = {
-    function("sqrt", "(x)", call_operation),
-    function("exp", "(x)", call_operation),
-    function("exp2", "(x)", call_operation),
-    function("expm1", "(x)", call_operation),
+    function("sqrt", "(x)", call_host_operation),
+    function("exp", "(x)", call_host_operation),
+    function("exp2", "(x)", call_host_operation),
+    function("expm1", "(x)", call_host_operation),
     function("log", "(x, base=None)", call_log),
-    function("log2", "(x)", call_operation),
-    function("log10", "(x)", call_operation),
-    function("log1p", "(x)", call_operation),
-    function("sin", "(x)", call_operation),
-    function("cos", "(x)", call_operation),
-    function("tan", "(x)", call_operation),
-    function("asin", "(x)", call_operation),
-    function("acos", "(x)", call_operation),
-    function("atan", "(x)", call_operation),
-    function("atan2", "(y, x)", call_operation),
-    function("sinh", "(x)", call_operation),
-    function("cosh", "(x)", call_operation),
-    function("tanh", "(x)", call_operation),
-    function("asinh", "(x)", call_operation),
-    function("acosh", "(x)", call_operation),
-    function("atanh", "(x)", call_operation),
-    function("floor", "(x)", call_operation),
-    function("ceil", "(x)", call_operation),
-    function("trunc", "(x)", call_operation),
-    function("erf", "(x)", call_operation),
-    function("erfc", "(x)", call_operation),
-    function("gamma", "(x)", call_operation),
-    function("lgamma", "(x)", call_operation),
-    function("hypot", "(x, y)", call_operation),
-    function("copysign", "(x, y)", call_operation),
-    function("fmod", "(x, y)", call_operation),
-    function("fabs", "(x)", call_operation),
-    function("pow", "(x, y)", call_operation),
+    function("log2", "(x)", call_host_operation),
+    function("log10", "(x)", call_host_operation),
+    function("log1p", "(x)", call_host_operation),
+    function("sin", "(x)", call_host_operation),
+    function("cos", "(x)", call_host_operation),
+    function("tan", "(x)", call_host_operation),
+    function("asin", "(x)", call_host_operation),
+    function("acos", "(x)", call_host_operation),
+    function("atan", "(x)", call_host_operation),
+    function("atan2", "(y, x)", call_host_operation),
+    function("sinh", "(x)", call_host_operation),
+    function("cosh", "(x)", call_host_operation),
+    function("tanh", "(x)", call_host_operation),
+    function("asinh", "(x)", call_host_operation),
+    function("acosh", "(x)", call_host_operation),
+    function("atanh", "(x)", call_host_operation),
+    function("floor", "(x)", call_host_operation),
+    function("ceil", "(x)", call_host_operation),
+    function("trunc", "(x)", call_host_operation),
+    function("erf", "(x)", call_host_operation),
+    function("erfc", "(x)", call_host_operation),
+    function("gamma", "(x)", call_host_operation),
+    function("lgamma", "(x)", call_host_operation),
+    function("hypot", "(x, y)", call_host_operation),
+    function("copysign", "(x, y)", call_host_operation),
+    function("fmod", "(x, y)", call_host_operation),
+    function("fabs", "(x)", call_host_operation),
+    function("pow", "(x, y)", call_host_operation),
     function("radians", "(x)", call_angle),
     function("degrees", "(x)", call_angle),
-    function("isnan", "(x)", call_test),
-    function("isinf", "(x)", call_test),
-    function("isfinite", "(x)", call_test),
+    function("isnan", "(x)", call_predicate),
+    function("isinf", "(x)", call_predicate),
+    function("isfinite", "(x)", call_predicate),
     function("prod", "(iterable, *, start=1)", call_prod),
 };
 
@@ -139,10 +139,10 @@ std::span<const PythonFunction> math_functions() { return kFunctions; }
 
 std::optional<Value> math_attribute(Evaluation& evaluation, std::string_view name) {
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
-  auto found =
-      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const PythonFunction& row) { return row.name == name; });
-  if (found == kFunctions.end()) return std::nullopt;
-  return Value(&*found);
+  auto row =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const PythonFunction& r) { return r.name == name; });
+  if (row == kFunctions.end()) return std::nullopt;
+  return Value(&*row);
 }
 
 std::optional<double> math_constant(std::string_view name) {

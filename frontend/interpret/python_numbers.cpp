@@ -76,7 +76,7 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
   throw_internal("a number of no kind");
 }
 
-[[noreturn]] void unsupported(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
+[[noreturn]] void fail_unsupported(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   std::string hint;
   for (const Value& operand : operands) {
     if (operand.is_none()) hint = "`None` is not a number: give it a value, or test for it with `is None`";
@@ -91,15 +91,15 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
                   hint);
 }
 
-[[noreturn]] void too_large(Evaluation& evaluation) {
+[[noreturn]] void fail_too_large(Evaluation& evaluation) {
   evaluation.fail("the integer does not fit in 64 bits", "integers range from -2**63 to 2**63 - 1; use a float");
 }
 
-int64_t shifted_left(Evaluation& evaluation, int64_t value, int64_t by) {
+int64_t shifted_left(Evaluation& evaluation, int64_t value, int64_t count) {
   if (value == 0) return 0;
-  if (by >= 63) too_large(evaluation);
+  if (count >= 63) fail_too_large(evaluation);
   int64_t result = 0;
-  if (__builtin_mul_overflow(value, int64_t{1} << by, &result)) too_large(evaluation);
+  if (__builtin_mul_overflow(value, int64_t{1} << count, &result)) fail_too_large(evaluation);
   return result;
 }
 
@@ -111,7 +111,7 @@ bool is_bitwise(Operator op) {
 Value bitwise(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   std::vector<HostValue> values;
   for (const Value& operand : operands) {
-    if (evaluation.graph.host.kind(operand.number()) == HostKind::Float) unsupported(evaluation, op, operands);
+    if (evaluation.graph.host.kind(operand.number()) == HostKind::Float) fail_unsupported(evaluation, op, operands);
     values.push_back(evaluation.static_number(operand.number()));
   }
   int64_t a = values[0].as_int();
@@ -136,11 +136,11 @@ Value number_operator(Evaluation& evaluation, Operator op, std::span<const Value
     return number(is_bool ? evaluation.host(HostOp::Int, std::move(ids)) : ids[0]);
   }
   if (auto host = host_op(op)) return number(host_operation(evaluation, *host, std::move(ids)));
-  unsupported(evaluation, op, operands);
+  fail_unsupported(evaluation, op, operands);
 }
 
 /// Concatenates two sequences of the same kind.
-Value joined(Evaluation& evaluation, const Value& a, const Value& b) {
+Value concatenated(Evaluation& evaluation, const Value& a, const Value& b) {
   evaluation.budget.items(a.items()->size() + b.items()->size());
   std::vector<Value> items = *a.items();
   items.insert(items.end(), b.items()->begin(), b.items()->end());
@@ -160,7 +160,7 @@ Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count
 }
 
 /// `a and b` of two host booleans, without specialising on their values.
-HostId both(Evaluation& evaluation, HostId a, HostId b) {
+HostId logical_and(Evaluation& evaluation, HostId a, HostId b) {
   return evaluation.host(HostOp::Select, {a, b, evaluation.graph.host.boolean(false)});
 }
 
@@ -169,9 +169,9 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth);
 HostId equal_dicts(Evaluation& evaluation, const Dict& a, const Dict& b, int depth) {
   HostId result = evaluation.graph.host.boolean(a.keys->size() == b.keys->size());
   for (size_t i = 0; i < a.keys->size() && a.keys->size() == b.keys->size(); ++i) {
-    const std::optional<size_t> at = find_item(evaluation, b, (*a.keys)[i]);
-    if (!at) return evaluation.graph.host.boolean(false);
-    result = both(evaluation, result, equal(evaluation, (*a.values)[i], (*b.values)[*at], depth + 1));
+    const std::optional<size_t> index = find_item(evaluation, b, (*a.keys)[i]);
+    if (!index) return evaluation.graph.host.boolean(false);
+    result = logical_and(evaluation, result, equal(evaluation, (*a.values)[i], (*b.values)[*index], depth + 1));
   }
   return result;
 }
@@ -189,9 +189,9 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) 
   }
   if (a.is<DictView>() && b.is<DictView>() && a.as<DictView>().part != DictView::Part::Values)
     evaluation.fail("views of dicts are not compared", "compare the dicts, or lists: `list(d)`");
-  const bool dicts = a.is<Dict>() && b.is<Dict>();
-  bool sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
-  if (!sequences && !dicts) {
+  const bool are_dicts = a.is<Dict>() && b.is<Dict>();
+  bool are_sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
+  if (!are_sequences && !are_dicts) {
     if (a.is<Range>() && b.is<Range>()) {
       const Range &x = a.as<Range>(), &y = b.as<Range>();
       return constant(x.start == y.start && x.stop == y.stop && x.step == y.step);
@@ -199,14 +199,14 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) 
     return constant(identical(a, b));
   }
   if (depth == kMaxDepth) evaluation.fail("the tuples or lists are nested too deeply to compare");
-  if (dicts) return equal_dicts(evaluation, a.as<Dict>(), b.as<Dict>(), depth);
+  if (are_dicts) return equal_dicts(evaluation, a.as<Dict>(), b.as<Dict>(), depth);
   const std::vector<Value>&x = *a.items(), &y = *b.items();
   if (&x == &y) return constant(true);
   if (x.size() != y.size()) return constant(false);
   HostId result = constant(true);
   for (size_t i = 0; i < x.size(); ++i) {
     evaluation.step();
-    result = both(evaluation, result, equal(evaluation, x[i], y[i], depth + 1));
+    result = logical_and(evaluation, result, equal(evaluation, x[i], y[i], depth + 1));
   }
   return result;
 }
@@ -223,7 +223,7 @@ bool contains(Evaluation& evaluation, const Value& container, const Value& item)
 }
 
 /// Compares tuples or lists in Python's order: by the first items that differ, else by length.
-bool ordered(Evaluation& evaluation, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
+bool holds_in_order(Evaluation& evaluation, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (evaluation.static_number(equal(evaluation, a[i], b[i])).truthy()) continue;
     const Value pair[] = {a[i], b[i]};
@@ -245,7 +245,7 @@ bool is_order(Operator op) {
   return op == Operator::Lt || op == Operator::LtE || op == Operator::Gt || op == Operator::GtE;
 }
 
-bool ordered(Operator op, const std::string& a, const std::string& b) {
+bool holds_in_order(Operator op, const std::string& a, const std::string& b) {
   switch (op) {
     case Operator::Lt:
       return a < b;
@@ -280,8 +280,8 @@ void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> 
   ir::HostPool& host = evaluation.graph.host;
   const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });
   const HostId is_zero = evaluation.host(HostOp::Eq, {operands[1], evaluation.integer(0)});
-  const HostId is_something = evaluation.host(HostOp::Not, {is_zero});
-  evaluation.require(ir::Condition::Kind::True, is_something, is_something, ir::division_by_zero_message(op, is_float));
+  const HostId is_nonzero = evaluation.host(HostOp::Not, {is_zero});
+  evaluation.require(ir::Condition::Kind::True, is_nonzero, is_nonzero, ir::division_by_zero_message(op, is_float));
 }
 
 }  // namespace
@@ -292,13 +292,13 @@ HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> ope
     for (HostId& operand : operands) operand = host.constant(evaluation.static_number(operand));
   // PyTorch's functions have their own errors, so library functions skip Python's checks.
   if (evaluation.diagnostics.in_library()) return evaluation.host(op, std::move(operands));
-  const bool raises = may_raise(host, op, operands);
+  const bool can_raise = may_raise(host, op, operands);
   const bool divides = op == HostOp::TrueDiv || op == HostOp::FloorDiv || op == HostOp::Mod;
   if (divides) require_divisor(evaluation, op, operands);
   const HostId result = evaluation.host(op, std::move(operands));
   if (host.is_constant(result)) return result;
-  if (raises && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
-  if (raises || host[result].per_call) evaluation.graph.host_places.emplace(result, evaluation.diagnostics.place());
+  if (can_raise && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
+  if (can_raise || host[result].per_call) evaluation.graph.host_places.emplace(result, evaluation.diagnostics.place());
   return result;
 }
 
@@ -315,7 +315,7 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b) { return eq
 namespace {
 
 /// Whether two handles refer to the same eager tensor.
-bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
+bool is_same_tensor(const TensorHandle& a, const TensorHandle& b) {
   return a.storage && a.storage == b.storage && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 
@@ -357,7 +357,7 @@ bool identical(const Value& a, const Value& b) {
         } else if constexpr (std::is_same_v<T, Range>) {
           return x.start == y.start && x.stop == y.stop && x.step == y.step;
         } else if constexpr (std::is_same_v<T, std::shared_ptr<Tensor>>) {
-          return x == y || is_one_tensor(x->layout, y->layout);
+          return x == y || is_same_tensor(x->layout, y->layout);
         } else if constexpr (std::is_same_v<T, NumberLimits>) {
           return x.type == y.type;
         } else if constexpr (std::is_same_v<T, InPlace>) {
@@ -375,7 +375,7 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   const Value& a = operands[0];
   if (op == Operator::Not) return boolean(evaluation, !truth(evaluation, a, "the operand of `not`"));
   if (operands.size() == 1) {
-    if (!a.is_number()) unsupported(evaluation, op, operands);
+    if (!a.is_number()) fail_unsupported(evaluation, op, operands);
     return number_operator(evaluation, op, operands);
   }
   const Value& b = operands[1];
@@ -396,8 +396,8 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
       break;
   }
   if (a.is_number() && b.is_number()) return number_operator(evaluation, op, operands);
-  bool alike = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
-  if (op == Operator::Add && alike) return joined(evaluation, a, b);
+  bool are_sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
+  if (op == Operator::Add && are_sequences) return concatenated(evaluation, a, b);
   if (op == Operator::Add && a.is<std::string>() && b.is<std::string>()) {
     evaluation.budget.bytes(a.as<std::string>().size() + b.as<std::string>().size());
     return a.as<std::string>() + b.as<std::string>();
@@ -410,10 +410,10 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   }
   if (op == Operator::Mult && a.items() && b.is_number()) return repeated(evaluation, a, b);
   if (op == Operator::Mult && a.is_number() && b.items()) return repeated(evaluation, b, a);
-  if (is_order(op) && alike) return boolean(evaluation, ordered(evaluation, op, *a.items(), *b.items()));
+  if (is_order(op) && are_sequences) return boolean(evaluation, holds_in_order(evaluation, op, *a.items(), *b.items()));
   if (is_order(op) && a.is<std::string>() && b.is<std::string>())
-    return boolean(evaluation, ordered(op, a.as<std::string>(), b.as<std::string>()));
-  unsupported(evaluation, op, operands);
+    return boolean(evaluation, holds_in_order(op, a.as<std::string>(), b.as<std::string>()));
+  fail_unsupported(evaluation, op, operands);
 }
 
 }  // namespace ingot::frontend

@@ -31,8 +31,8 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
   int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
   auto bound = [&](const Value& value, int64_t default_value) {
     if (value.is_none()) return default_value;
-    int64_t at = evaluation.static_int(value, "the bound of a slice");
-    return std::clamp(at < 0 ? at + size : at, lowest, highest);
+    int64_t position = evaluation.static_int(value, "the bound of a slice");
+    return std::clamp(position < 0 ? position + size : position, lowest, highest);
   };
   int64_t start = bound(lower, step < 0 ? highest : lowest);
   int64_t stop = bound(upper, step < 0 ? lowest : highest);
@@ -43,10 +43,10 @@ Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t si
 }
 
 size_t checked_index(Evaluation& evaluation, const Value& sequence, const Value& index, int64_t size) {
-  int64_t at = evaluation.static_int(index, "the index of a sequence");
-  if (at < -size || at >= size)
-    evaluation.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
-  return static_cast<size_t>(at < 0 ? at + size : at);
+  int64_t position = evaluation.static_int(index, "the index of a sequence");
+  if (position < -size || position >= size)
+    evaluation.fail(fmt::format("index {} is out of range for {} of {} items", position, describe(sequence), size));
+  return static_cast<size_t>(position < 0 ? position + size : position);
 }
 
 /// The values in a container: the items of a tuple or list, the values of a dict; null for anything else.
@@ -67,13 +67,13 @@ std::pair<size_t, size_t> arity(std::string_view method) {
 
 }  // namespace
 
-void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> added) {
+void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> new_items) {
   std::vector<const Value*> pending;
   std::unordered_set<const void*> seen;
   const auto visit = [&](const Value& value) {
     if (contained_values(value) || value.is<BoundMethod>()) pending.push_back(&value);
   };
-  for (const Value& value : added) visit(value);
+  for (const Value& value : new_items) visit(value);
   while (!pending.empty()) {
     const Value& value = *pending.back();
     pending.pop_back();
@@ -160,18 +160,19 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
           fmt::format("the index of {} must be an integer or a slice, not {}", describe(sequence), describe(index)));
     return items[checked_index(evaluation, sequence, index, size)];
   }
-  Positions taken = slice_positions(evaluation, index.as<Slice>(), size);
+  Positions selected = slice_positions(evaluation, index.as<Slice>(), size);
   if (sequence.is<Range>()) {
     const Range& range = sequence.as<Range>();
-    if (taken.count == 0) return Range{0, 0, 1};
-    int64_t first = range.start + taken.start * range.step;
-    if (taken.count == 1) return Range{first, first + 1, 1};
-    int64_t step = range.step * taken.step;
-    return Range{first, first + (taken.count - 1) * step + (step > 0 ? 1 : -1), step};
+    if (selected.count == 0) return Range{0, 0, 1};
+    int64_t first = range.start + selected.start * range.step;
+    if (selected.count == 1) return Range{first, first + 1, 1};
+    int64_t step = range.step * selected.step;
+    return Range{first, first + (selected.count - 1) * step + (step > 0 ? 1 : -1), step};
   }
-  evaluation.budget.items(static_cast<uint64_t>(taken.count));
+  evaluation.budget.items(static_cast<uint64_t>(selected.count));
   std::vector<Value> result;
-  for (int64_t i = 0; i < taken.count; ++i) result.push_back(items[static_cast<size_t>(taken.start + i * taken.step)]);
+  for (int64_t i = 0; i < selected.count; ++i)
+    result.push_back(items[static_cast<size_t>(selected.start + i * selected.step)]);
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
 }
 
@@ -192,10 +193,11 @@ bool is_list_method(std::string_view name) {
 
 Value call_list_method(Evaluation& evaluation, std::string_view name, const List& self,
                        std::span<const Value> arguments) {
-  auto [fewest, most] = arity(name);
-  if (arguments.size() < fewest || arguments.size() > most)
-    evaluation.fail(fmt::format("list.{} takes {}{} argument{}, {} given", name, fewest == most ? "" : "at most ", most,
-                                most == 1 ? "" : "s", arguments.size()));
+  auto [min_arguments, max_arguments] = arity(name);
+  if (arguments.size() < min_arguments || arguments.size() > max_arguments)
+    evaluation.fail(fmt::format("list.{} takes {}{} argument{}, {} given", name,
+                                min_arguments == max_arguments ? "" : "at most ", max_arguments,
+                                max_arguments == 1 ? "" : "s", arguments.size()));
   std::vector<Value>& items = *self.items;
   auto size = static_cast<int64_t>(items.size());
   if (name == "append") {
@@ -207,16 +209,16 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
     refuse_cycle(evaluation, self, more);
     items.insert(items.end(), more.begin(), more.end());
   } else if (name == "insert") {
-    int64_t at = evaluation.static_int(arguments[0], "the index of list.insert");
+    int64_t index = evaluation.static_int(arguments[0], "the index of list.insert");
     refuse_cycle(evaluation, self, arguments.subspan(1));
     evaluation.budget.items(1);
-    items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);
+    items.insert(items.begin() + std::clamp<int64_t>(index < 0 ? index + size : index, 0, size), arguments[1]);
   } else if (name == "pop") {
     if (items.empty()) evaluation.fail("pop from an empty list");
-    size_t at = arguments.empty() ? items.size() - 1 : checked_index(evaluation, self, arguments[0], size);
-    Value taken = items[at];
-    items.erase(items.begin() + static_cast<int64_t>(at));
-    return taken;
+    size_t index = arguments.empty() ? items.size() - 1 : checked_index(evaluation, self, arguments[0], size);
+    Value item = items[index];
+    items.erase(items.begin() + static_cast<int64_t>(index));
+    return item;
   } else {
     int64_t count = 0;
     for (size_t i = 0; i < items.size(); ++i) {

@@ -35,9 +35,9 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
 /// target[index] = value for a list, a dict or a tensor; anything else is an error (Author).
 void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value);
 
-/// Fails if `added` contains `container`, directly or nested: a cycle would never be freed, and comparing it would not
-/// terminate.
-void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> added);
+/// Fails if `new_items` contain `container`, directly or nested: a cycle would never be freed, and comparing it would
+/// not terminate.
+void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> new_items);
 
 /// Whether a name is a method of lists: append, extend, insert, pop, index, count.
 bool is_list_method(std::string_view name);

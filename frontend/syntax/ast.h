@@ -206,7 +206,7 @@ struct Parameter {
   std::string name;
   Span span;  ///< of the name
   Kind kind = Kind::Positional;
-  ExprId annotation, fallback;  ///< either may be missing
+  ExprId annotation, default_value;  ///< either may be missing
 };
 
 /// A def or a lambda.
@@ -219,7 +219,7 @@ struct Function {
   ExprId value;  ///< of a lambda
   std::vector<ExprId> decorators;
   std::vector<std::string> locals;  ///< the names that the function binds, including parameters, sorted
-  bool returns = false;             ///< the body contains a `return` with a value; always true for a lambda
+  bool returns_value = false;       ///< the body contains a `return` with a value; always true for a lambda
 };
 
 /// A parsed source text.

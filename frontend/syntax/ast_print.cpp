@@ -170,97 +170,97 @@ class Printer {
 
   std::string parameters(const ast::Function& function) const {
     std::string text;
-    bool star = false;
+    bool has_star = false;
     for (const ast::Parameter& parameter : function.parameters) {
       if (!text.empty()) text += ", ";
       if (parameter.kind == ast::Parameter::Kind::VarArgs) {
         text += "*";
-        star = true;
+        has_star = true;
       } else if (parameter.kind == ast::Parameter::Kind::VarKeywords) {
         text += "**";
-      } else if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) {
+      } else if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !has_star) {
         text += "*, ";
-        star = true;
+        has_star = true;
       }
       text += parameter.name;
       if (parameter.annotation) text += ": " + term(parameter.annotation);
-      if (parameter.fallback) text += "=" + term(parameter.fallback);
+      if (parameter.default_value) text += "=" + term(parameter.default_value);
     }
     return text;
   }
 
-  void line(size_t depth, const std::string& text, Span place = {}) {
-    std::string whole = std::string(2 * depth, ' ') + text;
-    if (place) {
-      constexpr size_t kPlaceColumn = 60;
-      Source::Position at = place.source->position(place.begin);
-      whole.resize(std::max(whole.size() + 2, kPlaceColumn), ' ');
-      whole += "# " + std::to_string(at.line) + ":" + std::to_string(at.column);
+  void line(size_t depth, const std::string& text, Span span = {}) {
+    std::string padded = std::string(2 * depth, ' ') + text;
+    if (span) {
+      constexpr size_t kLocationColumn = 60;
+      Source::Position position = span.source->position(span.begin);
+      padded.resize(std::max(padded.size() + 2, kLocationColumn), ' ');
+      padded += "# " + std::to_string(position.line) + ":" + std::to_string(position.column);
     }
-    text_ += whole + "\n";
+    text_ += padded + "\n";
   }
 
   void block(const Block& body, size_t depth) {
     for (ast::StmtId id : body)
       std::visit([&](const auto& node) { statement(node, module_[id].span, depth); }, module_[id].node);
   }
-  void statement(const ast::Return& node, Span at, size_t depth) {
-    line(depth, node.value ? "return " + term(node.value) : "return", at);
+  void statement(const ast::Return& node, Span span, size_t depth) {
+    line(depth, node.value ? "return " + term(node.value) : "return", span);
   }
-  void statement(const ast::Assign& node, Span at, size_t depth) {
+  void statement(const ast::Assign& node, Span span, size_t depth) {
     std::string text;
     for (ExprId target : node.targets) text += term(target) + " = ";
-    line(depth, text + term(node.value), at);
+    line(depth, text + term(node.value), span);
   }
-  void statement(const ast::AugAssign& node, Span at, size_t depth) {
-    line(depth, term(node.target) + " " + std::string(spelling(node.op)) + "= " + term(node.value), at);
+  void statement(const ast::AugAssign& node, Span span, size_t depth) {
+    line(depth, term(node.target) + " " + std::string(spelling(node.op)) + "= " + term(node.value), span);
   }
-  void statement(const ast::AnnAssign& node, Span at, size_t depth) {
+  void statement(const ast::AnnAssign& node, Span span, size_t depth) {
     std::string value = node.value ? " = " + term(node.value) : "";
-    line(depth, term(node.target) + ": " + term(node.annotation) + value, at);
+    line(depth, term(node.target) + ": " + term(node.annotation) + value, span);
   }
-  void statement(const ast::ExprStmt& node, Span at, size_t depth) { line(depth, term(node.value), at); }
-  void statement(const ast::Def& node, Span at, size_t depth) {
+  void statement(const ast::ExprStmt& node, Span span, size_t depth) { line(depth, term(node.value), span); }
+  void statement(const ast::Def& node, Span span, size_t depth) {
     const ast::Function& function = module_[node.function];
     for (ExprId decorator : function.decorators) line(depth, "@" + term(decorator));
-    line(depth, "def " + function.name + "(" + parameters(function) + ")", at);
+    line(depth, "def " + function.name + "(" + parameters(function) + ")", span);
     block(function.body, depth + 1);
   }
-  void statement(const ast::For& node, Span at, size_t depth) {
-    line(depth, "for " + term(node.target) + " in " + term(node.iterable), at);
+  void statement(const ast::For& node, Span span, size_t depth) {
+    line(depth, "for " + term(node.target) + " in " + term(node.iterable), span);
     block(node.body, depth + 1);
   }
-  void statement(const ast::While& node, Span at, size_t depth) {
-    line(depth, "while " + term(node.test), at);
+  void statement(const ast::While& node, Span span, size_t depth) {
+    line(depth, "while " + term(node.test), span);
     block(node.body, depth + 1);
   }
-  void statement(const ast::If& node, Span at, size_t depth) {
+  void statement(const ast::If& node, Span span, size_t depth) {
     for (size_t i = 0; i < node.branches.size(); ++i) {
       const ast::If::Branch& branch = node.branches[i];
-      line(depth, (i == 0 ? "if " : "elif ") + term(branch.test), i == 0 ? at : module_[branch.test].span);
+      line(depth, (i == 0 ? "if " : "elif ") + term(branch.test), i == 0 ? span : module_[branch.test].span);
       block(branch.body, depth + 1);
     }
     if (node.otherwise.empty()) return;
     line(depth, "else");
     block(node.otherwise, depth + 1);
   }
-  void statement(const ast::Import& node, Span at, size_t depth) {
+  void statement(const ast::Import& node, Span span, size_t depth) {
     for (const auto& binding : node.bindings) {
       std::string what = binding.name.empty() ? binding.module : binding.module + "." + binding.name;
-      line(depth, "import " + what + (binding.alias.empty() ? "" : " as " + binding.alias), at);
+      line(depth, "import " + what + (binding.alias.empty() ? "" : " as " + binding.alias), span);
     }
   }
-  void statement(const ast::Assert& node, Span at, size_t depth) {
-    line(depth, "assert " + term(node.test) + (node.message ? ", " + term(node.message) : ""), at);
+  void statement(const ast::Assert& node, Span span, size_t depth) {
+    line(depth, "assert " + term(node.test) + (node.message ? ", " + term(node.message) : ""), span);
   }
-  void statement(const ast::Raise& node, Span at, size_t depth) {
+  void statement(const ast::Raise& node, Span span, size_t depth) {
     std::string text = "raise " + node.exception;
     for (ExprId argument : node.arguments) text += " " + term(argument);
-    line(depth, text, at);
+    line(depth, text, span);
   }
-  void statement(const ast::Pass&, Span at, size_t depth) { line(depth, "pass", at); }
-  void statement(const ast::Break&, Span at, size_t depth) { line(depth, "break", at); }
-  void statement(const ast::Continue&, Span at, size_t depth) { line(depth, "continue", at); }
+  void statement(const ast::Pass&, Span span, size_t depth) { line(depth, "pass", span); }
+  void statement(const ast::Break&, Span span, size_t depth) { line(depth, "break", span); }
+  void statement(const ast::Continue&, Span span, size_t depth) { line(depth, "continue", span); }
 
   const ast::Module& module_;
   std::string text_;
@@ -272,15 +272,15 @@ std::string print(const ast::Module& module) { return Printer(module).module(); 
 
 std::string signature_text(const ast::Module& module, const ast::Function& function) {
   std::string text;
-  bool star = false;
+  bool has_star = false;
   for (const ast::Parameter& parameter : function.parameters) {
     if (!text.empty()) text += ", ";
-    if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) text += "*, ";
+    if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !has_star) text += "*, ";
     if (parameter.kind == ast::Parameter::Kind::VarArgs) text += "*";
     if (parameter.kind == ast::Parameter::Kind::VarKeywords) text += "**";
-    star = star || parameter.kind != ast::Parameter::Kind::Positional;
+    has_star = has_star || parameter.kind != ast::Parameter::Kind::Positional;
     text += parameter.name;
-    if (parameter.fallback) text += "=" + std::string(module[parameter.fallback].span.text());
+    if (parameter.default_value) text += "=" + std::string(module[parameter.default_value].span.text());
   }
   return fmt::format("{}({})", function.name, text);
 }

@@ -105,18 +105,18 @@ Lexer::Lexer(const Source& source) : source_(source), text_(source.text()) {
     if (character.code == 0) throw_author(span(i, i + 1), "the source has a NUL byte", "an op is read from plain text");
     i += character.bytes;
   }
-  if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+  if (text_.starts_with("\xEF\xBB\xBF")) offset_ = 3;
 }
 
 Token Lexer::next() {
   Token token;
   if (pending_dedents_ > 0) {
     --pending_dedents_;
-    return this->token(Token::Kind::Dedent, at_);
+    return this->token(Token::Kind::Dedent, offset_);
   }
-  if (line_start_ && brackets_.empty() && read_indentation(token)) return token;
+  if (at_line_start_ && brackets_.empty() && read_indentation(token)) return token;
   skip_blanks();
-  if (at_ == text_.size()) {
+  if (offset_ == text_.size()) {
     if (!brackets_.empty()) {
       Bracket bracket = brackets_.back();
       throw_author(span(bracket.offset, bracket.offset + 1), std::string("`") + bracket.open + "` is never closed",
@@ -128,19 +128,19 @@ Token Lexer::next() {
     }
     if (line_has_tokens_) {
       line_has_tokens_ = false;
-      line_start_ = true;
-      return this->token(Token::Kind::Newline, at_);
+      at_line_start_ = true;
+      return this->token(Token::Kind::Newline, offset_);
     }
     if (indents_.size() > 1) {
       indents_.pop_back();
-      return this->token(Token::Kind::Dedent, at_);
+      return this->token(Token::Kind::Dedent, offset_);
     }
-    return this->token(Token::Kind::End, at_);
+    return this->token(Token::Kind::End, offset_);
   }
-  if (line_break_at(at_)) {  // outside brackets: skip_blanks skips line breaks inside them
-    uint32_t begin = at_;
+  if (is_line_break(offset_)) {  // outside brackets: skip_blanks skips line breaks inside them
+    uint32_t begin = offset_;
     skip_line_break();
-    line_start_ = true;
+    at_line_start_ = true;
     line_has_tokens_ = false;
     token.kind = Token::Kind::Newline;
     token.span = span(begin, begin);
@@ -149,88 +149,89 @@ Token Lexer::next() {
   line_has_tokens_ = true;
   char c = peek();
   if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return read_number();
-  if (c == '"' || c == '\'') return read_string({}, at_);
+  if (c == '"' || c == '\'') return read_string({}, offset_);
   if (is_letter(c) || !is_ascii(c)) return read_name_or_string();
   return read_operator();
 }
 
 /// Skips blank lines and measures the indentation of the next line with tokens. Returns whether that produced a token.
 bool Lexer::read_indentation(Token& token) {
-  uint32_t begin = at_;
+  uint32_t begin = offset_;
   Indentation indent{0, 0};
-  for (bool blank = true; blank;) {
+  for (bool is_blank = true; is_blank;) {
     char c = peek();
     if (c == ' ') {
-      ++at_, ++indent.columns, ++indent.one_per_tab;
+      ++offset_, ++indent.columns, ++indent.one_per_tab;
     } else if (c == '\t') {
-      ++at_, indent.columns = (indent.columns / 8 + 1) * 8, ++indent.one_per_tab;
+      ++offset_, indent.columns = (indent.columns / 8 + 1) * 8, ++indent.one_per_tab;
     } else if (c == '\f') {
-      ++at_, indent = {0, 0};
+      ++offset_, indent = {0, 0};
     } else if (c == '#') {
       skip_comment();
-    } else if (line_break_at(at_)) {
+    } else if (is_line_break(offset_)) {
       skip_line_break();
-      begin = at_, indent = {0, 0};
+      begin = offset_, indent = {0, 0};
     } else {
-      blank = false;
+      is_blank = false;
     }
   }
-  if (at_ == text_.size()) return false;  // `next` emits the remaining tokens
-  line_start_ = false;
+  if (offset_ == text_.size()) return false;  // `next` emits the remaining tokens
+  at_line_start_ = false;
   if (indents_.empty()) {
     indents_.push_back(indent);
     return false;
   }
   Indentation& current = indents_.back();
-  auto check = [&](bool consistent) {
-    if (!consistent)
-      throw_author(span(begin, at_), "tabs and spaces are mixed so that the indentation depends on the tab's width",
+  auto require_consistent = [&](bool is_consistent) {
+    if (!is_consistent)
+      throw_author(span(begin, offset_), "tabs and spaces are mixed so that the indentation depends on the tab's width",
                    "indent with spaces only");
   };
   if (indent.columns == current.columns) {
-    check(indent.one_per_tab == current.one_per_tab);
+    require_consistent(indent.one_per_tab == current.one_per_tab);
     return false;
   }
   if (indent.columns > current.columns) {
-    check(indent.one_per_tab > current.one_per_tab);
+    require_consistent(indent.one_per_tab > current.one_per_tab);
     if (indents_.size() > kMaxIndents)
-      throw_author(span(begin, at_), "the blocks are nested too deeply", "move the inner ones into a function");
+      throw_author(span(begin, offset_), "the blocks are nested too deeply", "move the inner ones into a function");
     indents_.push_back(indent);
     token = this->token(Token::Kind::Indent, begin);
     return true;
   }
-  uint32_t closed = 0;
+  uint32_t closed_count = 0;
   while (indents_.size() > 1 && indents_.back().columns > indent.columns) {
     indents_.pop_back();
-    ++closed;
+    ++closed_count;
   }
   if (indents_.back().columns != indent.columns)
-    throw_author(span(begin, at_), "this line's indentation matches no open block",
+    throw_author(span(begin, offset_), "this line's indentation matches no open block",
                  "align it with the block that it belongs to");
-  check(indents_.back().one_per_tab == indent.one_per_tab);
-  pending_dedents_ = closed - 1;
-  token = this->token(Token::Kind::Dedent, at_);
+  require_consistent(indents_.back().one_per_tab == indent.one_per_tab);
+  pending_dedents_ = closed_count - 1;
+  token = this->token(Token::Kind::Dedent, offset_);
   return true;
 }
 
 /// Skips blanks, comments and joined line breaks before a token.
 void Lexer::skip_blanks() {
-  while (at_ < text_.size()) {
+  while (offset_ < text_.size()) {
     char c = peek();
     if (c == ' ' || c == '\t' || c == '\f') {
-      ++at_;
+      ++offset_;
     } else if (c == '#') {
       skip_comment();
-    } else if (line_break_at(at_) && !brackets_.empty()) {
+    } else if (is_line_break(offset_) && !brackets_.empty()) {
       skip_line_break();
     } else if (c == '\\') {
-      if (!line_break_at(at_ + 1))
-        throw_author(span(at_, at_ + 1), "something follows the `\\`",
+      if (!is_line_break(offset_ + 1))
+        throw_author(span(offset_, offset_ + 1), "something follows the `\\`",
                      "a backslash joins two lines only as the last character of the first");
-      ++at_;
+      ++offset_;
       skip_line_break();
-      if (at_ == text_.size())
-        throw_author(span(at_, at_), "the source ends after a `\\` that continues the line", "remove the backslash");
+      if (offset_ == text_.size())
+        throw_author(span(offset_, offset_), "the source ends after a `\\` that continues the line",
+                     "remove the backslash");
     } else {
       return;
     }
@@ -238,41 +239,41 @@ void Lexer::skip_blanks() {
 }
 
 Token Lexer::read_name_or_string() {
-  uint32_t begin = at_;
-  while (at_ < text_.size()) {
+  uint32_t begin = offset_;
+  while (offset_ < text_.size()) {
     char c = peek();
     if (is_letter(c) || is_digit(c)) {
-      ++at_;
+      ++offset_;
       continue;
     }
     if (is_ascii(c)) break;
-    Character character = decode_utf8(text_, at_);
+    Character character = decode_utf8(text_, offset_);
     if (!is_name_character(character.code)) break;
     if (has_another_normal_form(character.code)) {
-      throw_author(span(at_, at_ + character.bytes), "Python replaces this character of a name by another one",
+      throw_author(span(offset_, offset_ + character.bytes), "Python replaces this character of a name by another one",
                    "write the name in plain letters");
     }
-    at_ += character.bytes;
+    offset_ += character.bytes;
   }
-  if (at_ == begin) unexpected_character();
-  std::string_view word = text_.substr(begin, at_ - begin);
+  if (offset_ == begin) fail_unexpected_character();
+  std::string_view word = text_.substr(begin, offset_ - begin);
   if ((peek() == '"' || peek() == '\'') && word.size() <= 2) {
     std::string prefix;
     for (char c : word) prefix += static_cast<char>(c | 0x20);
-    for (std::string_view known : {"r", "u", "b", "f", "rb", "br", "rf", "fr"})
-      if (prefix == known) return read_string(word, begin);
+    for (std::string_view string_prefix : {"r", "u", "b", "f", "rb", "br", "rf", "fr"})
+      if (prefix == string_prefix) return read_string(word, begin);
   }
   return token(is_keyword(word) ? Token::Kind::Keyword : Token::Kind::Name, begin);
 }
 
 Token Lexer::read_number() {
-  uint32_t begin = at_;
+  uint32_t begin = offset_;
   // Read letters, digits and dots; a sign belongs to the number only after a decimal exponent's `e`.
-  bool hexadecimal = peek() == '0' && (peek(1) | 0x20) == 'x';
+  bool is_hexadecimal = peek() == '0' && (peek(1) | 0x20) == 'x';
   while (is_letter(peek()) || is_digit(peek()) || peek() == '.' ||
-         ((peek() == '+' || peek() == '-') && !hexadecimal && at_ > begin && (text_[at_ - 1] | 0x20) == 'e' &&
-          is_digit(peek(1))))
-    ++at_;
+         ((peek() == '+' || peek() == '-') && !is_hexadecimal && offset_ > begin &&
+          (text_[offset_ - 1] | 0x20) == 'e' && is_digit(peek(1))))
+    ++offset_;
   Token result = token(Token::Kind::Integer, begin);
   NumberLiteral number = read_number_literal(result.span);
   if (number.is_float) result.kind = Token::Kind::Float;
@@ -285,63 +286,64 @@ Token Lexer::read_string(std::string_view prefix, uint32_t begin) {
   auto has = [&](char letter) {
     return std::any_of(prefix.begin(), prefix.end(), [&](char c) { return (c | 0x20) == letter; });
   };
-  bool raw = has('r');
+  bool is_raw = has('r');
   char quote = peek();
-  bool triple = peek(1) == quote && peek(2) == quote;
-  uint32_t quotes = triple ? 3 : 1;
-  at_ += quotes;
-  if (has('b')) throw_author(span(begin, at_), "bytes are outside the language", "write the string without the `b`");
+  bool is_triple = peek(1) == quote && peek(2) == quote;
+  uint32_t quotes = is_triple ? 3 : 1;
+  offset_ += quotes;
+  if (has('b'))
+    throw_author(span(begin, offset_), "bytes are outside the language", "write the string without the `b`");
   std::string value;
   for (;;) {
-    if (at_ == text_.size() || (!triple && line_break_at(at_)))
+    if (offset_ == text_.size() || (!is_triple && is_line_break(offset_)))
       throw_author(span(begin, begin + static_cast<uint32_t>(prefix.size()) + quotes), "this string is never closed",
                    std::string("end it with ") + std::string(quotes, quote));
-    if (peek() == quote && (!triple || (peek(1) == quote && peek(2) == quote))) break;
-    if (line_break_at(at_)) {
+    if (peek() == quote && (!is_triple || (peek(1) == quote && peek(2) == quote))) break;
+    if (is_line_break(offset_)) {
       skip_line_break();
       value += '\n';
-    } else if (peek() == '\\' && at_ + 1 < text_.size()) {
-      if (!raw) {
+    } else if (peek() == '\\' && offset_ + 1 < text_.size()) {
+      if (!is_raw) {
         read_escape(value);
         continue;
       }
       value += '\\';
-      ++at_;
-      if (line_break_at(at_)) {
+      ++offset_;
+      if (is_line_break(offset_)) {
         skip_line_break();
         value += '\n';
       } else {
-        value += text_[at_++];
+        value += text_[offset_++];
       }
     } else {
-      value += text_[at_++];
+      value += text_[offset_++];
     }
   }
-  at_ += quotes;
+  offset_ += quotes;
   Token result = token(has('f') ? Token::Kind::FormatString : Token::Kind::String, begin);
   result.string = std::move(value);
   return result;
 }
 
 void Lexer::read_escape(std::string& value) {
-  uint32_t begin = at_++;
-  if (line_break_at(at_)) return skip_line_break();
-  char c = text_[at_++];
+  uint32_t begin = offset_++;
+  if (is_line_break(offset_)) return skip_line_break();
+  char c = text_[offset_++];
   auto digits = [&](uint32_t base, uint32_t at_most) {
     char32_t code = 0;
     uint32_t count = 0;
-    for (; count < at_most; ++count, ++at_) {
+    for (; count < at_most; ++count, ++offset_) {
       uint32_t digit = digit_value(peek());
       if (digit >= base) break;
       code = code * base + digit;
     }
     if (base == 16 && count < at_most)
-      throw_author(span(begin, at_), std::string("`\\") + c + "` needs " + std::to_string(at_most) + " hex digits");
+      throw_author(span(begin, offset_), std::string("`\\") + c + "` needs " + std::to_string(at_most) + " hex digits");
     return code;
   };
   auto append = [&](char32_t code) {
     if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-      throw_author(span(begin, at_), "there is no such character");
+      throw_author(span(begin, offset_), "there is no such character");
     append_utf8(value, code);
   };
   switch (c) {
@@ -378,38 +380,38 @@ void Lexer::read_escape(std::string& value) {
     case 'U':
       return append(digits(16, 8));
     case 'N':
-      throw_author(span(begin, at_), "characters by name are outside the language",
+      throw_author(span(begin, offset_), "characters by name are outside the language",
                    "write the character itself, or \\uXXXX");
     default:
       if (c >= '0' && c <= '7') {
-        --at_;
+        --offset_;
         return append(digits(8, 3));
       }
       value += '\\';  // as in Python, an unknown escape keeps its backslash
-      --at_;
+      --offset_;
   }
 }
 
 Token Lexer::read_operator() {
-  uint32_t begin = at_;
-  for (std::string_view spelled : kOperators) {
-    if (!text_.substr(at_).starts_with(spelled)) continue;
-    at_ += static_cast<uint32_t>(spelled.size());
-    char c = spelled[0];
+  uint32_t begin = offset_;
+  for (std::string_view symbol : kOperators) {
+    if (!text_.substr(offset_).starts_with(symbol)) continue;
+    offset_ += static_cast<uint32_t>(symbol.size());
+    char c = symbol[0];
     if (c == '(' || c == '[' || c == '{') {
       if (brackets_.size() == kMaxBrackets)
-        throw_author(span(begin, at_), "the brackets are nested more than 200 deep",
+        throw_author(span(begin, offset_), "the brackets are nested more than 200 deep",
                      "give the inner expressions names of their own");
       brackets_.push_back({c, begin});
     }
     if (c == ')' || c == ']' || c == '}') close_bracket(c);
     return token(Token::Kind::Operator, begin);
   }
-  unexpected_character();
+  fail_unexpected_character();
 }
 
 void Lexer::close_bracket(char close) {
-  Span here = span(at_ - 1, at_);
+  Span here = span(offset_ - 1, offset_);
   if (brackets_.empty())
     throw_author(here, std::string("`") + close + "` closes nothing", "remove it, or open it before");
   Bracket bracket = brackets_.back();
@@ -423,41 +425,43 @@ void Lexer::close_bracket(char close) {
   brackets_.pop_back();
 }
 
-char Lexer::peek(uint32_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+char Lexer::peek(uint32_t ahead) const { return offset_ + ahead < text_.size() ? text_[offset_ + ahead] : '\0'; }
 
-bool Lexer::line_break_at(uint32_t offset) const {
+bool Lexer::is_line_break(uint32_t offset) const {
   return offset < text_.size() && (text_[offset] == '\n' || text_[offset] == '\r');
 }
 
 void Lexer::skip_comment() {
-  while (at_ < text_.size() && !line_break_at(at_)) ++at_;
+  while (offset_ < text_.size() && !is_line_break(offset_)) ++offset_;
 }
 
-void Lexer::skip_line_break() { at_ += peek() == '\r' && peek(1) == '\n' ? 2 : 1; }
+void Lexer::skip_line_break() { offset_ += peek() == '\r' && peek(1) == '\n' ? 2 : 1; }
 
 Token Lexer::token(Token::Kind kind, uint32_t begin) const {
   Token result;
   result.kind = kind;
-  result.span = span(begin, at_);
+  result.span = span(begin, offset_);
   return result;
 }
 
-void Lexer::unexpected_character() const {
-  Character character = decode_utf8(text_, at_);
-  std::string shown(text_.substr(at_, character.bytes));
+void Lexer::fail_unexpected_character() const {
+  Character character = decode_utf8(text_, offset_);
+  std::string character_text(text_.substr(offset_, character.bytes));
   std::string hint;
-  std::string_view meant = ascii_lookalike(character.code);
-  if (meant == " ")
+  std::string_view lookalike = ascii_lookalike(character.code);
+  if (lookalike == " ")
     hint = "it looks like a blank: type a plain space";
-  else if (!meant.empty())
-    hint = "type a plain `" + std::string(meant) + "`";
-  else if (shown == "!")
+  else if (!lookalike.empty())
+    hint = "type a plain `" + std::string(lookalike) + "`";
+  else if (character_text == "!")
     hint = "write `not` before a number, `~` before a tensor";
-  else if (shown == "?")
+  else if (character_text == "?")
     hint = "write `a if condition else b`, or on tensors `where(condition, a, b)`";
   if (character.code < 0x20 || character.code == 0x7F)
-    shown = "\\x" + std::string{"0123456789abcdef"[character.code >> 4], "0123456789abcdef"[character.code & 15]};
-  throw_author(span(at_, at_ + character.bytes), "`" + shown + "` has no meaning here", std::move(hint));
+    character_text =
+        "\\x" + std::string{"0123456789abcdef"[character.code >> 4], "0123456789abcdef"[character.code & 15]};
+  throw_author(span(offset_, offset_ + character.bytes), "`" + character_text + "` has no meaning here",
+               std::move(hint));
 }
 
 }  // namespace ingot::frontend

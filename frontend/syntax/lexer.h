@@ -33,7 +33,7 @@ struct Token {
 
   std::string_view text() const { return span.text(); }
   bool is(Kind k) const { return kind == k; }
-  bool is_operator(std::string_view spelled) const { return kind == Kind::Operator && text() == spelled; }
+  bool is_operator(std::string_view symbol) const { return kind == Kind::Operator && text() == symbol; }
   bool is_keyword(std::string_view word) const { return kind == Kind::Keyword && text() == word; }
 };
 
@@ -65,17 +65,17 @@ class Lexer {
   void close_bracket(char close);
 
   char peek(uint32_t ahead = 0) const;
-  bool line_break_at(uint32_t offset) const;
+  bool is_line_break(uint32_t offset) const;
   void skip_comment();
   void skip_line_break();
   Span span(uint32_t begin, uint32_t end) const { return {&source_, begin, end}; }
   Token token(Token::Kind kind, uint32_t begin) const;
-  [[noreturn]] void unexpected_character() const;
+  [[noreturn]] void fail_unexpected_character() const;
 
   const Source& source_;
   std::string_view text_;
-  uint32_t at_ = 0;
-  bool line_start_ = true;
+  uint32_t offset_ = 0;
+  bool at_line_start_ = true;
   bool line_has_tokens_ = false;
   uint32_t pending_dedents_ = 0;
   std::vector<Indentation> indents_;

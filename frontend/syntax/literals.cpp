@@ -15,11 +15,12 @@ constexpr uint64_t kLargest = uint64_t{1} << 63;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-[[noreturn]] void malformed(Span span) {
+[[noreturn]] void fail_malformed(Span span) {
   std::string_view text = span.text();
-  bool based = text.size() > 1 && text[0] == '0' && std::string_view("xXoObB").find(text[1]) != std::string_view::npos;
+  bool has_base_prefix =
+      text.size() > 1 && text[0] == '0' && std::string_view("xXoObB").find(text[1]) != std::string_view::npos;
   std::string hint = "a name cannot begin with a digit";
-  if (based) {
+  if (has_base_prefix) {
     hint = "hexadecimal digits follow 0x, octal ones 0o, binary ones 0b";
   } else if (text.find('_') != std::string_view::npos) {
     hint = "a `_` in a number must be between two digits";
@@ -36,16 +37,16 @@ std::string without_underscores(std::string_view digits, uint32_t base, Span spa
   std::string plain;
   for (size_t i = 0; i < digits.size(); ++i) {
     if (digits[i] == '_') {
-      bool between =
+      bool is_between_digits =
           i > 0 && i + 1 < digits.size() && digit_value(digits[i - 1]) < base && digit_value(digits[i + 1]) < base;
-      if (!between) malformed(span);
+      if (!is_between_digits) fail_malformed(span);
     } else if (digit_value(digits[i]) >= base) {
-      malformed(span);
+      fail_malformed(span);
     } else {
       plain += digits[i];
     }
   }
-  if (plain.empty()) malformed(span);
+  if (plain.empty()) fail_malformed(span);
   return plain;
 }
 
@@ -64,16 +65,16 @@ uint64_t read_integer(std::string_view digits, uint32_t base, Span span) {
 /// Whether a literal that is out of range for a double is too large, not too close to zero. Decided by the decimal
 /// exponent of its first nonzero digit.
 bool is_huge(std::string_view plain) {
-  size_t mark = std::min(plain.find_first_of("eE"), plain.size());
-  std::string_view mantissa = plain.substr(0, mark);
+  size_t exponent_mark = std::min(plain.find_first_of("eE"), plain.size());
+  std::string_view mantissa = plain.substr(0, exponent_mark);
   size_t point = std::min(mantissa.find('.'), mantissa.size());
   size_t first = mantissa.find_first_of("123456789");
   double power = first < point ? static_cast<double>(point - first) : -static_cast<double>(first - point);
   double exponent = 0;
-  for (char c : plain.substr(mark))
+  for (char c : plain.substr(exponent_mark))
     if (is_digit(c)) exponent = exponent * 10 + (c - '0');
-  bool negative = mark + 1 < plain.size() && plain[mark + 1] == '-';
-  return power + (negative ? -exponent : exponent) > 0;
+  bool is_negative = exponent_mark + 1 < plain.size() && plain[exponent_mark + 1] == '-';
+  return power + (is_negative ? -exponent : exponent) > 0;
 }
 
 double read_float(std::string_view text, Span span) {
@@ -82,14 +83,14 @@ double read_float(std::string_view text, Span span) {
     if (text[i] != '_') {
       plain += text[i];
     } else if (i == 0 || i + 1 == text.size() || !is_digit(text[i - 1]) || !is_digit(text[i + 1])) {
-      malformed(span);
+      fail_malformed(span);
     }
   }
   double value = 0;
   auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  if (end != plain.data() + plain.size()) malformed(span);
+  if (end != plain.data() + plain.size()) fail_malformed(span);
   if (error == std::errc::result_out_of_range) return is_huge(plain) ? std::numeric_limits<double>::infinity() : 0.0;
-  if (error != std::errc()) malformed(span);
+  if (error != std::errc()) fail_malformed(span);
   return value;
 }
 

@@ -14,7 +14,7 @@ namespace {
 using ast::ExprId;
 
 struct BinaryOperator {
-  std::string_view spelled;
+  std::string_view symbol;
   Operator op;
   int precedence;
 };
@@ -34,7 +34,7 @@ constexpr std::array<BinaryOperator, 12> kBinaryOperators = {{{"|", Operator::Bi
 const BinaryOperator* binary_operator(const Token& token) {
   if (!token.is(Token::Kind::Operator)) return nullptr;
   for (const BinaryOperator& row : kBinaryOperators)
-    if (row.spelled == token.text()) return &row;
+    if (row.symbol == token.text()) return &row;
   return nullptr;
 }
 
@@ -178,14 +178,14 @@ ExprId Parser::binary(int least_precedence) {
 
 ExprId Parser::unary() {
   uint32_t start = begin();
-  bool minus = at_operator("-");
-  if (!minus && !at_operator("+") && !at_operator("~")) return power();
+  bool is_minus = at_operator("-");
+  if (!is_minus && !at_operator("+") && !at_operator("~")) return power();
   Level level(*this);
-  Operator op = minus ? Operator::Neg : at_operator("+") ? Operator::Pos : Operator::Invert;
+  Operator op = is_minus ? Operator::Neg : at_operator("+") ? Operator::Pos : Operator::Invert;
   take();
-  bool most_negative =
-      minus && peek().is(Token::Kind::Integer) && peek().integer == uint64_t{1} << 63 && !peek(1).is_operator("**");
-  if (most_negative) {
+  bool is_int64_min =
+      is_minus && peek().is(Token::Kind::Integer) && peek().integer == uint64_t{1} << 63 && !peek(1).is_operator("**");
+  if (is_int64_min) {
     take();
     return expr(start, ast::Constant{std::numeric_limits<int64_t>::min()});
   }
@@ -223,32 +223,33 @@ ExprId Parser::call(uint32_t start, ExprId function) {
   Token open = take();
   std::vector<ExprId> arguments;
   std::vector<ast::Call::Keyword> keywords;
-  std::unordered_set<std::string_view> named;
-  bool unpacked = false;
+  std::unordered_set<std::string_view> keyword_names;
+  bool has_double_star = false;
   while (!at_operator(")")) {
     if (at_operator("**")) {
       Span stars = take().span;
-      unpacked = true;
+      has_double_star = true;
       keywords.push_back({{}, stars, expression()});
     } else if (peek().is(Token::Kind::Name) && peek(1).is_operator("=")) {
       Token name = take();
       take();
-      if (!named.insert(name.text()).second)
+      if (!keyword_names.insert(name.text()).second)
         throw_author(name.span, "`" + std::string(name.text()) + "` is given twice", "keep one of them");
       ExprId value = expression();
       keywords.push_back({std::string(name.text()), name.span, value});
     } else {
-      uint32_t at = begin();
+      uint32_t argument_start = begin();
       ExprId argument = starred_or_named();
       if (at_comprehension()) {
-        argument = comprehension(at, argument, ast::Comprehension::Kind::Generator);
+        argument = comprehension(argument_start, argument, ast::Comprehension::Kind::Generator);
         if (!arguments.empty() || !keywords.empty() || !at_operator(")"))
           throw_author(module_[argument].span, "a generator among other arguments needs parentheses",
                        "write `f(a, (x for x in xs))`");
       }
-      if (!keywords.empty() && (unpacked || !get<ast::Starred>(argument)))
-        throw_author(module_[argument].span, "a positional argument follows a keyword argument",
-                     "name it too, or put it before the `" + (unpacked ? "**" : keywords.back().name + "=") + "`");
+      if (!keywords.empty() && (has_double_star || !get<ast::Starred>(argument)))
+        throw_author(
+            module_[argument].span, "a positional argument follows a keyword argument",
+            "name it too, or put it before the `" + (has_double_star ? "**" : keywords.back().name + "=") + "`");
       arguments.push_back(argument);
     }
     if (!accept_operator(",")) break;
@@ -408,7 +409,8 @@ ExprId Parser::braced() {
 /// Parses the clauses after the element: for … in … if …, once or more.
 ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension::Kind kind) {
   if (get<ast::Starred>(element))
-    throw_author(module_[element].span, "a comprehension's element cannot be unpacked", "add a `for` over its items");
+    throw_author(module_[element].span, "a comprehension's element cannot be unpacked",
+                 "add a `for` over its items");
   ast::Comprehension node{element, {}, {}, kind};
   scopes_.emplace_back().is_comprehension = true;
   while (at_comprehension()) {
@@ -431,10 +433,10 @@ ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension:
 ExprId Parser::target_list() {
   uint32_t start = begin();
   auto target = [&] {
-    uint32_t at = begin();
+    uint32_t star = begin();
     if (!accept_operator("*")) return postfix();
     ExprId value = postfix();
-    return expr(at, ast::Starred{value});
+    return expr(star, ast::Starred{value});
   };
   ExprId first = target();
   if (!at_operator(",")) return first;

@@ -14,7 +14,7 @@ std::vector<std::string> Parser::sorted(const std::set<std::string>& names) { re
 std::vector<ExprId> Parser::decorators() {
   std::vector<ExprId> result;
   while (at_operator("@")) {
-    Span at = take().span;
+    Span at_sign = take().span;
     ExprId decorator = expression();
     for (ExprId part = decorator;;) {
       if (const auto* called = get<ast::Call>(part)) {
@@ -28,7 +28,7 @@ std::vector<ExprId> Parser::decorators() {
       }
     }
     if (scopes_.back().is_def)
-      throw_author(Span::join(at, module_[decorator].span), "a nested def cannot have decorators",
+      throw_author(Span::join(at_sign, module_[decorator].span), "a nested def cannot have decorators",
                    "remove it, or move the def to the top of the file");
     result.push_back(decorator);
     if (!peek().is(Token::Kind::Newline))
@@ -64,7 +64,7 @@ ast::StmtId Parser::def_statement() {
   scopes_.push_back(std::move(scope));
   function.body = block("the function's head");
   function.locals = sorted(scopes_.back().names);
-  function.returns = scopes_.back().returns;
+  function.returns_value = scopes_.back().returns_value;
   scopes_.pop_back();
 
   module_.functions.push_back(std::move(function));
@@ -74,9 +74,9 @@ ast::StmtId Parser::def_statement() {
 }
 
 /// Parses parameters up to, but without, the token `close`.
-std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool annotations) {
+std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool allows_annotations) {
   std::vector<ast::Parameter> result;
-  std::unordered_map<std::string_view, Span> named;
+  std::unordered_map<std::string_view, Span> name_spans;
   bool after_star = false;
   Span bare_star;  // a bare `*` that no parameter has followed yet
   while (!at_operator(close)) {
@@ -104,7 +104,7 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
     Token name = expect_name("a parameter's name");
     parameter.name = name.text();
     parameter.span = name.span;
-    if (annotations && accept_operator(":")) parameter.annotation = expression();
+    if (allows_annotations && accept_operator(":")) parameter.annotation = expression();
     if (at_operator("=")) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(peek().span, "a `*` parameter cannot have a default",
@@ -113,9 +113,9 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
         throw_author(peek().span, "a `**` parameter cannot have a default",
                      "it is an empty dict when nothing is given");
       take();
-      parameter.fallback = expression();
+      parameter.default_value = expression();
     }
-    if (const auto [first, is_new] = named.emplace(parameter.span.text(), parameter.span); !is_new) {
+    if (const auto [first, is_new] = name_spans.emplace(parameter.span.text(), parameter.span); !is_new) {
       Diagnostic diagnostic{
           "two parameters are named `" + parameter.name + "`", parameter.span, "rename one of them", {}};
       diagnostic.notes.push_back({"the first one is here", first->second});
@@ -133,8 +133,8 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
 
 void Parser::check_default(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter,
                            bool after_star) {
-  const bool after_default = !earlier.empty() && earlier.back().fallback;
-  if (!after_star && parameter.kind == ast::Parameter::Kind::Positional && !parameter.fallback && after_default)
+  const bool follows_default = !earlier.empty() && earlier.back().default_value;
+  if (!after_star && parameter.kind == ast::Parameter::Kind::Positional && !parameter.default_value && follows_default)
     throw_author(parameter.span, "`" + parameter.name + "` has no default, but the parameter before it has",
                  "give it one, or move it before `" + earlier.back().name + "`");
 }
@@ -151,7 +151,7 @@ ExprId Parser::lambda() {
   function.value = expression();
   function.locals = sorted(scopes_.back().names);
   scopes_.pop_back();
-  function.returns = true;
+  function.returns_value = true;
   function.span = function.name_span = since(start);
   module_.functions.push_back(std::move(function));
   return expr(start, ast::Lambda{{static_cast<uint32_t>(module_.functions.size() - 1)}});

@@ -75,15 +75,15 @@ void Parser::refuse_atom() {
 
   // The preceding characters tell what the author meant.
   std::string_view before = std::string_view(source_->text()).substr(0, last_end_);
-  bool adjacent = last_end_ == token.span.begin;
+  bool is_adjacent = last_end_ == token.span.begin;
   std::string hint;
   if (token.is(Token::Kind::Keyword)) {
     hint = describe(token) + " is a Python keyword, not a value";
-  } else if (text == "&" && adjacent && before.ends_with('&')) {
+  } else if (text == "&" && is_adjacent && before.ends_with('&')) {
     hint = "write `and` between numbers, `&` between tensors";
-  } else if (text == "|" && adjacent && before.ends_with('|')) {
+  } else if (text == "|" && is_adjacent && before.ends_with('|')) {
     hint = "write `or` between numbers, `|` between tensors";
-  } else if (text == ">" && adjacent && before.ends_with('<')) {
+  } else if (text == ">" && is_adjacent && before.ends_with('<')) {
     hint = "write `!=`";
   } else if (text == "=" && before.ends_with('=')) {
     hint = "equality is `==`";
@@ -100,7 +100,7 @@ void Parser::refuse_atom() {
 }
 
 /// Reports that a statement should have ended here. `before` is the expression that the statement ended with, or none.
-void Parser::unexpected_end(ast::ExprId before) {
+void Parser::fail_unexpected_end(ast::ExprId before) {
   const Token& token = peek();
   std::string hint;
   const auto* name = before ? get<ast::Name>(before) : nullptr;

@@ -13,7 +13,7 @@ using ast::ExprId;
 using ast::StmtId;
 
 struct AugmentedOperator {
-  std::string_view spelled;
+  std::string_view symbol;
   Operator op;
 };
 constexpr std::array<AugmentedOperator, 12> kAugmentedOperators = {{{"+=", Operator::Add},
@@ -48,7 +48,7 @@ void Parser::simple_statements(Block& block) {
   do {
     block.push_back(simple_statement());
   } while (accept_operator(";") && !peek().is(Token::Kind::Newline));
-  if (!peek().is(Token::Kind::Newline)) unexpected_end({});
+  if (!peek().is(Token::Kind::Newline)) fail_unexpected_end({});
   take();
 }
 
@@ -78,9 +78,9 @@ StmtId Parser::assignment_or_expression() {
     return stmt(start, ast::AnnAssign{first, annotation, value});
   }
   for (const AugmentedOperator& row : kAugmentedOperators) {
-    if (!at_operator(row.spelled)) continue;
+    if (!at_operator(row.symbol)) continue;
     if (!get<ast::Name>(first) && !get<ast::Subscript>(first))
-      throw_author(module_[first].span, "`" + std::string(row.spelled) + "` changes a name or an item of a list",
+      throw_author(module_[first].span, "`" + std::string(row.symbol) + "` changes a name or an item of a list",
                    "give the value a name first");
     take();
     bind_target(first);
@@ -89,7 +89,7 @@ StmtId Parser::assignment_or_expression() {
   }
   if (at_operator("@=")) throw_author(peek().span, "`@=` is outside the language", "write `x = x @ y`");
   if (!at_operator("=")) {
-    if (!peek().is(Token::Kind::Newline) && !at_operator(";")) unexpected_end(first);
+    if (!peek().is(Token::Kind::Newline) && !at_operator(";")) fail_unexpected_end(first);
     return stmt(start, ast::ExprStmt{first});
   }
   ast::Assign assign;
@@ -142,7 +142,7 @@ StmtId Parser::return_statement() {
   ExprId value;
   if (!peek().is(Token::Kind::Newline) && !at_operator(";")) {
     value = expression_list();
-    scopes_.back().returns = true;
+    scopes_.back().returns_value = true;
   }
   return stmt(start, ast::Return{value});
 }
@@ -182,17 +182,17 @@ StmtId Parser::from_import_statement() {
     node.bindings.push_back({std::move(module), "*", {}});
     return stmt(start, std::move(node));
   }
-  bool parentheses = at_operator("(");
-  Token open = parentheses ? take() : peek();
+  bool has_parentheses = at_operator("(");
+  Token open = has_parentheses ? take() : peek();
   do {
-    if (parentheses && at_operator(")")) break;
+    if (has_parentheses && at_operator(")")) break;
     std::string name(expect_name("a name to import").text());
     std::string alias = name;
     if (accept_keyword("as")) alias = expect_name("a name after `as`").text();
     bind(alias);
     node.bindings.push_back({module, std::move(name), std::move(alias)});
   } while (accept_operator(","));
-  if (parentheses) expect_close(open);
+  if (has_parentheses) expect_close(open);
   return stmt(start, std::move(node));
 }
 
@@ -235,7 +235,7 @@ StmtId Parser::raise_statement() {
 StmtId Parser::loop_jump() {
   uint32_t start = begin();
   Token keyword = take();
-  if (scopes_.back().loops == 0)
+  if (scopes_.back().open_loops == 0)
     throw_author(keyword.span, "`" + std::string(keyword.text()) + "` outside a loop",
                  "move it into the body of a `for` or `while`");
   if (keyword.text() == "break") return stmt(start, ast::Break{});
@@ -286,9 +286,9 @@ StmtId Parser::while_statement() {
 }
 
 Block Parser::loop_body(std::string_view after) {
-  ++scopes_.back().loops;
+  ++scopes_.back().open_loops;
   Block body = block(after);
-  --scopes_.back().loops;
+  --scopes_.back().open_loops;
   if (at_keyword("else"))
     throw_author(peek().span, "`else` after a loop is outside the language",
                  "move its body after the loop, under an `if`");

@@ -33,20 +33,20 @@ Parser::Level::Level(Parser& parser) : parser_(parser) {
 // Tokens
 
 const Token& Parser::peek(size_t ahead) {
-  while (ahead_.size() <= ahead) ahead_.push_back(lexer_.next());
-  return ahead_[ahead];
+  while (lookahead_.size() <= ahead) lookahead_.push_back(lexer_.next());
+  return lookahead_[ahead];
 }
 
 Token Parser::take() {
   peek();
-  Token token = std::move(ahead_.front());
-  ahead_.pop_front();
+  Token token = std::move(lookahead_.front());
+  lookahead_.pop_front();
   last_end_ = token.span.end;
   return token;
 }
 
-bool Parser::accept_operator(std::string_view spelled) {
-  if (!at_operator(spelled)) return false;
+bool Parser::accept_operator(std::string_view symbol) {
+  if (!at_operator(symbol)) return false;
   take();
   return true;
 }
@@ -57,21 +57,21 @@ bool Parser::accept_keyword(std::string_view word) {
   return true;
 }
 
-void Parser::expect_operator(std::string_view spelled, std::string_view where) {
-  if (accept_operator(spelled)) return;
+void Parser::expect_operator(std::string_view symbol, std::string_view context) {
+  if (accept_operator(symbol)) return;
   std::string hint;
-  if (spelled == ":" && at_operator("=")) hint = "equality is `==`";
-  if (spelled == ":" && at_keyword("if")) hint = "write `elif`";
-  if (spelled == ":" && at_operator("{")) hint = "a block is indented below its `:`";
+  if (symbol == ":" && at_operator("=")) hint = "equality is `==`";
+  if (symbol == ":" && at_keyword("if")) hint = "write `elif`";
+  if (symbol == ":" && at_operator("{")) hint = "a block is indented below its `:`";
   throw_author(peek().span,
-               "expected `" + std::string(spelled) + "` " + std::string(where) + ", found " + describe(peek()),
+               "expected `" + std::string(symbol) + "` " + std::string(context) + ", found " + describe(peek()),
                std::move(hint));
 }
 
-void Parser::expect_keyword(std::string_view word, std::string_view where, std::string hint) {
+void Parser::expect_keyword(std::string_view word, std::string_view context, std::string hint) {
   if (accept_keyword(word)) return;
   throw_author(peek().span,
-               "expected `" + std::string(word) + "` " + std::string(where) + ", found " + describe(peek()),
+               "expected `" + std::string(word) + "` " + std::string(context) + ", found " + describe(peek()),
                std::move(hint));
 }
 
@@ -110,20 +110,20 @@ void Parser::module_body(const KnownName& is_known) {
                              [&](StmtId id) { return std::holds_alternative<ast::Def>(module_[id].node); });
   for (size_t i = 0; i < module_.body.size(); ++i) {
     const ast::Stmt& statement = module_[module_.body[i]];
-    const auto* alone = std::get_if<ast::ExprStmt>(&statement.node);
-    if (!alone || get<ast::Constant>(alone->value)) continue;
+    const auto* bare = std::get_if<ast::ExprStmt>(&statement.node);
+    if (!bare || get<ast::Constant>(bare->value)) continue;
     if (has_def || i + 1 != module_.body.size())
       throw_author(statement.span, "a bare expression is among the statements of a file",
                    "move it into a `def`, or make it the last line of a source without defs");
-    ExprId value = alone->value;
+    ExprId value = bare->value;
     module_.body.pop_back();
     return make_expression_function(value, is_known);
   }
   if (has_def) return;
   if (module_.body.size() == 1) {
-    const auto* alone = std::get_if<ast::ExprStmt>(&module_[module_.body[0]].node);
-    if (alone && !std::holds_alternative<std::string>(get<ast::Constant>(alone->value)->value)) {
-      ExprId value = alone->value;
+    const auto* bare = std::get_if<ast::ExprStmt>(&module_[module_.body[0]].node);
+    if (bare && !std::holds_alternative<std::string>(get<ast::Constant>(bare->value)->value)) {
+      ExprId value = bare->value;
       module_.body.clear();
       return make_expression_function(value, is_known);
     }
@@ -133,12 +133,12 @@ void Parser::module_body(const KnownName& is_known) {
 
 void Parser::check_module_statement(StmtId id) {
   const ast::Stmt& statement = module_[id];
-  bool allowed =
+  bool is_allowed =
       std::holds_alternative<ast::Def>(statement.node) || std::holds_alternative<ast::Import>(statement.node) ||
       std::holds_alternative<ast::Assign>(statement.node) || std::holds_alternative<ast::AnnAssign>(statement.node) ||
       std::holds_alternative<ast::ExprStmt>(statement.node);
-  if (!allowed)
-    throw_author(statement.span, "only defs, imports and constants are allowed at the top level of a file",
+  if (!is_allowed)
+    throw_author(statement.span, "only defs, imports and assignments are allowed at the top level of a file",
                  "write this inside a `def`");
 }
 
@@ -150,7 +150,7 @@ void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
   std::set<std::string> names;
   for (const ast::Parameter& parameter : function.parameters) names.insert(parameter.name);
   function.locals = sorted(names);
-  function.returns = true;
+  function.returns_value = true;
   module_.stmts.push_back({function.span, ast::Return{value}});
   function.body.push_back({static_cast<uint32_t>(module_.stmts.size() - 1)});
   module_.functions.push_back(std::move(function));
@@ -164,41 +164,41 @@ void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
 std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownName& is_known) const {
   struct Binder {
     std::vector<std::string> names;
-    Span inside, except;
+    Span scope, excluded;
   };
   std::vector<Binder> binders;
   std::set<uint32_t> callees, owners;  // indices of expressions that are called, or whose attribute is taken
   for (const ast::Expr& expression : module_.exprs) {
     if (const auto* node = std::get_if<ast::Call>(&expression.node)) callees.insert(node->function.index);
     if (const auto* node = std::get_if<ast::Attribute>(&expression.node)) owners.insert(node->value.index);
-    if (const auto* made = std::get_if<ast::Comprehension>(&expression.node)) {
-      binders.push_back({made->locals, expression.span, module_[made->clauses[0].iterable].span});
+    if (const auto* comprehension = std::get_if<ast::Comprehension>(&expression.node)) {
+      binders.push_back({comprehension->locals, expression.span, module_[comprehension->clauses[0].iterable].span});
     } else if (const auto* lambda = std::get_if<ast::Lambda>(&expression.node)) {
       const ast::Function& function = module_[lambda->function];
       binders.push_back({function.locals, module_[function.value].span, {}});
     }
   }
-  // Binders are nested or disjoint, so a stack holds those around a name.
+  // Binders are nested or disjoint, so a stack holds those enclosing a name.
   std::ranges::sort(binders, [](const Binder& a, const Binder& b) {
-    return a.inside.begin != b.inside.begin ? a.inside.begin < b.inside.begin : a.inside.end > b.inside.end;
+    return a.scope.begin != b.scope.begin ? a.scope.begin < b.scope.begin : a.scope.end > b.scope.end;
   });
-  std::vector<const Binder*> around;
+  std::vector<const Binder*> enclosing;
   auto next = binders.begin();
-  auto within = [](Span inner, Span outer) { return outer && inner.begin >= outer.begin && inner.end <= outer.end; };
+  auto is_within = [](Span inner, Span outer) { return outer && inner.begin >= outer.begin && inner.end <= outer.end; };
   std::vector<ast::Parameter> result;
   std::set<std::string> seen = scopes_.front().names;
   for (uint32_t index = 0; index < module_.exprs.size(); ++index) {
     const ast::Expr& expression = module_.exprs[index];
     const auto* use = std::get_if<ast::Name>(&expression.node);
-    if (!use || callees.contains(index) || seen.contains(use->name) || !within(expression.span, module_[value].span))
+    if (!use || callees.contains(index) || seen.contains(use->name) || !is_within(expression.span, module_[value].span))
       continue;
-    for (; next != binders.end() && next->inside.begin <= expression.span.begin; ++next) around.push_back(&*next);
-    while (!around.empty() && around.back()->inside.end <= expression.span.begin) around.pop_back();
-    bool bound = std::ranges::any_of(around, [&](const Binder* binder) {
-      return within(expression.span, binder->inside) && !within(expression.span, binder->except) &&
+    for (; next != binders.end() && next->scope.begin <= expression.span.begin; ++next) enclosing.push_back(&*next);
+    while (!enclosing.empty() && enclosing.back()->scope.end <= expression.span.begin) enclosing.pop_back();
+    bool is_bound = std::ranges::any_of(enclosing, [&](const Binder* binder) {
+      return is_within(expression.span, binder->scope) && !is_within(expression.span, binder->excluded) &&
              std::ranges::binary_search(binder->names, use->name);
     });
-    if (bound || (is_known && is_known(use->name, owners.contains(index)))) continue;
+    if (is_bound || (is_known && is_known(use->name, owners.contains(index)))) continue;
     seen.insert(use->name);
     result.push_back({use->name, expression.span, ast::Parameter::Kind::Positional, {}, {}});
   }

@@ -14,9 +14,9 @@ namespace ingot::frontend {
 using KnownName = std::function<bool(std::string_view name, bool has_attribute)>;
 
 /// Parses an op's source: a file of defs, imports and module-level assignments, or a single expression, which
-/// module-level assignments may precede.
-/// The expression becomes a def whose parameters are its free names in order of first use. Throws Error(Author) with
-/// the location for input that Python rejects and for Python syntax outside the language.
+/// module-level assignments may precede. The expression becomes a def whose parameters are its free names in order of
+/// first use. Throws Error(Author) with the location for input that Python rejects and for Python syntax outside the
+/// language.
 ast::Module parse(std::shared_ptr<const Source> source, const KnownName& is_known = {});
 
 }  // namespace ingot::frontend

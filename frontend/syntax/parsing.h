@@ -26,10 +26,10 @@ class Parser {
   /// The names that a module, def, lambda or comprehension binds.
   struct Scope {
     std::set<std::string> names;
-    int loops = 0;  ///< number of open loops, for break and continue
+    int open_loops = 0;  ///< the number of loops around the current statement, for break and continue
     bool is_def = false;
     bool is_comprehension = false;
-    bool returns = false;  ///< it contains a `return` with a value
+    bool returns_value = false;  ///< it contains a `return` with a value
   };
   /// Counts a level of nesting during its lifetime; too many levels are an error.
   class Level {
@@ -46,12 +46,12 @@ class Parser {
   // Tokens
   const Token& peek(size_t ahead = 0);
   Token take();
-  bool at_operator(std::string_view spelled) { return peek().is_operator(spelled); }
+  bool at_operator(std::string_view symbol) { return peek().is_operator(symbol); }
   bool at_keyword(std::string_view word) { return peek().is_keyword(word); }
-  bool accept_operator(std::string_view spelled);
+  bool accept_operator(std::string_view symbol);
   bool accept_keyword(std::string_view word);
-  void expect_operator(std::string_view spelled, std::string_view where);
-  void expect_keyword(std::string_view word, std::string_view where, std::string hint = {});
+  void expect_operator(std::string_view symbol, std::string_view context);
+  void expect_keyword(std::string_view word, std::string_view context, std::string hint = {});
   void expect_close(const Token& open);
   Token expect_name(std::string_view what);
   Span since(uint32_t begin) const { return {source_.get(), begin, std::max(begin, last_end_)}; }
@@ -100,7 +100,7 @@ class Parser {
   // Functions
   ast::StmtId def_statement();
   std::vector<ast::ExprId> decorators();
-  std::vector<ast::Parameter> parameters(std::string_view close, bool annotations);
+  std::vector<ast::Parameter> parameters(std::string_view close, bool allows_annotations);
   void check_default(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter, bool after_star);
   ast::ExprId lambda();
   static std::vector<std::string> sorted(const std::set<std::string>& names);
@@ -135,12 +135,12 @@ class Parser {
   // Errors
   [[noreturn]] void refuse_statement();
   [[noreturn]] void refuse_atom();
-  [[noreturn]] void unexpected_end(ast::ExprId before);
+  [[noreturn]] void fail_unexpected_end(ast::ExprId before);
   static std::string describe(const Token& token);
 
   std::shared_ptr<const Source> source_;
   Lexer lexer_;
-  std::deque<Token> ahead_;
+  std::deque<Token> lookahead_;
   uint32_t last_end_ = 0;  ///< end of the last taken token
   int level_ = 0;
   bool in_message_ = false;  ///< inside a raise or assert, where f-strings are allowed and shown as written

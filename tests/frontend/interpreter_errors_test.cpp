@@ -246,12 +246,12 @@ TEST(InterpreterErrors, Indices) {
 
 TEST(InterpreterErrors, Statements) {
   expect_refused({
-      {"def f():\n    a, b = 1\n    return a", "2:5", "a number cannot be unpacked into 2 names", ""},
-      {"def f():\n    a, b = 1, 2, 3\n    return a", "2:5", "3 values cannot be unpacked into 2 names", ""},
-      {"def f():\n    a, = ()\n    return a", "2:5", "0 values cannot be unpacked into 1 name", ""},
+      {"def f():\n    a, b = 1\n    return a", "2:5", "a number cannot be unpacked into 2 targets", ""},
+      {"def f():\n    a, b = 1, 2, 3\n    return a", "2:5", "3 values cannot be unpacked into 2 targets", ""},
+      {"def f():\n    a, = ()\n    return a", "2:5", "0 values cannot be unpacked into 1 target", ""},
       {"def f():\n    for i in 3: pass\n    return 1", "2:5", "a `for` cannot iterate over a number",
        "write `range(n)` to count"},
-      {"def f():\n    for a, b in [(1, 2), 3]: pass\n    return 1", "2:9", "a number cannot be unpacked into 2 names",
+      {"def f():\n    for a, b in [(1, 2), 3]: pass\n    return 1", "2:9", "a number cannot be unpacked into 2 targets",
        ""},
       {"def f():\n    assert 1 > 2\n    return 1", "2:12", "`1 > 2` does not hold", ""},
       {"def f():\n    assert 1 < 2 and 3 < 2, 'no ' 'way'\n    return 1", "2:22", "no way", ""},

@@ -109,7 +109,7 @@ ROWS = [
     ("def f(x):\n    return ¦x.sum(0, 1)", "x=f32:3x3", r"sum\(\): `keepdim` must be True or False[^$]*several dims as a tuple"),
     ("def f(x):\n    return ¦x.amax(0, 'fro')", "x=f32:3x3", r"amax\(\): `keepdim` must be True or False, not"),
     ("def f(x):\n    return ¦torch.all(x, 0, (1,))", "x=f32:3x3", r"`keepdim` must be True or False, not"),
-    ("def f(x, y):\n    return torch.¦kl_div(x, y)", "x=f32:3 y=f32:3", "its reduction is an int[^$]*write F.kl_div"),
+    ("def f(x, y):\n    return torch.¦kl_div(x, y)", "x=f32:3 y=f32:3", "its `reduction` is an int[^$]*write F.kl_div"),
     ("def f(x):\n    return ¦torch.min(x, x, 1)", "x=f32:3", "neither dim nor keepdim"),
     ("def f(x):\n    return ¦x.logsumexp(())", "x=f32:3", r"at least one dim.*flatten\(\)\.logsumexp\(0\)"),
     ("def f(x):\n    return ¦x.var(correction=x.sum())", "x=f32:3", "`correction` must be a number"),
