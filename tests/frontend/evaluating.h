@@ -23,7 +23,7 @@ struct Scratch {
 };
 
 /// A value in the form of Python's repr; a number that is not constant as its host expression, "a*2 + 1".
-inline std::string shown(const Builder& builder, const std::vector<std::string>& names, const Value& value) {
+inline std::string repr(const Builder& builder, const std::vector<std::string>& names, const Value& value) {
   if (value.is_number()) {
     const ir::HostId id = builder.graph.host.resolve(value.number());
     if (!builder.graph.host.is_constant(id)) return builder.graph.host.print(id, names);
@@ -34,7 +34,7 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
   if (const std::vector<Value>* items = value.items()) {
     const bool is_tuple = value.is<Tuple>();
     std::string text;
-    for (const Value& item : *items) text += (text.empty() ? "" : ", ") + shown(builder, names, item);
+    for (const Value& item : *items) text += (text.empty() ? "" : ", ") + repr(builder, names, item);
     if (is_tuple && items->size() == 1) text += ",";
     return is_tuple ? "(" + text + ")" : "[" + text + "]";
   }
@@ -42,8 +42,8 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
     const Dict& dict = value.as<Dict>();
     std::string text;
     for (size_t i = 0; i < dict.keys->size(); ++i) {
-      text += (i == 0 ? "" : ", ") + shown(builder, names, (*dict.keys)[i]) + ": ";
-      text += shown(builder, names, (*dict.values)[i]);
+      text += (i == 0 ? "" : ", ") + repr(builder, names, (*dict.keys)[i]) + ": ";
+      text += repr(builder, names, (*dict.values)[i]);
     }
     return "{" + text + "}";
   }
@@ -82,11 +82,11 @@ inline std::string result_of(const std::string& text) {
     }
     try {
       const Value value = definition->evaluate(scratch.evaluation, arguments);
-      return (is_static ? "static: " : "") + shown(scratch.evaluation, names, value);
+      return (is_static ? "static: " : "") + repr(scratch.evaluation, names, value);
     } catch (const SpecializationRequest&) {
     }
   }
-  return "asks again for what it knows";
+  return "evaluation requested values that are already known";
 }
 
 /// A graph and its definition, whose text the graph's spans refer to.
@@ -101,14 +101,14 @@ inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;
   for (const Parameter& parameter : definition->parameters()) {
-    ArgumentSpec fact{.rank = 2};
+    ArgumentSpec spec{.rank = 2};
     const bool is_int = parameter.annotation == Parameter::Annotation::Int;
     if (is_int || parameter.annotation == Parameter::Annotation::Float) {
-      fact = {.kind = ArgumentSpec::Kind::Number, .number = is_int ? ir::HostKind::Int : ir::HostKind::Float};
+      spec = {.kind = ArgumentSpec::Kind::Number, .number = is_int ? ir::HostKind::Int : ir::HostKind::Float};
     } else if (parameter.has_default) {
-      fact = {.kind = ArgumentSpec::Kind::None};
+      spec = {.kind = ArgumentSpec::Kind::None};
     }
-    signature.arguments.push_back(fact);
+    signature.arguments.push_back(spec);
   }
   SymbolValues symbol_values;
   symbol_values.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };

@@ -8,14 +8,14 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Lowering any source text ends within kSoon and kMaxKilobytes, with a graph or with an author's error.
+// Lowering any source text ends within kMaxTime and kMaxKilobytes, with a graph or with an author's error.
 
 namespace ingot::frontend {
 namespace {
 
 /// The slowest source takes half a second on an idle machine, and SECURITY.md promises about a second; the rest is
 /// margin for slower machines. Without limits, these sources take minutes.
-constexpr std::chrono::seconds kSoon{4};
+constexpr std::chrono::seconds kMaxTime{4};
 constexpr long kMaxKilobytes = 1'000'000;
 
 /// Sanitizers and builds without optimisation are slower, whatever the source.
@@ -49,36 +49,36 @@ std::chrono::nanoseconds thread_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// `before`, then `count` copies of `repeated`, with the copy's number in place of each #, then `after`. Only the test
+/// `prefix`, then `count` copies of `repeated`, with the copy's number in place of each #, then `suffix`. Only the test
 /// that uses the source expands it: GoogleTest creates the parameters of all tests in every test process.
 struct RepeatedSource {
-  std::string before;
+  std::string prefix;
   int count = 0;
-  std::string repeated = {}, after = {};
+  std::string repeated = {}, suffix = {};
 
-  std::string written() const {
-    std::string text = before;
+  std::string text() const {
+    std::string text = prefix;
     for (int i = 0; i < count; ++i) {
       for (const char c : repeated) text += c == '#' ? std::to_string(i) : std::string(1, c);
     }
-    return text + after;
+    return text + suffix;
   }
 };
 
 struct Case {
-  const char* what;
+  const char* title;
   RepeatedSource source;
   const char* message;  ///< a part of the error; "" if the source is a valid op
 };
 
 /// Prints the parameter of a test by its title, for GoogleTest.
-void PrintTo(const Case& test_case, std::ostream* out) { *out << test_case.what; }
+void PrintTo(const Case& test_case, std::ostream* out) { *out << test_case.title; }
 
 /// The name of a test: "many aliases" becomes "ManyAliases".
 std::string test_name(const testing::TestParamInfo<Case>& info) {
   std::string name;
   bool begins_word = true;
-  for (const char* c = info.param.what; *c; ++c) {
+  for (const char* c = info.param.title; *c; ++c) {
     const auto letter = static_cast<unsigned char>(*c);
     const bool is_letter = std::isalpha(letter) != 0;
     if (is_letter) name += begins_word ? static_cast<char>(std::toupper(letter)) : *c;
@@ -89,7 +89,7 @@ std::string test_name(const testing::TestParamInfo<Case>& info) {
 
 RepeatedSource lines(std::initializer_list<const char*> body) {
   RepeatedSource source{"def f(x, y, k: int, h: float):\n"};
-  for (const char* line : body) source.before += std::string("    ") + line + "\n";
+  for (const char* line : body) source.prefix += std::string("    ") + line + "\n";
   return source;
 }
 
@@ -101,12 +101,12 @@ class Hostile : public testing::TestWithParam<Case> {};
 
 TEST_P(Hostile, LowersOrFailsWithinLimits) {
   const Case& test_case = GetParam();
-  const std::string text = test_case.source.written();
-  const long before = peak_kilobytes();
-  const auto begin = thread_time();
+  const std::string text = test_case.source.text();
+  const long initial_kilobytes = peak_kilobytes();
+  const auto begin_time = thread_time();
   const std::string message = outcome(text);
-  EXPECT_LT(thread_time() - begin, kSoon * kTimeFactor);
-  EXPECT_LT(peak_kilobytes() - before, kMaxKilobytes);
+  EXPECT_LT(thread_time() - begin_time, kMaxTime * kTimeFactor);
+  EXPECT_LT(peak_kilobytes() - initial_kilobytes, kMaxKilobytes);
   if (*test_case.message) {
     EXPECT_NE(message.find(test_case.message), std::string::npos) << "error: " << message;
   } else {

@@ -69,9 +69,9 @@ TEST(Interpreter, NamedExpressionsBehaveAsInPython) {
 }
 
 TEST(Interpreter, RejectsNamedExpressionsThatPythonRejects) {
-  EXPECT_EQ(refusal_of([] { result_of("def f(): return [x := 1 for x in range(2)]"); }).message,
+  EXPECT_EQ(author_error_of([] { result_of("def f(): return [x := 1 for x in range(2)]"); }).message,
             "`x :=` would rebind the comprehension's loop variable");
-  EXPECT_EQ(refusal_of([] { result_of("def f():\n    if 0: (n := 1)\n    return n"); }).message,
+  EXPECT_EQ(author_error_of([] { result_of("def f():\n    if 0: (n := 1)\n    return n"); }).message,
             "`n` has no value yet");
 }
 
@@ -93,14 +93,14 @@ TEST(Interpreter, RejectsDictOperationsThatPythonRejects) {
       {"(lambda a: a)(**{'b': 2})", "`<lambda>` has no parameter `b`"},
   };
   for (const auto& [text, expected] : table)
-    EXPECT_EQ(refusal_of([&] { result_of("def f(): return " + text); }).message, expected) << text;
+    EXPECT_EQ(author_error_of([&] { result_of("def f(): return " + text); }).message, expected) << text;
   const Table programs = {
       {"    d = {'a': 1}\n    for k in d: d[k + 'b'] = 2\n    return d", "dictionary changed size during iteration"},
       {"    d = {}\n    d['a'] = [d]\n    return d", "a dict cannot contain itself"},
       {"    d = {'a': 1}\n    d['b'] = d.items()\n    return d", "a dict cannot contain itself"},
   };
   for (const auto& [text, expected] : programs)
-    EXPECT_EQ(refusal_of([&] { result_of("def f():\n" + text); }).message, expected) << text;
+    EXPECT_EQ(author_error_of([&] { result_of("def f():\n" + text); }).message, expected) << text;
 }
 
 TEST(Interpreter, RunTimeKeySpecialises) {

@@ -10,17 +10,17 @@
 namespace ingot::frontend {
 namespace {
 
-struct Refused {
-  std::string text, place, message, help;
+struct ErrorCase {
+  std::string text, location, message, help;
 };
 
-void expect_refused(const std::vector<Refused>& table) {
-  for (const Refused& row : table) {
+void expect_errors(const std::vector<ErrorCase>& table) {
+  for (const ErrorCase& row : table) {
     SCOPED_TRACE(row.text);
-    const Refusal refusal = refusal_of([&] { result_of(row.text); });
-    EXPECT_EQ(refusal.place, row.place);
-    EXPECT_EQ(refusal.message, row.message);
-    EXPECT_EQ(refusal.help, row.help);
+    const AuthorError error = author_error_of([&] { result_of(row.text); });
+    EXPECT_EQ(error.location, row.location);
+    EXPECT_EQ(error.message, row.message);
+    EXPECT_EQ(error.help, row.help);
   }
 }
 
@@ -28,7 +28,7 @@ constexpr const char* kTooManyItems = "the op makes tuples and lists of more tha
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
 
 TEST(InterpreterErrors, Names) {
-  expect_refused({
+  expect_errors({
       {"def f(): return y", "1:17", "unknown name `y`", ""},
       {"def f(): return mat.pi", "1:17", "unknown name `mat`", "did you mean `cat`, `math` or `max`?"},
       {"def f(): return pi", "1:17", "unknown name `pi`", "write `math.pi`"},
@@ -58,7 +58,7 @@ TEST(InterpreterErrors, Names) {
 }
 
 TEST(InterpreterErrors, Attributes) {
-  expect_refused({
+  expect_errors({
       {"def f(): return math.sqroot(1)", "1:22", "`math.sqroot` is not in the language", "did you mean `sqrt`?"},
       {"def f(): return torch.rleu(1)", "1:23", "`torch.rleu` is not in the language", "did you mean `relu`?"},
       {"def f(): return torch.nn.ReLU()", "1:26", "`torch.nn.ReLU` is not in the language",
@@ -76,7 +76,7 @@ TEST(InterpreterErrors, Attributes) {
 }
 
 TEST(InterpreterErrors, Calls) {
-  expect_refused({
+  expect_errors({
       {"def f(): return 3(4)", "1:17", "a number cannot be called", ""},
       {"def f(): return [1](0)", "1:17", "a list cannot be called", "an index is written in `[…]`"},
       {"def f(): return None()", "1:17", "None cannot be called", ""},
@@ -152,8 +152,8 @@ TEST(InterpreterErrors, Calls) {
   });
 }
 
-TEST(InterpreterErrors, RecursionWithoutAnEnd) {
-  expect_refused({
+TEST(InterpreterErrors, EndlessRecursion) {
+  expect_errors({
       {"def f(): return f()", "1:17", "`f` calls itself more than 32 deep", "write a `for` over a range"},
       {"def g(): return h()\ndef h(): return g()\ndef f(): return g()", "2:17",
        "`g` calls itself through `h` more than 32 deep", "write a `for` over a range"},
@@ -164,13 +164,13 @@ TEST(InterpreterErrors, RecursionWithoutAnEnd) {
   });
 }
 
-TEST(InterpreterErrors, AFunctionMayBeUnderWaySeveralTimes) {
+TEST(InterpreterErrors, AcceptsRecursionThatEnds) {
   EXPECT_EQ(result_of("def ap(g, y): return g(y)\ndef f(): return ap(lambda y: ap(lambda z: z + 1, y), 2)"), "3");
   EXPECT_EQ(result_of("def f():\n    def g(n): return 1 if n == 0 else n * g(n - 1)\n    return g(5)"), "120");
 }
 
 TEST(InterpreterErrors, Returns) {
-  expect_refused({
+  expect_errors({
       {"def f(): pass", "1:5", "`f` returns nothing, and writes none of its arguments", "end it with `return …`"},
       {"def f():\n    if 0: return 1", "1:5", "`f` returns nothing, and writes none of its arguments",
        "end every path through it with `return …`"},
@@ -185,7 +185,7 @@ TEST(InterpreterErrors, Returns) {
 }
 
 TEST(InterpreterErrors, Operators) {
-  expect_refused({
+  expect_errors({
       {"def f(): return 1 + 'a'", "1:17", "`+` does not take int and str", ""},
       {"def f(): return (1,) + [1]", "1:17", "`+` does not take tuple and list", ""},
       {"def f(): return None + 1", "1:17", "`+` does not take None and int",
@@ -223,7 +223,7 @@ TEST(InterpreterErrors, Operators) {
 }
 
 TEST(InterpreterErrors, Indices) {
-  expect_refused({
+  expect_errors({
       {"def f(): return [1][1]", "1:17", "index 1 is out of range for a list of 1 items", ""},
       {"def f(): return (1, 2)[-3]", "1:17", "index -3 is out of range for a tuple of 2 items", ""},
       {"def f(): return [1]['a']", "1:17", "the index of a list must be an integer or a slice, not a string", ""},
@@ -245,7 +245,7 @@ TEST(InterpreterErrors, Indices) {
 }
 
 TEST(InterpreterErrors, Statements) {
-  expect_refused({
+  expect_errors({
       {"def f():\n    a, b = 1\n    return a", "2:5", "a number cannot be unpacked into 2 targets", ""},
       {"def f():\n    a, b = 1, 2, 3\n    return a", "2:5", "3 values cannot be unpacked into 2 targets", ""},
       {"def f():\n    a, = ()\n    return a", "2:5", "0 values cannot be unpacked into 1 target", ""},
@@ -292,8 +292,8 @@ TEST(InterpreterErrors, Statements) {
   });
 }
 
-TEST(InterpreterErrors, EveryCallOnTheWayIsNamed) {
-  const Refusal refusal = refusal_of([] {
+TEST(InterpreterErrors, NotesNameEveryActiveCall) {
+  const AuthorError error = author_error_of([] {
     result_of(
         "def inner(x):\n"
         "    return x + 'a'\n"
@@ -301,7 +301,7 @@ TEST(InterpreterErrors, EveryCallOnTheWayIsNamed) {
         "    return inner(x)\n"
         "def f(): return outer(1)\n");
   });
-  EXPECT_EQ(refusal.rendered,
+  EXPECT_EQ(error.rendered,
             "error: `+` does not take int and str\n"
             " --> <text>:2:12\n"
             "  |\n"
@@ -319,25 +319,25 @@ TEST(InterpreterErrors, EveryCallOnTheWayIsNamed) {
             "  |                 ^^^^^^^^");
 }
 
-TEST(InterpreterErrors, WhatIsNestedTooDeeplyWhenItRuns) {
+TEST(InterpreterErrors, EvaluationNestedTooDeeply) {
   std::string chain = "def f0(x): return x\n", indices = "def f(): return [1]";
   for (int i = 1; i < 1000; ++i) {
     chain += "def f" + std::to_string(i) + "(x): return f" + std::to_string(i - 1) + "(x) + 1\n";
     indices += "[0:1]";
   }
   chain += "def f(): return f999(1)\n";
-  EXPECT_EQ(refusal_of([&] { result_of(chain); }).message, "the evaluation is nested too deeply");
-  EXPECT_EQ(refusal_of([&] { result_of(indices); }).message, "the evaluation is nested too deeply");
+  EXPECT_EQ(author_error_of([&] { result_of(chain); }).message, "the evaluation is nested too deeply");
+  EXPECT_EQ(author_error_of([&] { result_of(indices); }).message, "the evaluation is nested too deeply");
 }
 
-TEST(InterpreterErrors, AnOpOfThatNameMustBeThere) {
+TEST(InterpreterErrors, UnknownOpName) {
   const std::string text = "def relu_add(x): return x\ndef mul(x): return x\n";
   EXPECT_EQ(define(text, "<text>", "mul")->name(), "mul");
   EXPECT_EQ(define(text)->name(), "mul");
-  const Refusal near = refusal_of([&] { define(text, "<text>", "relu_ad"); });
-  EXPECT_EQ(near.message, "the source has no `def relu_ad`");
-  EXPECT_EQ(near.help, "did you mean `relu_add`?");
-  EXPECT_EQ(refusal_of([&] { define(text, "<text>", "giou"); }).help, "it defines relu_add, mul");
+  const AuthorError error = author_error_of([&] { define(text, "<text>", "relu_ad"); });
+  EXPECT_EQ(error.message, "the source has no `def relu_ad`");
+  EXPECT_EQ(error.help, "did you mean `relu_add`?");
+  EXPECT_EQ(author_error_of([&] { define(text, "<text>", "giou"); }).help, "it defines relu_add, mul");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class Generator {
   std::mt19937 random_;
 };
 
-void evaluate_whatever(const std::string& text) {
+void expect_graph_or_author_error(const std::string& text) {
   try {
     lowered(text);
   } catch (const Error& error) {
@@ -92,17 +92,18 @@ void evaluate_whatever(const std::string& text) {
 TEST(InterpreterFuzz, RandomExpressions) {
   Generator generator(1);
   for (unsigned round = 0; round < rounds(3000); ++round)
-    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " +
-                      generator.expression(1 + static_cast<int>(round % 4)));
+    expect_graph_or_author_error("def f(x, y, k: int, h: float, i=3): return " +
+                                 generator.expression(1 + static_cast<int>(round % 4)));
 }
 
 TEST(InterpreterFuzz, RandomStatements) {
   Generator generator(2);
   for (unsigned round = 0; round < rounds(1000); ++round) {
-    const auto some = [&] { return generator.expression(static_cast<int>(round % 3)); };
-    evaluate_whatever("def f(x, y, k: int, h: float, i=3):\n    a, b = " + some() + ", " + some() + "\n    for i in " +
-                      some() + ":\n        a = " + some() + "\n        if " + some() + ": break\n    assert " + some() +
-                      "\n    b += a\n    return b");
+    const auto expression = [&] { return generator.expression(static_cast<int>(round % 3)); };
+    expect_graph_or_author_error("def f(x, y, k: int, h: float, i=3):\n    a, b = " + expression() + ", " +
+                                 expression() + "\n    for i in " + expression() + ":\n        a = " + expression() +
+                                 "\n        if " + expression() + ": break\n    assert " + expression() +
+                                 "\n    b += a\n    return b");
   }
 }
 

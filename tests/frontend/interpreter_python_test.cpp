@@ -13,7 +13,7 @@ namespace {
 
 using Table = std::vector<std::pair<std::string, std::string>>;
 
-TEST(Interpreter, StaticExpressionsArePythons) {
+TEST(Interpreter, StaticExpressionsMatchPython) {
   const Table table = {
       {R"(1 + 2 * 3)", "7"},
       {R"(7 // 2, -7 // 2, 7 // -2, -7 // -2)", "(3, -4, -4, 3)"},
@@ -90,7 +90,7 @@ TEST(Interpreter, StaticExpressionsArePythons) {
     EXPECT_EQ(result_of("def f(): return " + expression), expected) << expression;
 }
 
-TEST(Interpreter, StaticProgramsArePythons) {
+TEST(Interpreter, StaticProgramsMatchPython) {
   const Table table = {
       {"def f():\n"
        "    xs = [1]\n"

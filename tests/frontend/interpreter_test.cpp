@@ -31,7 +31,7 @@ TEST(Interpreter, RunTimeScalarsStayExpressions) {
   }
 }
 
-TEST(Interpreter, WhatDecidesIsAskedFor) {
+TEST(Interpreter, SpecializesControllingNumbers) {
   const Table table = {
       {"def f(a): return 1 if a > 1 else 2", "static: 1"},
       {"def f(a: int): return [0 for i in range(a)]", "static: [0, 0]"},
@@ -45,7 +45,7 @@ TEST(Interpreter, WhatDecidesIsAskedFor) {
   for (const auto& [text, expected] : table) EXPECT_EQ(result_of(text), expected) << text;
 }
 
-TEST(Interpreter, ABareExpressionTakesItsFreeNames) {
+TEST(Interpreter, BareExpressionTakesItsFreeNamesAsParameters) {
   const auto parameters = [](const std::string& text) {
     std::string names;
     const auto definition = define(text);
@@ -58,7 +58,7 @@ TEST(Interpreter, ABareExpressionTakesItsFreeNames) {
   EXPECT_EQ(result_of("a * 2 + max(1, 2)"), "a*2 + 2");
 }
 
-TEST(Interpreter, ImportsNameWhatTheLanguageHas) {
+TEST(Interpreter, ImportsBindSupportedModulesAndFunctions) {
   EXPECT_EQ(result_of("import math as m\nimport torch.nn.functional as G\nfrom math import pi, exp as e\n"
                       "from torch import nn\nfrom typing import Optional\nimport numpy as np\n"
                       "def f(): return m.floor(2.5), pi > 3, e(0), G.relu is nn.functional.relu or True"),
@@ -76,13 +76,13 @@ TEST(Interpreter, UserFunctionsShadowTheLibrary) {
 }
 
 TEST(Interpreter, AnnotationsConvertNumbers) {
-  const auto kind_of = [](const std::string& annotation, ir::HostKind given) {
+  const auto kind_of = [](const std::string& annotation, ir::HostKind argument_kind) {
     const auto definition = define("def f(a: " + annotation + "): return a");
     const Signature signature;
     const SymbolValues symbol_values;
     Scratch scratch(signature, symbol_values);
     ir::HostPool& host = scratch.lowered.graph.host;
-    const std::vector<std::optional<Value>> arguments = {Number{host.scalar(0, given)}};
+    const std::vector<std::optional<Value>> arguments = {Number{host.scalar(0, argument_kind)}};
     return host.kind(definition->evaluate(scratch.evaluation, arguments).number());
   };
   using ir::HostKind;
@@ -91,10 +91,10 @@ TEST(Interpreter, AnnotationsConvertNumbers) {
   EXPECT_EQ(kind_of("int", HostKind::Bool), HostKind::Int);
   EXPECT_EQ(kind_of("bool", HostKind::Int), HostKind::Bool);
   EXPECT_EQ(kind_of("Whatever[int]", HostKind::Int), HostKind::Int);
-  const Refusal refusal = refusal_of([&] { kind_of("int", HostKind::Float); });
-  EXPECT_EQ(refusal.message, "`a` must be an int, not a float");
-  EXPECT_EQ(refusal.place, "1:7");
-  EXPECT_EQ(refusal_of([&] { kind_of("torch.Tensor", HostKind::Float); }).message,
+  const AuthorError error = author_error_of([&] { kind_of("int", HostKind::Float); });
+  EXPECT_EQ(error.message, "`a` must be an int, not a float");
+  EXPECT_EQ(error.location, "1:7");
+  EXPECT_EQ(author_error_of([&] { kind_of("torch.Tensor", HostKind::Float); }).message,
             "`a` must be a tensor, not a number");
 }
 
@@ -110,7 +110,7 @@ TEST(Interpreter, AssertsBecomeConditions) {
     if (condition.kind == ir::Condition::Kind::True) messages.push_back(condition.message);
   EXPECT_EQ(messages, (std::vector<std::string>{"{k} is bad", "{k} is bad", "shapes"}));
   EXPECT_TRUE(graph.statics.empty());
-  EXPECT_EQ(refusal_of([] { lowered("def f(x):\n    assert x.ndim == 3, 'three dims'\n    return x"); }).message,
+  EXPECT_EQ(author_error_of([] { lowered("def f(x):\n    assert x.ndim == 3, 'three dims'\n    return x"); }).message,
             "three dims");
 }
 
@@ -131,7 +131,7 @@ TEST(Interpreter, AssignmentsNameTheirNodes) {
   EXPECT_EQ(names, (std::vector<std::string>{"total", "product", "total", "doubled"}));
 }
 
-TEST(Interpreter, NodesKnowTheirPlace) {
+TEST(Interpreter, NodesHaveTheirSourceSpans) {
   const auto [definition, graph] = lowered("def f(x, y):\n    return torch.exp(x - y) * 2\n");
   std::vector<std::string> texts;
   for (uint32_t i = 0; i < graph.count(); ++i)
@@ -139,7 +139,7 @@ TEST(Interpreter, NodesKnowTheirPlace) {
   EXPECT_EQ(texts, (std::vector<std::string>{"x - y", "torch.exp(x - y)", "torch.exp(x - y) * 2"}));
 }
 
-TEST(Interpreter, ASumOfTenThousandTermsIsNotDeep) {
+TEST(Interpreter, EvaluatesLongSumsWithoutRecursion) {
   std::string sum = "x";
   for (int i = 1; i < 10'000; ++i) sum += " + x";
   EXPECT_EQ(lowered(sum).graph.count(), 10'000u);
@@ -152,18 +152,18 @@ TEST(Interpreter, ASumOfTenThousandTermsIsNotDeep) {
             "10000");
 }
 
-TEST(Interpreter, DeepListsAreFreedWithoutRecursion) {
+TEST(Interpreter, FreesDeepListsWithoutRecursion) {
   EXPECT_EQ(result_of("def f():\n    xs = []\n    for i in range(80000): xs = [xs]\n    return len(xs)"), "1");
 }
 
-struct Refused {
-  std::string text, place, message, help;
+struct ErrorCase {
+  std::string text, location, message, help;
 };
 
 TEST(InterpreterErrors, Tensors) {
   const std::string unknown = " depends on the values of a tensor, which are not known when the op is compiled";
   const std::string chained = "a chained comparison has no meaning on tensors";
-  const std::vector<Refused> table = {
+  const std::vector<ErrorCase> table = {
       {"0 < x < y", "1:1", chained, "write `(0 < x) & (x < y)`"},
       {"x < y < 1", "1:1", chained, "write `(x < y) & (y < 1)`"},
       {"1 < 2 < x", "1:1", chained, "write `(1 < 2) & (2 < x)`"},
@@ -205,12 +205,12 @@ TEST(InterpreterErrors, Tensors) {
       {"clamp(x, mni=0)", "1:1", "`clamp` has no parameter `mni`",
        "did you mean `min`? its parameters are `clamp(input, min=None, max=None)`"},
   };
-  for (const Refused& row : table) {
+  for (const ErrorCase& row : table) {
     SCOPED_TRACE(row.text);
-    const Refusal refusal = refusal_of([&] { lowered(row.text); });
-    EXPECT_EQ(refusal.place, row.place);
-    EXPECT_EQ(refusal.message, row.message);
-    EXPECT_EQ(refusal.help, row.help);
+    const AuthorError error = author_error_of([&] { lowered(row.text); });
+    EXPECT_EQ(error.location, row.location);
+    EXPECT_EQ(error.message, row.message);
+    EXPECT_EQ(error.help, row.help);
   }
 }
 

@@ -11,22 +11,22 @@
 namespace ingot::frontend {
 namespace {
 
-struct Refused {
-  std::string text, place, message, help;
+struct ErrorCase {
+  std::string text, location, message, help;
 };
 
-void expect_refused(const std::vector<Refused>& table) {
-  for (const Refused& row : table) {
+void expect_errors(const std::vector<ErrorCase>& table) {
+  for (const ErrorCase& row : table) {
     SCOPED_TRACE(row.text);
-    const Refusal refusal = refusal_of([&] { parse_text(row.text); });
-    EXPECT_EQ(refusal.place, row.place);
-    EXPECT_EQ(refusal.message, row.message);
-    EXPECT_EQ(refusal.help, row.help);
+    const AuthorError error = author_error_of([&] { parse_text(row.text); });
+    EXPECT_EQ(error.location, row.location);
+    EXPECT_EQ(error.message, row.message);
+    EXPECT_EQ(error.help, row.help);
   }
 }
 
 TEST(ParserErrors, Words) {
-  expect_refused({
+  expect_errors({
       {"x + $", "1:5", "`$` has no meaning here", ""},
       {"x ? y : z", "1:3", "`?` has no meaning here",
        "write `a if condition else b`, or on tensors `where(condition, a, b)`"},
@@ -75,7 +75,7 @@ TEST(ParserErrors, Words) {
 }
 
 TEST(ParserErrors, Indentation) {
-  expect_refused({
+  expect_errors({
       {"def f(x):\n    y = x\n  return y", "3:1", "this line's indentation matches no open block",
        "align it with the block that it belongs to"},
       {"def f(x):\n\ty = x\n        return y", "3:1",
@@ -92,7 +92,7 @@ TEST(ParserErrors, Indentation) {
 }
 
 TEST(ParserErrors, Statements) {
-  expect_refused({
+  expect_errors({
       {"def f(x):\n    retrun x", "2:12", "expected the end of the statement, found `x`", "did you mean `return`?"},
       {"def f(x):\n    class A: pass", "2:5", "classes are outside the language",
        "write functions; tuples and lists hold several values"},
@@ -173,7 +173,7 @@ TEST(ParserErrors, Statements) {
 }
 
 TEST(ParserErrors, Targets) {
-  expect_refused({
+  expect_errors({
       {"def f(x):\n    x.y = 1", "2:5", "attributes cannot be assigned", "give the new value a name of its own"},
       {"def f(x):\n    f(x) = 1", "2:5", "a call cannot be assigned to", "equality is `==`"},
       {"def f(x):\n    3 = x", "2:5", "a constant cannot be assigned to", "equality is `==`"},
@@ -198,7 +198,7 @@ TEST(ParserErrors, Targets) {
 }
 
 TEST(ParserErrors, Functions) {
-  expect_refused({
+  expect_errors({
       {"def f(x, x): return x", "1:10", "two parameters are named `x`", "rename one of them"},
       {"def f(x=1, y): return x", "1:12", "`y` has no default, but the parameter before it has",
        "give it one, or move it before `x`"},
@@ -236,7 +236,7 @@ TEST(ParserErrors, Functions) {
 }
 
 TEST(ParserErrors, Expressions) {
-  expect_refused({
+  expect_errors({
       {"x +", "1:4", "expected an expression, found the end of the line", ""},
       {"x + * y", "1:5", "expected an expression, found `*`", "`*values` unpacks into a call, a tuple or a list"},
       {"x and", "1:6", "expected an expression, found the end of the line", ""},
@@ -300,8 +300,8 @@ TEST(ParserErrors, Expressions) {
   });
 }
 
-TEST(ParserErrors, TextsWithoutAnOp) {
-  expect_refused({
+TEST(ParserErrors, SourcesWithoutAnOp) {
+  expect_errors({
       {"", "1:1", "the source defines no op", "write `def name(x, y): return x + y`, or an expression alone"},
       {"   \n\n# only a comment\n", "4:1", "the source defines no op",
        "write `def name(x, y): return x + y`, or an expression alone"},
@@ -313,9 +313,9 @@ TEST(ParserErrors, TextsWithoutAnOp) {
   });
 }
 
-TEST(ParserErrors, CharactersThatDoNotShow) {
+TEST(ParserErrors, InvalidCharacters) {
   using std::string_literals::operator""s;
-  expect_refused({
+  expect_errors({
       {"a\0b"s, "1:2", "the source has a NUL byte", "an op is read from plain text"},
       {"a\x01z", "1:2", "`\\x01` has no meaning here", ""},
       {"x +\u00a0y", "1:4", "`\u00a0` has no meaning here", "it looks like a blank: type a plain space"},
@@ -331,14 +331,14 @@ TEST(ParserErrors, CharactersThatDoNotShow) {
 }
 
 TEST(ParserErrors, ColumnsCountCharacters) {
-  expect_refused({{"größe + größe $", "1:15", "`$` has no meaning here", ""},
-                  {"f('日本語') )", "1:10", "`)` closes nothing", "remove it, or open it before"}});
+  expect_errors({{"größe + größe $", "1:15", "`$` has no meaning here", ""},
+                 {"f('日本語') )", "1:10", "`)` closes nothing", "remove it, or open it before"}});
 }
 
-TEST(ParserErrors, WhatIsOpenIsPointedAt) {
-  const Refusal refusal = refusal_of([] { parse_text("def f(x):\n    y = (x +\n         1 2)\n    return y"); });
-  EXPECT_EQ(refusal.place, "3:12");
-  EXPECT_EQ(refusal.rendered,
+TEST(ParserErrors, NotePointsAtTheOpenBracket) {
+  const AuthorError error = author_error_of([] { parse_text("def f(x):\n    y = (x +\n         1 2)\n    return y"); });
+  EXPECT_EQ(error.location, "3:12");
+  EXPECT_EQ(error.rendered,
             "error: expected `,` or `)`, found `2`\n"
             " --> <text>:3:12\n"
             "  |\n"
@@ -351,7 +351,7 @@ TEST(ParserErrors, WhatIsOpenIsPointedAt) {
             "  |         ^");
 }
 
-TEST(ParserErrors, WhatIsNestedTooDeeply) {
+TEST(ParserErrors, SourceNestedTooDeeply) {
   const int many = 10'000;
   auto repeated = [](const std::string& text, int times) {
     std::string result;
@@ -371,12 +371,12 @@ TEST(ParserErrors, WhatIsNestedTooDeeply) {
       {repeated("lambda: ", many) + "x", expressions},
   };
   for (const auto& [text, message] : table) {
-    const Refusal refusal = refusal_of([&, &given = text] { parse_text(given); });
-    EXPECT_EQ(refusal.message, message) << text.substr(0, 20);
+    const AuthorError error = author_error_of([&, &source = text] { parse_text(source); });
+    EXPECT_EQ(error.message, message) << text.substr(0, 20);
   }
   std::string blocks = "def f(x):\n";
   for (size_t depth = 1; depth < 200; ++depth) blocks += std::string(depth, ' ') + "if x:\n";
-  EXPECT_EQ(refusal_of([&] { parse_text(blocks); }).message, "the blocks are nested too deeply");
+  EXPECT_EQ(author_error_of([&] { parse_text(blocks); }).message, "the blocks are nested too deeply");
   EXPECT_NO_THROW(parse_text(repeated("(", 200) + "x" + repeated(")", 200)));
 }
 

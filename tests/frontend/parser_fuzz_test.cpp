@@ -32,7 +32,7 @@ const std::string kProgram =
     "    assert x, f'no {x}'\n"
     "    return (lambda q, r=1: q if r else -q)(*z, dim=-1)\n";
 
-void parse_whatever(const std::string& text) {
+void expect_tree_or_author_error(const std::string& text) {
   try {
     print(parse_text(text));
   } catch (const Error& error) {
@@ -40,15 +40,16 @@ void parse_whatever(const std::string& text) {
   }
 }
 
-TEST(ParserFuzz, TheProgramItselfIsGood) { EXPECT_NO_THROW(parse_text(kProgram)); }
+TEST(ParserFuzz, ParsesTheUnchangedProgram) { EXPECT_NO_THROW(parse_text(kProgram)); }
 
 TEST(ParserFuzz, EveryTruncation) {
-  for (size_t size = 0; size <= kProgram.size(); ++size) parse_whatever(kProgram.substr(0, size));
-  for (size_t begin = 0; begin <= kProgram.size(); ++begin) parse_whatever(kProgram.substr(begin));
+  for (size_t size = 0; size <= kProgram.size(); ++size) expect_tree_or_author_error(kProgram.substr(0, size));
+  for (size_t begin = 0; begin <= kProgram.size(); ++begin) expect_tree_or_author_error(kProgram.substr(begin));
 }
 
-TEST(ParserFuzz, EveryByteLeftOut) {
-  for (size_t at = 0; at < kProgram.size(); ++at) parse_whatever(kProgram.substr(0, at) + kProgram.substr(at + 1));
+TEST(ParserFuzz, EveryDeletedByte) {
+  for (size_t i = 0; i < kProgram.size(); ++i)
+    expect_tree_or_author_error(kProgram.substr(0, i) + kProgram.substr(i + 1));
 }
 
 TEST(ParserFuzz, RandomBytes) {
@@ -56,25 +57,25 @@ TEST(ParserFuzz, RandomBytes) {
   for (int round = 0; round < 3000; ++round) {
     std::string text(random() % 64, '\0');
     for (char& c : text) c = static_cast<char>(random());
-    parse_whatever(text);
+    expect_tree_or_author_error(text);
   }
 }
 
 TEST(ParserFuzz, RandomChanges) {
   std::mt19937 random(2);
-  const std::string likely = "()[]{}:,.=+-*/%&|^~<>@!'\"\\#\n\t 01eEjxf_;";
+  const std::string syntax_characters = "()[]{}:,.=+-*/%&|^~<>@!'\"\\#\n\t 01eEjxf_;";
   for (int round = 0; round < 5000; ++round) {
     std::string text = kProgram;
     for (size_t changes = 1 + random() % 4; changes > 0; --changes) {
-      const size_t at = random() % text.size();
-      const char change = likely[random() % likely.size()];
+      const size_t position = random() % text.size();
+      const char change = syntax_characters[random() % syntax_characters.size()];
       if (random() % 2 != 0) {
-        text[at] = change;
+        text[position] = change;
       } else {
-        text.insert(at, 1, change);
+        text.insert(position, 1, change);
       }
     }
-    parse_whatever(text);
+    expect_tree_or_author_error(text);
   }
 }
 
@@ -90,7 +91,7 @@ TEST(ParserFuzz, RandomWords) {
   for (int round = 0; round < 5000; ++round) {
     std::string text;
     for (size_t count = random() % 24; count > 0; --count) text += words[random() % words.size()];
-    parse_whatever(text);
+    expect_tree_or_author_error(text);
   }
 }
 

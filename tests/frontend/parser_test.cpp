@@ -21,7 +21,7 @@ std::string tree(const std::string& text) {
   for (size_t at = 0; at < printed.size();) {
     const size_t end = printed.find('\n', at);
     std::string line = printed.substr(at, end - at);
-    if (const size_t place = line.rfind("# "); place != std::string::npos) line.resize(place);
+    if (const size_t comment = line.rfind("# "); comment != std::string::npos) line.resize(comment);
     line.resize(line.find_last_not_of(' ') + 1);
     result += (result.empty() ? "" : " | ") + line;
     at = end + 1;
@@ -136,7 +136,7 @@ TEST(Parser, Statements) {
   for (const auto& [text, expected] : table) EXPECT_EQ(tree("def f():\n    " + text + "\n"), "def f() |   " + expected);
 }
 
-TEST(Parser, AFile) {
+TEST(Parser, PrintsAFile) {
   EXPECT_EQ(print(parse_text("\"\"\"Two ops.\"\"\"\n"
                              "import torch\n"
                              "EPS = 1e-7\n"
@@ -156,7 +156,7 @@ TEST(Parser, AFile) {
             "  return (+ (+ z y) bias)                                   # 10:5\n");
 }
 
-TEST(Parser, LinesEndInAnyWay) {
+TEST(Parser, AcceptsAllLineEndingsAndIndentations) {
   for (const char* text : {
            "def f(x):\n    y = x\n    return y\n",
            "def f(x):\r\n    y = x\r\n    return y\r\n",
@@ -170,12 +170,12 @@ TEST(Parser, LinesEndInAnyWay) {
     EXPECT_EQ(tree(text), "def f(x) |   y = x |   return y") << text;
 }
 
-TEST(Parser, NamesMayBeOfAnyScript) {
+TEST(Parser, AcceptsNamesInAnyScript) {
   EXPECT_EQ(tree("größe + λ2 * 変数"), "def expression(größe, λ2, 変数) |   return (+ größe (* λ2 変数))");
 }
 
-TEST(Parser, AnExpressionIsADefOfItsFreeNames) {
-  const KnownName known = [](std::string_view name, bool has_attribute) {
+TEST(Parser, ExpressionBecomesADefOfItsFreeNames) {
+  const KnownName is_known = [](std::string_view name, bool has_attribute) {
     return name == (has_attribute ? "torch" : "float");
   };
   const Table table = {
@@ -193,7 +193,7 @@ TEST(Parser, AnExpressionIsADefOfItsFreeNames) {
       {"(\n  x\n  + y\n)", "x, y"},
   };
   for (const auto& [text, parameters] : table) {
-    const ast::Module module = parse_text(text, known);
+    const ast::Module module = parse_text(text, is_known);
     EXPECT_TRUE(module.is_expression);
     const std::string printed = print(module), head = "def expression(";
     const size_t at = printed.find(head) + head.size();
@@ -202,20 +202,20 @@ TEST(Parser, AnExpressionIsADefOfItsFreeNames) {
   EXPECT_FALSE(parse_text("def f(x): return x").is_expression);
 }
 
-TEST(Parser, LongTextsAreNotDeepOnes) {
-  std::string sum = "x", chain = "x", ladder = "def f(x):\n    if x: pass\n";
+TEST(Parser, ParsesLongSourcesWithoutRecursion) {
+  std::string sum = "x", chain = "x", elif_chain = "def f(x):\n    if x: pass\n";
   for (int i = 0; i < 10'000; ++i) {
     sum += " + x";
     chain += ".t()";
-    ladder += "    elif x: pass\n";
+    elif_chain += "    elif x: pass\n";
   }
   EXPECT_EQ(parse_text(sum).functions.front().parameters.size(), 1u);
   EXPECT_GT(print(parse_text(sum)).size(), 60'000u);
   EXPECT_GT(print(parse_text(chain)).size(), 60'000u);
-  EXPECT_GT(print(parse_text(ladder)).size(), 60'000u);
+  EXPECT_GT(print(parse_text(elif_chain)).size(), 60'000u);
 }
 
-TEST(Parser, KnowsWhatAFunctionBinds) {
+TEST(Parser, CollectsTheNamesThatAFunctionBinds) {
   const ast::Module module = parse_text(
       "def f(a, *b, c=1):\n"
       "    d = e = a\n"
@@ -226,12 +226,12 @@ TEST(Parser, KnowsWhatAFunctionBinds) {
       "    return s[t]\n");
   const ast::Function& outer = module.functions.back();
   EXPECT_EQ(outer.locals, (std::vector<std::string>{"a", "b", "c", "d", "e", "g", "h", "i", "j", "m", "o", "r"}));
-  EXPECT_TRUE(outer.returns);
+  EXPECT_TRUE(outer.returns_value);
   EXPECT_EQ(module.functions.front().locals, (std::vector<std::string>{"k", "l"}));
-  EXPECT_FALSE(module.functions.front().returns);
+  EXPECT_FALSE(module.functions.front().returns_value);
 }
 
-TEST(Parser, SpansCoverTheirText) {
+TEST(Parser, SpansCoverTheirSource) {
   const ast::Module module = parse_text("def f(x):\n    return (x + y) * z[0]\n");
   std::vector<std::string> texts;
   for (const ast::Expr& expression : module.exprs) texts.emplace_back(expression.span.text());

@@ -12,15 +12,15 @@
 namespace ingot::frontend {
 
 /// The parts of an error that an author sees.
-struct Refusal {
-  std::string place;  ///< "2:5", line and column in <text>; empty if the error has no location
+struct AuthorError {
+  std::string location;  ///< "2:5", line and column in <text>; empty if the error has no location
   std::string message, help, rendered;
 };
 
 /// The error that `action` throws; fails the test if there is none.
 template <typename Action>
-Refusal refusal_of(Action&& action) {
-  auto after = [](const std::string& text, const std::string& mark) {
+AuthorError author_error_of(Action&& action) {
+  auto rest_of_line = [](const std::string& text, const std::string& mark) {
     const size_t at = text.find(mark);
     if (at == std::string::npos) return std::string();
     const size_t begin = at + mark.size();
@@ -31,9 +31,9 @@ Refusal refusal_of(Action&& action) {
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::Author) << error.what();
     const std::string rendered = error.what();
-    return {after(rendered, "--> <text>:"), error.message(), after(rendered, " = help: "), rendered};
+    return {rest_of_line(rendered, "--> <text>:"), error.message(), rest_of_line(rendered, " = help: "), rendered};
   }
-  ADD_FAILURE() << "nothing was refused";
+  ADD_FAILURE() << "no error was thrown";
   return {};
 }
 

@@ -28,7 +28,7 @@ struct Environment {
   std::map<std::string, Array> d;
 };
 
-Array mapped(const std::function<int64_t(int64_t row, int64_t column)>& value) {
+Array make_array(const std::function<int64_t(int64_t row, int64_t column)>& value) {
   return Array::of({kRows, kColumns}, [&](const std::vector<int64_t>& index) { return value(index[0], index[1]); });
 }
 
@@ -40,7 +40,7 @@ int64_t minus(int64_t x, int64_t y) {
 int64_t times(int64_t x, int64_t y) {
   return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
 }
-int64_t reduced(int64_t value) { return ((value % kModulus) + kModulus) % kModulus; }
+int64_t modulo(int64_t value) { return ((value % kModulus) + kModulus) % kModulus; }
 
 /// Source text and its effect. Operands are evaluated from left to right, as in Python.
 struct Expression {
@@ -77,16 +77,16 @@ class Writer {
         "def mirrored(u):\n    return stack([part.flip(0) for part in u])\n"
         "def chosen(u, v):\n    return where(u > 5, u, v)\n"
         "def f(x, y, k: int):\n";
-    for (const Statement& one : program) {
-      for (const std::string& line : one.lines) text += "    " + line + "\n";
+    for (const Statement& statement : program) {
+      for (const std::string& line : statement.lines) text += "    " + line + "\n";
     }
     return text + "    return a, b, sum(xs) % 1009, d['p'] - d['q']\n";
   }
 
  private:
   int64_t below(int64_t bound) { return std::uniform_int_distribution<int64_t>(0, bound - 1)(random_); }
-  std::string pick(const std::vector<std::string>& of) {
-    return of[static_cast<size_t>(below(static_cast<int64_t>(of.size())))];
+  std::string pick(const std::vector<std::string>& candidates) {
+    return candidates[static_cast<size_t>(below(static_cast<int64_t>(candidates.size())))];
   }
 
   Number number() {
@@ -95,8 +95,8 @@ class Writer {
       case 0:
         return {"k", [](const Environment& names) { return names.numbers.at("k"); }};
       case 1: {
-        if (loops_.empty()) break;
-        const std::string name = pick(loops_);
+        if (loop_variables_.empty()) break;
+        const std::string name = pick(loop_variables_);
         return {name, [name](const Environment& names) { return names.numbers.at(name); }};
       }
       case 2: {
@@ -127,18 +127,18 @@ class Writer {
   }
 
   using Binary = std::function<int64_t(int64_t, int64_t)>;
-  static Expression combined(std::string text, const Expression& a, const Expression& b, const Binary& combine) {
+  static Expression elementwise(std::string text, const Expression& a, const Expression& b, const Binary& combine) {
     return {std::move(text), [a, b, combine](Environment& names) {
               const Array left = a.run(names), right = b.run(names);
-              return mapped([&](int64_t i, int64_t j) { return combine(left[{i, j}], right[{i, j}]); });
+              return make_array([&](int64_t i, int64_t j) { return combine(left[{i, j}], right[{i, j}]); });
             }};
   }
-  using Place = std::function<std::pair<int64_t, int64_t>(int64_t, int64_t)>;
-  static Expression moved(std::string text, const Expression& a, const Place& from) {
-    return {std::move(text), [a, from](Environment& names) {
+  using IndexMap = std::function<std::pair<int64_t, int64_t>(int64_t, int64_t)>;
+  static Expression permuted(std::string text, const Expression& a, const IndexMap& source) {
+    return {std::move(text), [a, source](Environment& names) {
               const Array values = a.run(names);
-              return mapped([&](int64_t i, int64_t j) {
-                const auto [row, column] = from(i, j);
+              return make_array([&](int64_t i, int64_t j) {
+                const auto [row, column] = source(i, j);
                 return values[{row, column}];
               });
             }};
@@ -161,11 +161,11 @@ class Writer {
         const Number n = number();
         return {"(" + a.text + " + " + n.text + ")", [a, n](Environment& names) {
                   const Array values = a.run(names);
-                  return mapped([&](int64_t i, int64_t j) { return plus(values[{i, j}], n.run(names)); });
+                  return make_array([&](int64_t i, int64_t j) { return plus(values[{i, j}], n.run(names)); });
                 }};
       }
       default:
-        return named(a);
+        return named_expression(a);
     }
   }
 
@@ -174,55 +174,57 @@ class Writer {
     const auto text = [&](const std::string& op) { return "(" + a.text + " " + op + " " + b.text + ")"; };
     switch (below(4)) {
       case 0:
-        return combined(text("+"), a, b, plus);
+        return elementwise(text("+"), a, b, plus);
       case 1:
-        return combined(text("-"), a, b, minus);
+        return elementwise(text("-"), a, b, minus);
       case 2:
-        return combined("(" + text("*") + " % 1009)", a, b, [](int64_t x, int64_t y) { return reduced(times(x, y)); });
+        return elementwise("(" + text("*") + " % 1009)", a, b,
+                           [](int64_t x, int64_t y) { return modulo(times(x, y)); });
       default:
-        return combined("chosen(" + a.text + ", " + b.text + ")", a, b,
-                        [](int64_t x, int64_t y) { return x > 5 ? x : y; });
+        return elementwise("chosen(" + a.text + ", " + b.text + ")", a, b,
+                           [](int64_t x, int64_t y) { return x > 5 ? x : y; });
     }
   }
 
   Expression view(const Expression& a) {
     switch (below(5)) {
       case 0:
-        return moved(a.text + ".flip(0)", a, [](int64_t i, int64_t j) { return std::pair(kRows - 1 - i, j); });
+        return permuted(a.text + ".flip(0)", a, [](int64_t i, int64_t j) { return std::pair(kRows - 1 - i, j); });
       case 1:
-        return moved("rolled(" + a.text + ")", a, [](int64_t i, int64_t j) { return std::pair((i + 1) % kRows, j); });
+        return permuted("rolled(" + a.text + ")", a,
+                        [](int64_t i, int64_t j) { return std::pair((i + 1) % kRows, j); });
       case 2:
-        return moved("mirrored(" + a.text + ")", a,
-                     [](int64_t i, int64_t j) { return std::pair(i, kColumns - 1 - j); });
+        return permuted("mirrored(" + a.text + ")", a,
+                        [](int64_t i, int64_t j) { return std::pair(i, kColumns - 1 - j); });
       case 3: {
         const int64_t row = below(kRows);
-        return moved(a.text + "[" + std::to_string(row - kRows) + "].expand(4, 3)", a,
-                     [row](int64_t, int64_t j) { return std::pair(row, j); });
+        return permuted(a.text + "[" + std::to_string(row - kRows) + "].expand(4, 3)", a,
+                        [row](int64_t, int64_t j) { return std::pair(row, j); });
       }
       default:
-        return moved(a.text + ".t().reshape(4, 3)", a, [](int64_t i, int64_t j) {
-          const int64_t at = i * kColumns + j;
-          return std::pair(at % kRows, at / kRows);
+        return permuted(a.text + ".t().reshape(4, 3)", a, [](int64_t i, int64_t j) {
+          const int64_t position = i * kColumns + j;
+          return std::pair(position % kRows, position / kRows);
         });
     }
   }
 
   Expression call(const Expression& a, int depth) {
     const Expression b = expression(depth - 1);
-    const Binary g = [](int64_t u, int64_t v) { return reduced(minus(u, times(v, 2))); };
+    const Binary g = [](int64_t u, int64_t v) { return modulo(minus(u, times(v, 2))); };
     switch (below(5)) {
       case 0:
-        return combined("g(" + a.text + ", " + b.text + ")", a, b, g);
+        return elementwise("g(" + a.text + ", " + b.text + ")", a, b, g);
       case 1:
-        return combined("g(**{'u': " + a.text + ", 'v': " + b.text + "})", a, b, g);
+        return elementwise("g(**{'u': " + a.text + ", 'v': " + b.text + "})", a, b, g);
       case 2:
-        return combined("g(*[" + a.text + "], w=1, v=" + b.text + ")", a, b,
-                        [](int64_t u, int64_t v) { return reduced(minus(u, v)); });
+        return elementwise("g(*[" + a.text + "], w=1, v=" + b.text + ")", a, b,
+                           [](int64_t u, int64_t v) { return modulo(minus(u, v)); });
       case 3:
-        return combined("h(" + a.text + ", m=" + b.text + ", n=1)", a, b,
-                        [](int64_t u, int64_t m) { return plus(plus(u, m), 1); });
+        return elementwise("h(" + a.text + ", m=" + b.text + ", n=1)", a, b,
+                           [](int64_t u, int64_t m) { return plus(plus(u, m), 1); });
       default:
-        return combined("(lambda u, v: u - v)(" + a.text + ", " + b.text + ")", a, b, minus);
+        return elementwise("(lambda u, v: u - v)(" + a.text + ", " + b.text + ")", a, b, minus);
     }
   }
 
@@ -230,12 +232,12 @@ class Writer {
     const Expression b = expression(depth - 1);
     switch (below(4)) {
       case 0:
-        return combined("[" + a.text + ", " + b.text + "][1]", a, b, [](int64_t, int64_t y) { return y; });
+        return elementwise("[" + a.text + ", " + b.text + "][1]", a, b, [](int64_t, int64_t y) { return y; });
       case 1:
-        return combined("{'m': " + a.text + ", 'n': " + b.text + "}.get('m')", a, b,
-                        [](int64_t x, int64_t) { return x; });
+        return elementwise("{'m': " + a.text + ", 'n': " + b.text + "}.get('m')", a, b,
+                           [](int64_t x, int64_t) { return x; });
       case 2:
-        return combined("sum([" + a.text + ", " + b.text + "])", a, b, plus);
+        return elementwise("sum([" + a.text + ", " + b.text + "])", a, b, plus);
       default: {
         const Number n = number();
         return {"(" + a.text + " if " + n.text + " > 0 else " + b.text + ")",
@@ -244,12 +246,12 @@ class Writer {
     }
   }
 
-  Expression named(const Expression& a) {
+  Expression named_expression(const Expression& a) {
     const std::string name = pick({"a", "b"});
     return {"((" + name + " := " + a.text + ") - " + name + " * 2)", [a, name](Environment& names) {
               const Array value = a.run(names);
               names.tensors.insert_or_assign(name, value);
-              return mapped([&](int64_t i, int64_t j) { return minus(0, value[{i, j}]); });
+              return make_array([&](int64_t i, int64_t j) { return minus(0, value[{i, j}]); });
             }};
   }
 
@@ -270,8 +272,8 @@ class Writer {
         const bool updates = below(2) == 0;
         return {{updates ? "d.update({'" + key + "': " + value.text + "})" : "d['" + key + "'] = " + value.text},
                 [key, value](Environment& names) {
-                  const Array made = value.run(names);
-                  names.d.insert_or_assign(key, made);
+                  const Array result = value.run(names);
+                  names.d.insert_or_assign(key, result);
                 }};
       }
       case 4: {
@@ -284,19 +286,19 @@ class Writer {
       case 5: {
         const Number n = number();
         return {{"xs = [each + " + n.text + " for each in xs if " + n.text + " < 3] or xs"}, [n](Environment& names) {
-                  const int64_t added = n.run(names);
-                  if (added >= 3) return;
+                  const int64_t addend = n.run(names);
+                  if (addend >= 3) return;
                   for (Array& each : names.xs) {
-                    for (int64_t& value : each.data) value = plus(value, added);
+                    for (int64_t& value : each.data) value = plus(value, addend);
                   }
                 }};
       }
       case 6:
-        return choice(depth);
+        return if_statement(depth);
       case 7:
-        return items(depth);
+        return loop_over_items(depth);
       default:
-        return loop(depth);
+        return counting_loop(depth);
     }
   }
 
@@ -314,7 +316,7 @@ class Writer {
     for (const Statement& statement : block) statement.run(names);
   }
 
-  Statement choice(int depth) {
+  Statement if_statement(int depth) {
     const Number n = number();
     const std::vector<Statement> then = block(depth - 1), otherwise = block(depth - 1);
     Statement result{{"if " + n.text + " % 2 == 0:"}, [n, then, otherwise](Environment& names) {
@@ -326,14 +328,14 @@ class Writer {
     return result;
   }
 
-  Statement items(int depth) {
+  Statement loop_over_items(int depth) {
     const std::vector<Statement> body = block(depth - 1);
     Statement result{{"for key, value in {**d}.items():", "    a = a - value"}, [body](Environment& names) {
                        const std::map<std::string, Array> before = names.d;
                        for (const auto& [key, value] : before) {
                          const Array a = names.tensors.at("a");
                          names.tensors.insert_or_assign(
-                             "a", mapped([&](int64_t i, int64_t j) { return minus(a[{i, j}], value[{i, j}]); }));
+                             "a", make_array([&](int64_t i, int64_t j) { return minus(a[{i, j}], value[{i, j}]); }));
                          run(body, names);
                        }
                      }};
@@ -341,13 +343,13 @@ class Writer {
     return result;
   }
 
-  Statement loop(int depth) {
-    const std::string name = "i" + std::to_string(loops_.size());
+  Statement counting_loop(int depth) {
+    const std::string name = "i" + std::to_string(loop_variables_.size());
     const int64_t count = 1 + below(3);
     const bool counts_up = below(2) == 0;
-    loops_.push_back(name);
+    loop_variables_.push_back(name);
     const std::vector<Statement> body = block(depth - 1);
-    loops_.pop_back();
+    loop_variables_.pop_back();
     Statement result{{}, [name, count, body](Environment& names) {
                        for (int64_t i = 0; i < count; ++i) {
                          names.numbers[name] = i;
@@ -365,7 +367,7 @@ class Writer {
   }
 
   std::mt19937 random_;
-  std::vector<std::string> loops_;  ///< the numbers of the enclosing loops
+  std::vector<std::string> loop_variables_;  ///< of the enclosing loops
 };
 
 struct Program {
@@ -375,9 +377,9 @@ struct Program {
   explicit Program(unsigned seed) { text = Writer(seed).write(statements); }
 };
 
-void check(unsigned seed) {
+void check_program(unsigned seed) {
   std::mt19937 random(seed);
-  const auto array = [&] { return mapped([&](int64_t, int64_t) { return static_cast<int64_t>(random() % 100); }); };
+  const auto array = [&] { return make_array([&](int64_t, int64_t) { return static_cast<int64_t>(random() % 100); }); };
   const Program program(seed);
   SCOPED_TRACE(program.text);
   const int64_t k = static_cast<int64_t>(seed % 7) - 3;
@@ -386,14 +388,14 @@ void check(unsigned seed) {
   names.numbers = {{"k", k}};
   const std::vector<Array> arguments{names.tensors.at("x"), names.tensors.at("y")};
   for (const Statement& statement : program.statements) statement.run(names);
-  Array total = mapped([](int64_t, int64_t) { return 0; });
+  Array total = make_array([](int64_t, int64_t) { return 0; });
   for (const Array& each : names.xs) {
-    total = mapped([&](int64_t i, int64_t j) { return plus(total[{i, j}], each[{i, j}]); });
+    total = make_array([&](int64_t i, int64_t j) { return plus(total[{i, j}], each[{i, j}]); });
   }
   const Array &p = names.d.at("p"), &q = names.d.at("q");
   const std::vector<Array> expected{names.tensors.at("a"), names.tensors.at("b"),
-                                    mapped([&](int64_t i, int64_t j) { return reduced(total[{i, j}]); }),
-                                    mapped([&](int64_t i, int64_t j) { return minus(p[{i, j}], q[{i, j}]); })};
+                                    make_array([&](int64_t i, int64_t j) { return modulo(total[{i, j}]); }),
+                                    make_array([&](int64_t i, int64_t j) { return minus(p[{i, j}], q[{i, j}]); })};
 
   const Call call{"i64:4x3", "i64:4x3", "int=" + std::to_string(k)};
   const ir::Graph lowered = call.lower(program.text);
@@ -405,10 +407,10 @@ void check(unsigned seed) {
   }
 }
 
-TEST(ProgramFuzz, ProgramsAreWhatTheirStatementsSay) {
+TEST(ProgramFuzz, GraphMatchesDirectExecution) {
   for (unsigned seed = 0; seed < rounds(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    check(seed);
+    check_program(seed);
     if (HasFailure()) return;
   }
 }
@@ -429,23 +431,23 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-TEST(ProgramFuzz, ChangedProgramsLowerOrAreRefusedAtAPlace) {
+TEST(ProgramFuzz, ChangedProgramsLowerOrFailAtALocation) {
   unsigned accepted = 0;
   for (unsigned seed = 0; seed < rounds(600); ++seed) {
     std::mt19937 random(seed);
     std::vector<std::string> words = words_of(Program(seed % 100).text);
-    const auto any = [&] { return random() % words.size(); };
+    const auto random_index = [&] { return random() % words.size(); };
     for (size_t changes = 1 + random() % 3; changes > 0; --changes) {
-      const size_t at = any();
+      const size_t index = random_index();
       switch (random() % 3) {
         case 0:
-          words[at] = words[any()];
+          words[index] = words[random_index()];
           break;
         case 1:
-          words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), words[any()]);
+          words.insert(words.begin() + static_cast<std::ptrdiff_t>(index), words[random_index()]);
           break;
         default:
-          words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+          words.erase(words.begin() + static_cast<std::ptrdiff_t>(index));
       }
     }
     std::string text;

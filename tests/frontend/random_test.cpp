@@ -10,32 +10,32 @@ namespace ingot::frontend {
 namespace {
 
 /// The indices of the samples whose words occur in a graph.
-std::multiset<int64_t> random_tensors_of(const ir::Graph& graph) {
-  std::multiset<int64_t> numbers;
+std::multiset<int64_t> sample_indices_of(const ir::Graph& graph) {
+  std::multiset<int64_t> indices;
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i)
     if (live[i] && graph[{i}].op == ir::Op::RandomWord)
-      numbers.insert(graph.host.value(graph.host_of(graph[{i}].args[1])).as_int());
-  return numbers;
+      indices.insert(graph.host.value(graph.host_of(graph[{i}].args[1])).as_int());
+  return indices;
 }
 
-using TensorNumbers = std::multiset<int64_t>;
+using SampleIndices = std::multiset<int64_t>;
 
-TEST(Random, TensorsAreNumberedInOrderOfEvaluation) {
+TEST(Random, NumbersSamplesInOrderOfEvaluation) {
   const Call call({"f32:100x64"}), with_number({"f32:100x64", "float=0.5"});
-  EXPECT_EQ(random_tensors_of(call.lower("torch.rand_like(x)")), (TensorNumbers{0}));
-  EXPECT_EQ(random_tensors_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (TensorNumbers{0, 1}));
-  EXPECT_EQ(random_tensors_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
-            (TensorNumbers{0}));
-  EXPECT_EQ(random_tensors_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (TensorNumbers{0, 0, 1}));
+  EXPECT_EQ(sample_indices_of(call.lower("torch.rand_like(x)")), (SampleIndices{0}));
+  EXPECT_EQ(sample_indices_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (SampleIndices{0, 1}));
+  EXPECT_EQ(sample_indices_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
+            (SampleIndices{0}));
+  EXPECT_EQ(sample_indices_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (SampleIndices{0, 0, 1}));
   // A dropout with p = 0 uses no random numbers but takes a sample, as a dropout does whose p is known only at run
   // time.
-  EXPECT_EQ(random_tensors_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (TensorNumbers{1}));
-  EXPECT_EQ(random_tensors_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")),
-            (TensorNumbers{0, 1}));
+  EXPECT_EQ(sample_indices_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (SampleIndices{1}));
+  EXPECT_EQ(sample_indices_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")),
+            (SampleIndices{0, 1}));
 }
 
-TEST(Random, OnlyOpsWithRandomTensorsHaveASeed) {
+TEST(Random, AddsASeedOnlyToOpsWithRandomNumbers) {
   const Call call({"f32:100x64"});
   EXPECT_FALSE(call.lower("F.dropout(x, 0.5, training=False)").seed);
   EXPECT_FALSE(call.lower("F.rrelu(x)").seed);
@@ -47,7 +47,7 @@ TEST(Random, OnlyOpsWithRandomTensorsHaveASeed) {
   EXPECT_TRUE(call.lower("def f(x):\n    torch.rand_like(x)\n    return x * 2").seed);
 }
 
-TEST(Random, ThroughViewsAPositionStaysOneIndex) {
+TEST(Random, ViewsKeepASinglePositionIndex) {
   for (const char* text :
        {"torch.rand_like(x)", "torch.rand_like(x).t()", "torch.rand_like(x)[3:, ::2].flip(0)",
         "torch.rand_like(x).flatten() + x.flatten()", "torch.rand_like(x).unsqueeze(0).expand(5, -1, -1)",

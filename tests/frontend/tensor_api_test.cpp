@@ -11,23 +11,23 @@ namespace {
 
 using frontend::Call;
 
-void expect_same(const std::string& text, const std::shared_ptr<const frontend::Definition>& function,
-                 const Call& call) {
+void expect_same_graph(const std::string& text, const std::shared_ptr<const frontend::Definition>& function,
+                       const Call& call) {
   EXPECT_EQ(ir::print(call.lower(text)), ir::print(call.lower(*function)));
 }
 
-TEST(CppApi, PointwiseWithARunTimeNumber) {
-  expect_same("def relu_add(x, y, bias: float): return relu(x) + y + bias",
-              define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; }),
-              Call{"f32:100x4", "f32:4", "float=0.5"});
+TEST(CppApi, PointwiseOpWithARunTimeNumber) {
+  expect_same_graph("def relu_add(x, y, bias: float): return relu(x) + y + bias",
+                    define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; }),
+                    Call{"f32:100x4", "f32:4", "float=0.5"});
 }
 
-TEST(CppApi, ConvertsAnIntegerArgumentToFloat) {
-  expect_same("def f(x, n: float): return x * n", define("f(x, n)", [](Value x, Scalar n) { return x * n; }),
-              Call{"f32:8x8", "int=3"});
+TEST(CppApi, ScalarConvertsIntegersToFloats) {
+  expect_same_graph("def f(x, n: float): return x * n", define("f(x, n)", [](Value x, Scalar n) { return x * n; }),
+                    Call{"f32:8x8", "int=3"});
 }
 
-TEST(CppApi, NamesUnnamedParametersXYZW) {
+TEST(CppApi, DefaultParameterNamesAreXYZW) {
   const auto op = define("five", [](Value a, Value b, Value c, Value d, Value e) { return a + b + c + d + e; });
   std::vector<std::string> names;
   for (const auto& parameter : op->parameters()) names.push_back(parameter.name);
@@ -48,7 +48,7 @@ def giou(pred, target):
     const Value wh = (rb - lt).clamp(0).named("wh");
     return wh[{Ellipsis, 0}] * wh[{Ellipsis, 1}];
   });
-  expect_same(text, function, Call{"f32:1000x4", "f32:1000x4"});
+  expect_same_graph(text, function, Call{"f32:1000x4", "f32:1000x4"});
 }
 
 TEST(CppApi, SeveralResultsStacksAndKeywords) {
@@ -64,28 +64,28 @@ def f(x, y):
   });
   const Call call{"f32:20x40", "f32:20x20"};
   EXPECT_EQ(call.lower(*function).results.size(), 4u);
-  expect_same(text, function, call);
+  expect_same_graph(text, function, call);
 }
 
 TEST(CppApi, ControlFlowDependsOnSizes) {
-  expect_same("def f(x): return sum([x[:, i] * i for i in range(x.size(1))])",
-              define("f(x)",
-                     [](Value x) {
-                       Value total = 0;
-                       for (int64_t i = 0; i < x.size(1).known(); ++i) {
-                         total = i == 0 ? 0 + x[{Slice(), i}] * i : total + x[{Slice(), i}] * i;
-                       }
-                       return total;
-                     }),
-              Call{"f32:100x3"});
+  expect_same_graph("def f(x): return sum([x[:, i] * i for i in range(x.size(1))])",
+                    define("f(x)",
+                           [](Value x) {
+                             Value total = 0;
+                             for (int64_t i = 0; i < x.size(1).known(); ++i) {
+                               total = i == 0 ? 0 + x[{Slice(), i}] * i : total + x[{Slice(), i}] * i;
+                             }
+                             return total;
+                           }),
+                    Call{"f32:100x3"});
 }
 
 TEST(CppApi, DefinesAnOpFromAFunctionPointer) {
   const auto op = define("twice(x)", +[](Value x) { return x * 2; });
-  expect_same("def twice(x): return x * 2", op, Call{"f32:5"});
+  expect_same_graph("def twice(x): return x * 2", op, Call{"f32:5"});
 }
 
-TEST(CppApi, ReportsErrorsAsAuthorErrors) {
+TEST(CppApi, ReportsMisuseAsAuthorErrors) {
   const auto error_message = [](const auto& definition, const Call& call) -> std::string {
     try {
       call.lower(*definition);
@@ -109,15 +109,15 @@ TEST(CppApi, ReportsErrorsAsAuthorErrors) {
 
 // The list of supported functions
 
-TEST(Language, ListsEachNameOnceWithASummary) {
+TEST(Language, ListsEveryFunctionOnceWithASummary) {
   const std::vector<frontend::NameInfo> names = frontend::language_names();
   EXPECT_GE(names.size(), 150u);
-  std::set<std::string_view> listed;
+  std::set<std::string_view> seen;
   for (const frontend::NameInfo& info : names) {
-    EXPECT_TRUE(listed.insert(info.name).second) << info.name << " is listed twice";
+    EXPECT_TRUE(seen.insert(info.name).second) << info.name << " is listed twice";
     EXPECT_FALSE(info.summary.empty()) << info.name;
     EXPECT_FALSE(info.summary.ends_with('.')) << info.name;
-    for (const std::string_view alias : info.aliases) EXPECT_TRUE(listed.insert(alias).second) << alias;
+    for (const std::string_view alias : info.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;
   }
 }
 
