@@ -18,9 +18,11 @@ constexpr std::string_view kHead = R"(# Supported functions
 
 This page is the output of `ingot ops --markdown`, and a test keeps them equal.
 
-*Takes* lists the dtypes that a call accepts, on either device. `integers` are uint8 and int8 to int64. `floats` are
-float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`. `unsigned` are uint16, uint32 and
-uint64. `float8` are its four kinds.
+*Takes* lists the dtypes for which a call on matrices is accepted, on either device. All tensors of the call have that
+dtype, except that `index` is int64, and `mask` and `condition` are bool. The row of `take_along_dim` thus lists the
+dtypes of `indices` (with `dim`, only int64); its `input` may have any dtype. `integers` are uint8 and int8 to int64.
+`floats` are float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`; rows of functions that
+take no matrix, such as `bmm`, also say `any`. `unsigned` are uint16, uint32 and uint64. `float8` are its four kinds.
 
 *Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
 `eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. A path is

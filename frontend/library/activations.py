@@ -97,7 +97,7 @@ def silu(input, inplace=False):
 
 def _silu_backward(grad, result, input, inplace):
     weight = sigmoid(input)
-    return grad * weight * _fused(input, 1 - weight, 1)
+    return grad * weight * _fma_on_cuda(input, 1 - weight, 1)
 
 
 @native
@@ -301,9 +301,9 @@ def hardswish(input, inplace=False):
 
 
 def _hardswish_backward(grad, result, input, inplace):
-    between = grad * (input / 3 + 0.5)  # also the result for NaN on the CPU, as in eager's vector code
-    upper = where(input < 3, between, grad) if _on_cuda() else where(input >= 3, grad, between)
-    return where(input <= -3, 0, upper)
+    inner_grad = grad * (input / 3 + 0.5)  # also the result for NaN on the CPU, as in eager's vector code
+    grad_above_minus_3 = where(input < 3, inner_grad, grad) if _on_cuda() else where(input >= 3, grad, inner_grad)
+    return where(input <= -3, 0, grad_above_minus_3)
 
 
 @native

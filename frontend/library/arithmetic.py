@@ -63,9 +63,9 @@ def _floor_divide_number(input, other):
     input, _ = _floating(input, other)
     other = _number(other)
     inverse = _reciprocal_of(other, input)
-    rest = fmod(input, other)
-    quotient = (input - rest) * inverse
-    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), quotient - 1, quotient)
+    residue = fmod(input, other)
+    quotient = (input - residue) * inverse
+    quotient = where((residue != 0) & ((residue < 0) != (other < 0)), quotient - 1, quotient)
     floored = _floored_to(quotient, input.dtype)
     signed_zero = copysign(zeros_like(input), input * inverse)
     result = where(quotient != 0, floored, signed_zero)
@@ -84,9 +84,9 @@ def _floor_divide16(input, other):
     # On the CPU, every step of the kernel rounds to 16 bits; on CUDA, only the last steps round.
     input, other = _promoted(input, other)
     dtype = torch.float32 if _on_cuda() else input.dtype
-    rest = fmod(input, other)
-    quotient = ((input - rest).to(dtype) / other).to(dtype)
-    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
+    residue = fmod(input, other)
+    quotient = ((input - residue).to(dtype) / other).to(dtype)
+    quotient = where((residue != 0) & ((residue < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
     floored = _floored_to(quotient, input.dtype)
     exact = input / other
     result = where(quotient != 0, floored, copysign(zeros_like(input), exact))
@@ -196,8 +196,8 @@ def ldexp(input: Tensor, other: Tensor):
     if not input.dtype.is_floating_point or other.dtype.is_floating_point:
         _check_dtype(other, "bool int float unsigned")
         # The power of a number is contiguous; the power of a tensor has the exponent's strides.
-        by_tensor = input.dtype.is_floating_point and input.dtype != torch.float32
-        return input * pow(torch.tensor(2.0, dtype=input.dtype) if by_tensor else 2.0, other)
+        has_exponent_strides = input.dtype.is_floating_point and input.dtype != torch.float32
+        return input * pow(torch.tensor(2.0, dtype=input.dtype) if has_exponent_strides else 2.0, other)
     _check_dtype(other, "int")
     return _scaled(input, clamp(other.to(torch.int32).long(), -2200, 2200))
 
@@ -262,19 +262,19 @@ def frexp(input):
     Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
     """
     _check_dtype(input, "float")
-    wide = input.dtype == torch.float64
-    x = input if wide else input.float()
-    width, bias, lift = (52, 1022, 54) if wide else (23, 126, 25)
+    is_double = input.dtype == torch.float64
+    x = input if is_double else input.float()
+    width, bias, lift = (52, 1022, 54) if is_double else (23, 126, 25)
     mask = 2 * bias + 3
-    denormal = abs(x) < torch.finfo(x.dtype).tiny
-    bits = where(denormal, x * 2.0**lift, x).view(torch.int64 if wide else torch.int32)
+    is_denormal = abs(x) < torch.finfo(x.dtype).tiny
+    bits = where(is_denormal, x * 2.0**lift, x).view(torch.int64 if is_double else torch.int32)
     field = (bits >> width) & mask
-    exponent = where(denormal, field - lift, field) - bias
+    exponent = where(is_denormal, field - lift, field) - bias
     mantissa = (bits & ~(mask << width) | bias << width).view(x.dtype)
-    whole = (x != 0) & isfinite(x)
+    is_regular = (x != 0) & isfinite(x)
     if _is_differentiated():
         mantissa = x / exp2(exponent)
-    mantissa, exponent = where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
+    mantissa, exponent = where(is_regular, mantissa, x).to(input.dtype), where(is_regular, exponent, 0).to(torch.int32)
     return _named("frexp", mantissa=mantissa, exponent=exponent)
 
 
@@ -288,8 +288,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         n = min(n, input.size(dim))
     for _ in range(n):
         size = input.size(dim)
-        fewer = max(size - 1, 0)
-        later, earlier = input.narrow(dim, size - fewer, fewer), input.narrow(dim, 0, fewer)
+        count = max(size - 1, 0)
+        later, earlier = input.narrow(dim, size - count, count), input.narrow(dim, 0, count)
         input = later != earlier if input.dtype == torch.bool else later - earlier
     return input if n > 0 else input.clone()
 
@@ -310,10 +310,10 @@ def _nextafter16(input, other):
     sign = -32768
     bits, target = input.view(torch.int16), other.view(torch.int16)
     size, target_size = bits & 32767, target & 32767
-    inwards = (size > target_size) | ((bits ^ target) < 0)
-    moved = where(inwards, bits - 1, bits + 1)
+    moves_inwards = (size > target_size) | ((bits ^ target) < 0)
+    neighbour = where(moves_inwards, bits - 1, bits + 1)
     smallest = where(target_size == 0, target, (target & sign) | 1)
-    stepped = where(size == 0, smallest, where(bits == target, bits, moved)).view(input.dtype)
+    stepped = where(size == 0, smallest, where(bits == target, bits, neighbour)).view(input.dtype)
     return where(isnan(input) | isnan(other), input + other, stepped)
 
 

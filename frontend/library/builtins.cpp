@@ -28,15 +28,15 @@ struct Tables {
 };
 
 const Tables& tables() {
-  static const Tables built;
-  return built;
+  static const Tables joined;
+  return joined;
 }
 
 }  // namespace
 
 const Builtin* find_builtin(std::string_view name) {
-  const auto found = tables().by_name.find(name);
-  return found == tables().by_name.end() ? nullptr : found->second;
+  const auto entry = tables().by_name.find(name);
+  return entry == tables().by_name.end() ? nullptr : entry->second;
 }
 
 std::span<const Builtin> builtins() { return tables().rows; }

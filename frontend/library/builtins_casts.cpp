@@ -31,14 +31,14 @@ const Tensor& input(Builder& builder, const Builtin& self, Args args) {
   return require_tensor(builder, args[0], fmt::format("{}: `input`", self.name));
 }
 
-MemoryFormat require_format(const Builder& builder, const Value& value, MemoryFormat otherwise) {
-  if (value.is_none()) return otherwise;
+MemoryFormat require_format(const Builder& builder, const Value& value, MemoryFormat default_format) {
+  if (value.is_none()) return default_format;
   if (value.is<MemoryFormat>()) return value.as<MemoryFormat>();
   builder.fail(fmt::format("a memory format is expected, not {}", describe(value)), "such as torch.channels_last");
 }
 
 /// Converts a tensor to a dtype and a memory format. Returns the tensor itself if it has both and `copy` is false.
-Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format, bool copy = false) {
+Tensor convert(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format, bool copy = false) {
   const MemoryFormat format = require_format(builder, memory_format, MemoryFormat::Preserve);
   Tensor result = cast(builder, x, type);
   const bool is_new = copy || type != x.dtype;
@@ -56,7 +56,7 @@ Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value&
 
 Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
   for (const CastMethod& method : kCastMethods) {
-    if (method.name == self.name) return converted(builder, input(builder, self, args), method.type, args[1]);
+    if (method.name == self.name) return convert(builder, input(builder, self, args), method.type, args[1]);
   }
   throw_internal("a cast method without a dtype");
 }
@@ -104,9 +104,9 @@ Value call_to(Builder& builder, const Builtin& self, Args args) {
   const Target target = target_of(builder, args);
   const ir::DType type = target.dtype.is_none() ? x.dtype : require_dtype(builder, target.dtype);
   const bool copy = builder.static_bool(target.copy, "to: `copy`");
-  const Tensor there = on_device(builder, x, target.device);
-  const bool is_moved = there.layout.step != x.layout.step;
-  return converted(builder, there, type, args[6], copy && !is_moved);
+  const Tensor moved = on_device(builder, x, target.device);
+  const bool is_moved = moved.layout.step != x.layout.step;
+  return convert(builder, moved, type, args[6], copy && !is_moved);
 }
 
 Value call_type(Builder& builder, const Builtin& self, Args args) {
@@ -131,8 +131,8 @@ Value call_identity(Builder& builder, const Builtin& self, Args args) { return i
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
   const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Preserve);
-  const auto of = format == MemoryFormat::Preserve ? std::optional(result.layout) : std::nullopt;
-  result.layout = record_format(builder, format, of, shape_of(builder, result));
+  const auto like = format == MemoryFormat::Preserve ? std::optional(result.layout) : std::nullopt;
+  result.layout = record_format(builder, format, like, shape_of(builder, result));
   return result;
 }
 
@@ -146,15 +146,15 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
-/// A tensor filled with one value, with the shape of another tensor and by default its dtype, device and layout.
+/// Makes a tensor filled with one value, with the shape of x and by default its dtype, device and layout.
 /// `options` are dtype, device and memory_format.
 Tensor filled_like(Builder& builder, const Tensor& x, const Value& number, Args options) {
   const ir::DType type = options[0].is_none() ? x.dtype : require_dtype(builder, options[0]);
   const MemoryFormat format = require_format(builder, options[2], MemoryFormat::Preserve);
   Tensor result = filled(builder, shape_of(builder, x), number, type);
   result.on_host = options[1].is_none() ? x.on_host : is_host_device(builder, options[1]);
-  const auto of = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
-  result.layout = record_format(builder, format, of, result.grid);
+  const auto like = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
+  result.layout = record_format(builder, format, like, result.grid);
   return result;
 }
 
@@ -167,8 +167,8 @@ Value call_empty_like(Builder& builder, const Builtin&, Args args) {
   const MemoryFormat format = require_format(builder, args[3], MemoryFormat::Preserve);
   Tensor result = whole(builder, unwritten_node(builder, type), type, shape_of(builder, x));
   result.on_host = args[2].is_none() ? x.on_host : is_host_device(builder, args[2]);
-  const auto of = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
-  result.layout = record_format(builder, format, of, result.grid);
+  const auto like = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
+  result.layout = record_format(builder, format, like, result.grid);
   return result;
 }
 
@@ -189,12 +189,12 @@ Value call_full_like(Builder& builder, const Builtin& self, Args args) {
 /// Converts tensors and numbers to tensors of one dtype. Rounds them even inside a native function: eager casts its
 /// operands before the kernel runs.
 Value promoted_to(const Builder& builder, Args values, ir::DType type) {
-  Builder boundary = builder;
-  boundary.native = false;
+  Builder rounding_builder = builder;
+  rounding_builder.native = false;
   std::vector<Value> result;
   for (const Value& value : values) {
-    Tensor tensor = operand_tensor(boundary, value, type, NumberCast::Rounded);
-    if (!value.is_tensor()) tensor.layout = record_contiguous(boundary, {});
+    Tensor tensor = operand_tensor(rounding_builder, value, type, NumberCast::Rounded);
+    if (!value.is_tensor()) tensor.layout = record_contiguous(rounding_builder, {});
     result.push_back(std::move(tensor));
   }
   return Value::tuple(std::move(result));
@@ -318,9 +318,9 @@ Value call_low_precision_output(Builder& builder, const Builtin& self, Args args
 Value call_rounded_to_dtype(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
   if (x && args[0].is_tensor() && is_scalar(args[0])) {
-    const bool native = std::exchange(builder.native, false);  // forces the rounding
+    const bool was_native = std::exchange(builder.native, false);  // forces the rounding
     const Value rounded = scalar_tensor(builder, args[0], x->dtype, NumberCast::Rounded);
-    builder.native = native;
+    builder.native = was_native;
     return rounded;
   }
   if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
@@ -341,19 +341,19 @@ Value call_in_compute_dtype(Builder& builder, const Builtin& self, Args args) {
 }
 
 /// Whether numerics = eager requires the roundings inside eager's kernels for x's dtype.
-Value call_rounds_steps(Builder& builder, const Builtin& self, Args args) {
+Value call_rounds_intermediates(Builder& builder, const Builtin& self, Args args) {
   const bool rounds = builder.signature.numerics == Numerics::Eager;
   return Number{builder.graph.host.boolean(rounds && ir::is_narrow_float(input(builder, self, args).dtype))};
 }
 
 /// Rounds an intermediate result of a native function to its dtype. `rounds`: eager's kernel does so on this device and
 /// for this dtype.
-Value call_stepped(Builder& builder, const Builtin& self, Args args) {
+Value call_rounded(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
-  if (!builder.static_bool(args[1], "_stepped: `rounds`")) return result;
-  Builder boundary = builder;
-  boundary.native = false;
-  for (ConcatBlock& tile : result.blocks) tile.node = finished_node(boundary, tile.node, result.dtype);
+  if (!builder.static_bool(args[1], "_rounded: `rounds`")) return result;
+  Builder rounding_builder = builder;
+  rounding_builder.native = false;
+  for (ConcatBlock& block : result.blocks) block.node = finished_node(rounding_builder, block.node, result.dtype);
   return result;
 }
 
@@ -419,28 +419,28 @@ std::vector<Builtin> type_builtins() {
        kNoMethod,
        {},
        call_zeros_like,
-       "zeros in the shape of another tensor"},
+       "a tensor of input's shape, filled with 0"},
       {"empty_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_empty_like,
-       "an uninitialised tensor in the shape of another, to be filled by assignment"},
+       "an uninitialised tensor of input's shape, to be filled by assignment"},
       {"ones_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_ones_like,
-       "ones in the shape of another tensor"},
+       "a tensor of input's shape, filled with 1"},
       {"full_like",
        "(input, fill_value, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_full_like,
-       "one number in the shape of another tensor"},
+       "a tensor of input's shape, filled with one number"},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_memory_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_memory_format_of},
@@ -453,8 +453,8 @@ std::vector<Builtin> type_builtins() {
       {"_check_dtype", "(input, accepted)", kFunction, kNoMethod, {}, call_check_dtype},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
       {"_low_precision_output", "(input)", kFunction, kNoMethod, {}, call_low_precision_output},
-      {"_rounds_steps", "(input)", kFunction, kNoMethod, {}, call_rounds_steps},
-      {"_stepped", "(input, rounds=True)", kFunction, kNoMethod, {}, call_stepped},
+      {"_rounds_intermediates", "(input)", kFunction, kNoMethod, {}, call_rounds_intermediates},
+      {"_rounded", "(input, rounds=True)", kFunction, kNoMethod, {}, call_rounded},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded_to_dtype", "(number, input)", kFunction, kNoMethod, {}, call_rounded_to_dtype},

@@ -45,23 +45,23 @@ void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable
 NumberTable read_table(Builder& builder, const Value& data) {
   constexpr size_t kMostDims = 64;
   NumberTable table;
-  for (const Value* at = &data; at->items(); at = &at->items()->front()) {
+  for (const Value* list = &data; list->items(); list = &list->items()->front()) {
     if (table.sizes.size() == kMostDims) builder.fail(fmt::format("torch.tensor of more than {} dims", kMostDims));
-    table.sizes.push_back(static_cast<int64_t>(at->items()->size()));
-    if (at->items()->empty()) builder.fail("torch.tensor of an empty list has no elements", "remove it");
+    table.sizes.push_back(static_cast<int64_t>(list->items()->size()));
+    if (list->items()->empty()) builder.fail("torch.tensor of an empty list has no elements", "remove it");
   }
   read_numbers(builder, data, 0, table);
   return table;
 }
 
 /// Selects numbers[position - first] with a binary tree of Where nodes.
-ir::NodeId choose(Builder& builder, std::span<const ir::NodeId> numbers, ir::NodeId position, int64_t first) {
+ir::NodeId select_number(Builder& builder, std::span<const ir::NodeId> numbers, ir::NodeId position, int64_t first) {
   if (numbers.size() == 1) return numbers[0];
   const size_t half = numbers.size() / 2;
   const int64_t middle = first + static_cast<int64_t>(half);
   ir::Graph& graph = builder.graph;
-  const ir::NodeId low = choose(builder, numbers.first(half), position, first);
-  const ir::NodeId high = choose(builder, numbers.subspan(half), position, middle);
+  const ir::NodeId low = select_number(builder, numbers.first(half), position, first);
+  const ir::NodeId high = select_number(builder, numbers.subspan(half), position, middle);
   const ir::NodeId is_low =
       graph.add(ir::Op::Lt, ir::DType::Bool, {position, graph.scalar(ir::DType::I64, builder.integer(middle))});
   return graph.add(ir::Op::Where, graph[low].dtype, {is_low, low, high});
@@ -85,7 +85,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
     position = index_binary(builder, ir::Op::Mul, position, shape[dim]);
     position = builder.graph.add(ir::Op::Add, ir::DType::I64, {position, index_position(builder, shape, dim)});
   }
-  Tensor result = whole(builder, builder.placed(choose(builder, nodes, position, 0)), type, shape);
+  Tensor result = whole(builder, builder.placed(select_number(builder, nodes, position, 0)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[2]);
   result.layout = record_contiguous(builder, shape);
   return result;
@@ -93,13 +93,13 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
 
 /// Implements torch.finfo(dtype) and torch.iinfo(dtype).
 Value call_limits(Builder& builder, const Builtin& self, Args args) {
-  const bool floating = self.name == "finfo";
-  if (floating && args[0].is_none()) return NumberLimits{builder.signature.default_dtype};
+  const bool is_finfo = self.name == "finfo";
+  if (is_finfo && args[0].is_none()) return NumberLimits{builder.signature.default_dtype};
   const ir::DType type = require_dtype(builder, args[0]);
-  if (ir::category(type) != (floating ? ir::Category::Floating : ir::Category::Integral)) {
+  if (ir::category(type) != (is_finfo ? ir::Category::Floating : ir::Category::Integral)) {
     builder.fail(fmt::format("torch.{}() takes {} dtype, not {}", self.name,
-                             floating ? "a floating-point" : "an integer", name_of(type)),
-                 type == ir::DType::Bool ? "" : fmt::format("use torch.{}", floating ? "iinfo" : "finfo"));
+                             is_finfo ? "a floating-point" : "an integer", name_of(type)),
+                 type == ir::DType::Bool ? "" : fmt::format("use torch.{}", is_finfo ? "iinfo" : "finfo"));
   }
   return NumberLimits{type};
 }

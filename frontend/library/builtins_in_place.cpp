@@ -35,9 +35,10 @@ constexpr InPlaceNames kInPlace[] = {
     {"elu hardtanh leaky_relu", {.functional = true}},
 };
 
-bool lists(std::string_view names, std::string_view name) {
-  for (const auto& part : std::views::split(names, ' '))
-    if (std::string_view(part.begin(), part.end()) == name) return true;
+/// Whether `name` is one of the `names`, which are separated by spaces.
+bool contains_word(std::string_view names, std::string_view name) {
+  for (const auto& word : std::views::split(names, ' '))
+    if (std::string_view(word.begin(), word.end()) == name) return true;
   return false;
 }
 
@@ -64,8 +65,9 @@ Value call_fill(Builder& builder, const Builtin&, Args args) {
 }  // namespace
 
 InPlaceForms in_place_forms(std::string_view name) {
-  const auto* found = std::ranges::find_if(kInPlace, [&](const InPlaceNames& row) { return lists(row.names, name); });
-  return found == std::end(kInPlace) ? InPlaceForms() : found->forms;
+  const auto* entry =
+      std::ranges::find_if(kInPlace, [&](const InPlaceNames& row) { return contains_word(row.names, name); });
+  return entry == std::end(kInPlace) ? InPlaceForms() : entry->forms;
 }
 
 std::vector<Builtin> in_place_builtins() {

@@ -20,13 +20,13 @@ void require_operand_kinds(Builder& builder, const Builtin& self, ir::Op op, Arg
   if (args.size() < 2 || builder.native || self.name.starts_with('_')) return;
   const ir::ScalarOperands numbers = ir::info(op).numbers;
   for (size_t i = 0; i < args.size(); ++i) {
-    const bool taken = numbers == ir::ScalarOperands::Any || (numbers == ir::ScalarOperands::Second && i > 0);
-    if (!args[i].is_number() || taken) continue;
-    const bool extreme = op == ir::Op::Maximum || op == ir::Op::Minimum;
+    const bool is_accepted = numbers == ir::ScalarOperands::Any || (numbers == ir::ScalarOperands::Second && i > 0);
+    if (!args[i].is_number() || is_accepted) continue;
+    const bool is_extremum = op == ir::Op::Maximum || op == ir::Op::Minimum;
     builder.fail(
         fmt::format("{} takes a tensor as its {} argument, not a number", self.name, i == 0 ? "first" : "second"),
-        extreme ? fmt::format("write clamp(x, {}=…)", op == ir::Op::Maximum ? "min" : "max")
-                : "write Python's operator, or full_like(x, number)");
+        is_extremum ? fmt::format("write clamp(x, {}=…)", op == ir::Op::Maximum ? "min" : "max")
+                    : "write Python's operator, or full_like(x, number)");
   }
 }
 
@@ -65,11 +65,11 @@ Value call_divides_in_16_bits(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(divides_in_16_bits(builder, args[0], args[1]))};
 }
 Value call_pow(Builder& builder, const Builtin&, Args args) { return power(builder, args[0], args[1]); }
-/// For bool this is the identity, which only PyTorch's CUDA kernel supports.
+/// Implements abs. For bool it is the identity, which only PyTorch's CUDA kernel supports.
 Value call_abs(Builder& builder, const Builtin& self, Args args) {
   const Tensor* input = args[0].tensor();
-  const bool of_bool = input && input->dtype == ir::DType::Bool && builder.signature.device == Device::Cuda;
-  return of_bool ? pointwise(builder, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(builder, self, args);
+  const bool is_cuda_bool = input && input->dtype == ir::DType::Bool && builder.signature.device == Device::Cuda;
+  return is_cuda_bool ? pointwise(builder, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(builder, self, args);
 }
 
 Value call_clamp(Builder& builder, const Builtin&, Args args) {
@@ -101,7 +101,7 @@ Value call_positive(Builder& builder, const Builtin&, Args args) {
 }
 
 struct Alias {
-  std::string_view name, of;
+  std::string_view name, target;
   bool is_method = kMethod;
 };
 constexpr std::array kAliases = {
@@ -147,17 +147,17 @@ std::vector<Builtin> pointwise_builtins() {
       {"positive", "(input)", kFunction, kMethod, {}, call_positive, "+input"},
   };
   for (const ir::OpInfo& row : ir::primitives()) {
-    const bool special = std::ranges::any_of(rows, [&](const Builtin& known) { return known.name == row.name; });
-    if (special) continue;
+    const bool has_row = std::ranges::any_of(rows, [&](const Builtin& other) { return other.name == row.name; });
+    if (has_row) continue;
     static constexpr std::string_view kSignatures[] = {"(input)", "(input, other)", "(input, other, third)"};
     rows.push_back(
         {row.name, kSignatures[row.arity - 1], kFunction, !row.name.starts_with('_'), {}, call_primitive, row.summary});
   }
   for (const Alias& alias : kAliases) {
-    const auto of = std::ranges::find(rows, alias.of, &Builtin::name);
-    Builtin row = *of;
+    const auto target = std::ranges::find(rows, alias.target, &Builtin::name);
+    Builtin row = *target;
     row.name = alias.name;
-    row.alias_of = alias.of;
+    row.alias_of = alias.target;
     row.is_method = row.is_method && alias.is_method;
     rows.push_back(row);
   }

@@ -15,9 +15,9 @@ namespace {
 
 /// Resolves the dims of a reduction: a number, several numbers, or all dims for None or an empty tuple.
 std::vector<size_t> reduced_dims(Builder& builder, const Value& dims, size_t rank) {
-  const bool all = dims.is_none() || (dims.items() && dims.items()->empty());
-  if (!all && rank > 0) return resolve_dims(builder, dims, rank);
-  if (!all)  // a 0-dim tensor accepts dims 0 and -1
+  const bool reduces_all = dims.is_none() || (dims.items() && dims.items()->empty());
+  if (!reduces_all && rank > 0) return resolve_dims(builder, dims, rank);
+  if (!reduces_all)  // a 0-dim tensor accepts dims 0 and -1
     for (const Value& dim : dims.items() ? *dims.items() : std::vector<Value>{dims}) resolve_dim(builder, dim, 1);
   std::vector<size_t> result(rank);
   std::iota(result.begin(), result.end(), size_t{0});
@@ -58,30 +58,31 @@ Value call_specialized_size(Builder& builder, const Builtin&, Args args) {
 
 /// The label of the last dim that `...` covers in an einsum term; earlier dims have the next larger labels. Other dims
 /// are labelled with their letter's character code, which is smaller.
-constexpr int64_t kFirstOfEllipsis = 256;
+constexpr int64_t kFirstEllipsisLabel = 256;
 
+/// The subscripts of one operand or of the result.
 struct EinsumTerm {
-  std::string before, after;
-  bool ellipsis = false;
+  std::string before, after;  ///< the letters before and after `...`
+  bool has_ellipsis = false;
 
-  size_t letters() const { return before.size() + after.size(); }
-  std::vector<int64_t> labels(size_t of_ellipsis) const {
+  size_t letter_count() const { return before.size() + after.size(); }
+  std::vector<int64_t> labels(size_t ellipsis_rank) const {
     std::vector<int64_t> result(before.begin(), before.end());
-    for (size_t k = of_ellipsis; ellipsis && k > 0; --k)
-      result.push_back(kFirstOfEllipsis + static_cast<int64_t>(k) - 1);
+    for (size_t k = ellipsis_rank; has_ellipsis && k > 0; --k)
+      result.push_back(kFirstEllipsisLabel + static_cast<int64_t>(k) - 1);
     result.insert(result.end(), after.begin(), after.end());
     return result;
   }
 };
 
-EinsumTerm einsum_term(const Builder& builder, std::string_view text) {
+EinsumTerm parse_einsum_term(const Builder& builder, std::string_view text) {
   EinsumTerm term;
   for (; !text.empty(); text.remove_prefix(1)) {
-    if (text.starts_with("...") && !term.ellipsis) {
-      term.ellipsis = true;
+    if (text.starts_with("...") && !term.has_ellipsis) {
+      term.has_ellipsis = true;
       text.remove_prefix(2);
     } else if (std::isalpha(static_cast<unsigned char>(text.front()))) {
-      (term.ellipsis ? term.after : term.before).push_back(text.front());
+      (term.has_ellipsis ? term.after : term.before).push_back(text.front());
     } else {
       builder.fail(fmt::format("einsum(): subscripts are letters and one `...` per tensor, not `{}`", text.front()));
     }
@@ -137,35 +138,35 @@ Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
     builder.fail(fmt::format("einsum(): the equation has {} operands, but {} are given",
                              std::ranges::count(inputs, ',') + 1, operands.size()));
   std::vector<Value> terms;
-  std::vector<int64_t> all;
-  size_t of_ellipsis = 0, begin = 0;
+  std::vector<int64_t> input_labels;
+  size_t ellipsis_rank = 0, begin = 0;
   for (size_t k = 0; k < operands.size(); ++k) {
     const size_t end = std::min(inputs.find(',', begin), inputs.size());
-    const EinsumTerm term = einsum_term(builder, inputs.substr(begin, end - begin));
+    const EinsumTerm term = parse_einsum_term(builder, inputs.substr(begin, end - begin));
     const size_t rank = require_tensor(builder, operands[k], "einsum(): an operand").rank();
-    if (term.letters() > rank || (term.letters() < rank && !term.ellipsis))
+    if (term.letter_count() > rank || (term.letter_count() < rank && !term.has_ellipsis))
       builder.fail(
           fmt::format("einsum(): the number of subscripts in the equation ({}) does not match the number of "
                       "dimensions ({}) for operand {}{}",
-                      term.letters(), rank, k, term.ellipsis ? "" : " and no ellipsis was given"));
-    if (term.ellipsis) of_ellipsis = std::max(of_ellipsis, rank - term.letters());
-    const std::vector<int64_t> labels = term.labels(rank - term.letters());
-    all.insert(all.end(), labels.begin(), labels.end());
+                      term.letter_count(), rank, k, term.has_ellipsis ? "" : " and no ellipsis was given"));
+    if (term.has_ellipsis) ellipsis_rank = std::max(ellipsis_rank, rank - term.letter_count());
+    const std::vector<int64_t> labels = term.labels(rank - term.letter_count());
+    input_labels.insert(input_labels.end(), labels.begin(), labels.end());
     terms.push_back(tuple_of(builder, labels));
     begin = end + 1;
   }
   std::vector<int64_t> output;
   if (arrow == std::string::npos) {  // the dims of `...`, then the letters that occur once, sorted
-    output = EinsumTerm{{}, {}, true}.labels(of_ellipsis);
-    std::ranges::sort(all);
-    for (const int64_t label : all)
-      if (label < kFirstOfEllipsis && std::ranges::count(all, label) == 1) output.push_back(label);
+    output = EinsumTerm{{}, {}, true}.labels(ellipsis_rank);
+    std::ranges::sort(input_labels);
+    for (const int64_t label : input_labels)
+      if (label < kFirstEllipsisLabel && std::ranges::count(input_labels, label) == 1) output.push_back(label);
   } else {
-    output = einsum_term(builder, std::string_view(equation).substr(arrow + 2)).labels(of_ellipsis);
+    output = parse_einsum_term(builder, std::string_view(equation).substr(arrow + 2)).labels(ellipsis_rank);
     for (const int64_t label : output) {
       if (std::ranges::count(output, label) > 1)
         builder.fail(fmt::format("einsum(): output subscript {} appears more than once", static_cast<char>(label)));
-      if (std::ranges::count(all, label) == 0)
+      if (std::ranges::count(input_labels, label) == 0)
         builder.fail(fmt::format("einsum(): output subscript {} does not appear in the equation for any input operand",
                                  static_cast<char>(label)));
     }

@@ -11,9 +11,9 @@ namespace {
 
 Value call_refused(Builder& builder, const Builtin& self, Args) {
   const size_t split = self.refusal.find("; ");
-  const std::string_view why = self.refusal.substr(0, split);
-  const std::string_view instead = split == std::string_view::npos ? "" : self.refusal.substr(split + 2);
-  builder.fail(fmt::format("`{}` is not in the language: {}", self.name, why), std::string(instead));
+  const std::string_view reason = self.refusal.substr(0, split);
+  const std::string_view replacement = split == std::string_view::npos ? "" : self.refusal.substr(split + 2);
+  builder.fail(fmt::format("`{}` is not in the language: {}", self.name, reason), std::string(replacement));
 }
 
 struct Refused {
@@ -28,9 +28,8 @@ constexpr Refused kRefused[] = {
      "each element of its result depends on all before it; call torch's function before or after the op"},
     {"addbmm chain_matmul conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
-     "products of matrices are computed by matmul and einsum, and those over 16 columns at most; call torch's own "
-     "before or after "
-     "the op"},
+     "an op multiplies matrices by matmul or einsum only, with an inner dimension of at most 16; call torch's function "
+     "before or after the op"},
     {"sort topk argsort unique nonzero masked_select bincount histc searchsorted kthvalue",
      "its result depends on all elements; call torch's function before or after the op"},
     {"scatter scatter_add index_add index_put index_copy index_fill masked_scatter",

@@ -24,8 +24,8 @@ Value shape_value(Builder& builder, const Tensor& x) {
   return Value::tuple(std::move(sizes));
 }
 
-/// Requires that *dims or *sizes are given; `()` explicitly means none.
-const Value& given(Builder& builder, const Builtin& self, const Value& items) {
+/// Requires that *dims or *sizes has items; `()` explicitly means none.
+const Value& require_items(Builder& builder, const Builtin& self, const Value& items) {
   if (items.items()->empty()) {
     builder.fail(fmt::format("{}() needs at least one argument", self.name),
                  fmt::format("for no dims write {}(())", self.name));
@@ -33,15 +33,15 @@ const Value& given(Builder& builder, const Builtin& self, const Value& items) {
   return items;
 }
 
-/// Normalises *dims: (0, 1) or ((0, 1),).
-Value flat(const Value& dims) {
+/// Unpacks *dims: both (0, 1) and ((0, 1),) become (0, 1).
+Value unpacked(const Value& dims) {
   const std::vector<Value>& items = *dims.items();
   return items.size() == 1 && items.front().items() ? items.front() : dims;
 }
 
 Value call_permute(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  return permute(builder, x, resolve_dims(builder, flat(given(builder, self, args[1])), x.rank()));
+  return permute(builder, x, resolve_dims(builder, unpacked(require_items(builder, self, args[1])), x.rank()));
 }
 
 Value call_transpose(Builder& builder, const Builtin& self, Args args) {
@@ -57,17 +57,18 @@ Value call_t(Builder& builder, const Builtin& self, Args args) {
 
 Value call_movedim(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  const std::vector<size_t> from = resolve_dims(builder, args[1], x.rank());
-  const std::vector<size_t> to = resolve_dims(builder, args[2], x.rank());
-  if (from.size() != to.size()) builder.fail("movedim: source and destination must have the same number of dims");
+  const std::vector<size_t> sources = resolve_dims(builder, args[1], x.rank());
+  const std::vector<size_t> destinations = resolve_dims(builder, args[2], x.rank());
+  if (sources.size() != destinations.size())
+    builder.fail("movedim: source and destination must have the same number of dims");
   if (x.rank() == 0) return x;
   constexpr size_t kFree = -1;
   std::vector<size_t> order(x.rank(), kFree);
-  for (size_t i = 0; i < from.size(); ++i) order[to[i]] = from[i];
+  for (size_t i = 0; i < sources.size(); ++i) order[destinations[i]] = sources[i];
   size_t next = 0;
   for (size_t& dim : order) {
     if (dim != kFree) continue;
-    while (std::ranges::count(from, next) > 0) ++next;
+    while (std::ranges::count(sources, next) > 0) ++next;
     dim = next++;
   }
   return permute(builder, x, order);
@@ -114,11 +115,11 @@ Value call_first(Builder& builder, const Builtin& self, Args args) {
 
 Value call_flip(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  return flip(builder, x, resolve_dims(builder, flat(given(builder, self, args[1])), x.rank()));
+  return flip(builder, x, resolve_dims(builder, unpacked(require_items(builder, self, args[1])), x.rank()));
 }
 
 Value call_expand(Builder& builder, const Builtin& self, Args args) {
-  return expand(builder, input(builder, self, args), sizes_argument(builder, given(builder, self, args[1])));
+  return expand(builder, input(builder, self, args), sizes_argument(builder, require_items(builder, self, args[1])));
 }
 
 Value call_expand_as(Builder& builder, const Builtin& self, Args args) {
@@ -127,7 +128,7 @@ Value call_expand_as(Builder& builder, const Builtin& self, Args args) {
 }
 
 Value call_broadcast_tensors(Builder& builder, const Builtin& self, Args args) {
-  const std::vector<Tensor> tensors = require_tensors(builder, flat(args[0]), self.name);
+  const std::vector<Tensor> tensors = require_tensors(builder, unpacked(args[0]), self.name);
   std::vector<Shape> shapes;
   for (const Tensor& tensor : tensors) shapes.push_back(shape_of(builder, tensor));
   const Shape shape = broadcast_shapes(builder, shapes);
@@ -171,7 +172,7 @@ Value call_reshape(Builder& builder, const Builtin& self, Args args) {
   if (self.name == "view" && sizes.size() == 1 && !sizes[0].is_number() && !sizes[0].items()) {
     return bitcast(builder, x, require_dtype(builder, sizes[0]));
   }
-  const Shape shape = sizes_argument(builder, given(builder, self, args[1]));
+  const Shape shape = sizes_argument(builder, require_items(builder, self, args[1]));
   return self.name == "view" ? view(builder, x, shape) : reshape(builder, x, shape);
 }
 
@@ -213,7 +214,7 @@ std::vector<Builtin> view_builtins() {
       {"swapaxes", "(input, axis0, axis1)", kFunction, kMethod, "transpose", call_transpose},
       {"swapdims", "(input, dim0, dim1)", kFunction, kMethod, "transpose", call_transpose},
       {"t", "(input)", kFunction, kMethod, {}, call_t, "the transpose of a matrix"},
-      {"movedim", "(input, source, destination)", kFunction, kMethod, {}, call_movedim, "dims moved to new places"},
+      {"movedim", "(input, source, destination)", kFunction, kMethod, {}, call_movedim, "dims moved to new positions"},
       {"moveaxis", "(input, source, destination)", kFunction, kMethod, "movedim", call_movedim},
       {"unsqueeze", "(input, dim)", kFunction, kMethod, {}, call_unsqueeze, "with a dim of size 1 added"},
       {"squeeze", "(input, dim=None)", kFunction, kMethod, {}, call_squeeze, "without dims of size 1"},
@@ -222,8 +223,20 @@ std::vector<Builtin> view_builtins() {
       {"_first", "(input, dim)", kFunction, kNoMethod, {}, call_first},
       {"flip", "(input, *dims)", kFunction, kMethod, {}, call_flip, "elements in reverse order along dims"},
       {"expand", "(input, *sizes)", kNoFunction, kMethod, {}, call_expand, "dims of size 1 repeated without a copy"},
-      {"broadcast_to", "(input, *size)", kFunction, kMethod, {}, call_expand, "as expand"},
-      {"expand_as", "(input, other)", kNoFunction, kMethod, {}, call_expand_as, "expanded to the shape of another"},
+      {"broadcast_to",
+       "(input, *size)",
+       kFunction,
+       kMethod,
+       {},
+       call_expand,
+       "dims of size 1 repeated without a copy, as by expand"},
+      {"expand_as",
+       "(input, other)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_expand_as,
+       "expanded to the shape of another tensor"},
       {"broadcast_tensors",
        "(*tensors)",
        kFunction,

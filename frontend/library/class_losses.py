@@ -22,7 +22,7 @@ def _nan_where(is_out_of_range, loss):
     return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
 
 
-def _class_weight(weight, input, classes, function, any_dtype=False):
+def _check_class_weight(weight, input, classes, function, any_dtype=False):
     if weight is not None:
         if weight.ndim != 1:
             raise RuntimeError(function + ": the weight must be 1-D, with one value per class")
@@ -33,12 +33,12 @@ def _class_weight(weight, input, classes, function, any_dtype=False):
 
 @reduction
 def _multi_margin_loss(input, target, p, margin, weight, reduction):
-    chosen = target.unsqueeze(-1)
-    lacking = margin - gather(input, -1, chosen) + input
-    loss = where(lacking > 0, lacking if p == 1 else lacking * lacking, 0)
+    class_index = target.unsqueeze(-1)
+    excess = margin - gather(input, -1, class_index) + input
+    loss = where(excess > 0, excess if p == 1 else excess * excess, 0)
     if weight is not None:
-        loss = loss * weight[chosen]
-    loss = where(arange(input.size(-1), device=input.device) == chosen, 0, loss)
+        loss = loss * weight[class_index]
+    loss = where(arange(input.size(-1), device=input.device) == class_index, 0, loss)
     loss = _reduce("sum", loss, -1, False, "multi_margin_loss") / input.size(-1)
     return _reduced(_nan_where((target < 0) | (target >= input.size(-1)), loss), reduction)
 
@@ -65,7 +65,7 @@ def multi_margin_loss(
         assert target.size(0) == 1, "multi_margin_loss: inconsistent target size"
         target = target.squeeze(0)
     target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
-    _class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
+    _check_class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
     _without_derivative(weight, "multi_margin_loss", "weight")
     loss = _multi_margin_loss(input, target, p, margin, weight, reduction)
     return loss.unsqueeze(0) if is_row and reduction == "none" else loss
@@ -74,15 +74,15 @@ def multi_margin_loss(
 @reduction
 def _multilabel_margin_loss(input, target, reduction):
     classes = arange(input.size(-1), device=input.device)
-    listed = classes < amin(where(target < 0, classes, input.size(-1)), -1, True)
-    chosen = where(listed, target, 0).unsqueeze(-1)
-    listed = listed.unsqueeze(-1)
-    is_target = any(listed & (chosen == classes), -2, True)
-    lacking = 1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2)
-    counts = listed & ~is_target & (lacking > 0)
-    loss = _reduce("sum", where(counts, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
+    is_listed = classes < amin(where(target < 0, classes, input.size(-1)), -1, True)
+    class_index = where(is_listed, target, 0).unsqueeze(-1)
+    is_listed = is_listed.unsqueeze(-1)
+    is_target = any(is_listed & (class_index == classes), -2, True)
+    excess = 1 - gather(input, -1, class_index.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2)
+    is_counted = is_listed & ~is_target & (excess > 0)
+    loss = _reduce("sum", where(is_counted, excess, 0), [-2, -1], False, "multilabel_margin_loss")
     if _on_cuda():  # CUDA's kernel ends the list at any negative number and reads no further
-        loss = _nan_where(any(listed.squeeze(-1) & (target >= input.size(-1)), -1), loss)
+        loss = _nan_where(any(is_listed.squeeze(-1) & (target >= input.size(-1)), -1), loss)
     else:
         is_out_of_range = any((target < -1) | (target >= input.size(-1)), -1)
         loss = where(is_out_of_range, math.nan, loss)
@@ -106,23 +106,23 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, red
         input = input.unsqueeze(0)
     if target.ndim == 0:
         target = target.unsqueeze(0)
-    _same_shape(input, target, "multilabel_margin_loss: the target")
+    _check_same_shape(input, target, "multilabel_margin_loss: the target")
     return _multilabel_margin_loss(input, target, reduction)
 
 
 @reduction
 def _nll_loss(input, target, weight, ignore_index, reduction):
     classes = 0 if input.ndim == 1 else 1
-    counted = target != ignore_index
-    chosen = where(counted, target, 0)  # an ignored target is not a class and must not be read
-    loss = -gather(input, classes, chosen.unsqueeze(classes)).squeeze(classes)
+    is_counted = target != ignore_index
+    class_index = where(is_counted, target, 0)  # an ignored target is not a class and must not be read
+    loss = -gather(input, classes, class_index.unsqueeze(classes)).squeeze(classes)
     loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
-    total = counted.to(torch.int64)
+    total = is_counted.to(torch.int64)
     if weight is not None:
-        each = weight[chosen]
-        loss = loss * each
-        total = where(counted, each, 0)
-    loss = where(counted, loss, 0)
+        class_weight = weight[class_index]
+        loss = loss * class_weight
+        total = where(is_counted, class_weight, 0)
+    loss = where(is_counted, loss, 0)
     if reduction == "none":
         return loss
     loss = _reduce("sum", loss, None, False, "nll_loss")
@@ -142,7 +142,7 @@ def nll_loss(
         raise ValueError("nll_loss: expected an input of at least one dim, the classes")
     classes = 0 if input.ndim == 1 else 1
     target = _class_indices(input, target, classes, "nll_loss")
-    _class_weight(weight, input, classes, "nll_loss")
+    _check_class_weight(weight, input, classes, "nll_loss")
     _without_derivative(weight, "nll_loss", "weight")
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
@@ -157,7 +157,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
         target = target * (1 - label_smoothing) + label_smoothing / count
     loss = log_softmax(input, classes) * target
     if weight is not None:
-        loss = loss * _along_classes(weight, input)
+        loss = loss * _with_class_dims(weight, input)
     if reduction == "none":
         return -sum(loss, classes)
     if reduction == "sum":
@@ -165,7 +165,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     return -sum(loss) / (input.numel() / count)
 
 
-def _along_classes(weight, input):
+def _with_class_dims(weight, input):
     for _ in range(input.ndim - 2):
         weight = weight.unsqueeze(-1)
     return weight
@@ -194,20 +194,22 @@ def cross_entropy(
     if target.ndim == input.ndim and (input.ndim > 1 or target.is_floating_point()):
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
-        _class_weight(weight, input, classes, "cross_entropy", any_dtype=True)
+        _check_class_weight(weight, input, classes, "cross_entropy", any_dtype=True)
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
-    _class_weight(weight, input, classes, "cross_entropy")
+    _check_class_weight(weight, input, classes, "cross_entropy")
     target = _class_indices(input, target, classes, "cross_entropy")
     _without_derivative(weight, "nll_loss", "weight")  # eager's error names nll_loss
     logarithms = log_softmax(input, classes)
     loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
     if not label_smoothing > 0:
         return loss
-    smooth = -sum(logarithms if weight is None else logarithms * _along_classes(weight, input), classes)
-    counted = target != ignore_index
-    smooth = where(counted, smooth, 0)
+    smooth_loss = -sum(logarithms if weight is None else logarithms * _with_class_dims(weight, input), classes)
+    is_counted = target != ignore_index
+    smooth_loss = where(is_counted, smooth_loss, 0)
     if reduction != "none":
-        smooth = sum(smooth)
+        smooth_loss = sum(smooth_loss)
     if reduction == "mean":
-        smooth = smooth / sum(counted if weight is None else where(counted, weight[where(counted, target, 0)], 0))
-    return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.size(classes))
+        smooth_loss = smooth_loss / sum(
+            is_counted if weight is None else where(is_counted, weight[where(is_counted, target, 0)], 0)
+        )
+    return (1 - label_smoothing) * loss + smooth_loss * (label_smoothing / input.size(classes))

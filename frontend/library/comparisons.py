@@ -25,15 +25,15 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
         raise TypeError("expected two tensors: compare with a number by abs(x - number) <= atol")
     _check_same_dtype(input, other)
     assert rtol >= 0 and atol >= 0, "rtol and atol must not be negative"
-    close = input == other
+    is_close = input == other
     if equal_nan:
-        close = close | (isnan(input) & isnan(other))
+        is_close = is_close | (isnan(input) & isnan(other))
     if input.dtype == torch.bool:
         input = input.to(get_default_dtype())
     if not input.is_floating_point() or other.dtype == torch.bool:
         other = other.to(get_default_dtype())
     error = abs(input - other)
-    return close | (isfinite(error) & (error <= atol + abs(rtol * other)))
+    return is_close | (isfinite(error) & (error <= atol + abs(rtol * other)))
 
 
 @native
@@ -46,10 +46,10 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     if not input.is_floating_point():
         return input
     _check_dtype(input, "float")
-    above = torch.finfo(input.dtype).max if posinf is None else posinf
-    below = torch.finfo(input.dtype).min if neginf is None else neginf
+    inf_value = torch.finfo(input.dtype).max if posinf is None else posinf
+    minus_inf_value = torch.finfo(input.dtype).min if neginf is None else neginf
     nan = 0.0 if nan is None else nan
-    without_infinity = where(input == math.inf, above, where(input == -math.inf, below, input))
+    without_infinity = where(input == math.inf, inf_value, where(input == -math.inf, minus_inf_value, input))
     return where(isnan(input), nan, without_infinity)
 
 

@@ -100,41 +100,43 @@ def _round_backward(grad, result, input):
 
 
 def _maximum_backward(grad, result, a, b):
-    return _share(grad, a, b, a <= b), _share(grad, a, b, b <= a)
+    return _gradient_share(grad, a, b, a <= b), _gradient_share(grad, a, b, b <= a)
 
 
 def _minimum_backward(grad, result, a, b):
-    return _share(grad, a, b, a >= b), _share(grad, a, b, b >= a)
+    return _gradient_share(grad, a, b, a >= b), _gradient_share(grad, a, b, b >= a)
 
 
-def _share(grad, a, b, is_other):
-    return where(a == b, grad / 2, where(is_other, 0, grad))
+def _gradient_share(grad, a, b, goes_to_other):
+    return where(a == b, grad / 2, where(goes_to_other, 0, grad))
 
 
 def _fmax_backward(grad, result, a, b):
-    first = (a >= b) | isnan(b)
-    return where(first, grad, 0), where(first, 0, grad)
+    is_first = (a >= b) | isnan(b)
+    return where(is_first, grad, 0), where(is_first, 0, grad)
 
 
 def _fmin_backward(grad, result, a, b):
-    first = (a <= b) | isnan(b)
-    return where(first, grad, 0), where(first, 0, grad)
+    is_first = (a <= b) | isnan(b)
+    return where(is_first, grad, 0), where(is_first, 0, grad)
 
 
 def _clamp_backward(grad, result, input, min, max):
     """A tensor limit gets the gradient of the elements that it clamps."""
-    above = True if min is None else input >= min
-    below = True if max is None else input <= max
-    of_input = where(above if max is None else below if min is None else above & below, grad, 0)
-    of_min = None
-    of_max = None
+    is_above_min = True if min is None else input >= min
+    is_below_max = True if max is None else input <= max
+    grad_input = where(
+        is_above_min if max is None else is_below_max if min is None else is_above_min & is_below_max, grad, 0
+    )
+    grad_min = None
+    grad_max = None
     if min is not None:
-        held = input < min
-        of_min = where(held if max is None else held & (min < max), grad, 0)
+        is_clamped = input < min
+        grad_min = where(is_clamped if max is None else is_clamped & (min < max), grad, 0)
     if max is not None:
-        held = input > max
-        of_max = where(held if min is None else held | (max < min), grad, 0)
-    return of_input, of_min, of_max
+        is_clamped = input > max
+        grad_max = where(is_clamped if min is None else is_clamped | (max < min), grad, 0)
+    return grad_input, grad_min, grad_max
 
 
 def _exp_backward(grad, result, input):
@@ -202,7 +204,7 @@ def _cosh_backward(grad, result, input):
 
 
 def _tanh_backward(grad, result, input):
-    return grad * _fused(-result, result, 1)
+    return grad * _fma_on_cuda(-result, result, 1)
 
 
 def _asinh_backward(grad, result, input):

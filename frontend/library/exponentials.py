@@ -43,7 +43,7 @@ def xlogy(input, other):
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
     input, other = _floating(input, other)
-    logarithm = _stepped(log(other), not _on_cuda())
+    logarithm = _rounded(log(other), not _on_cuda())
     return where(isnan(other), other, where(input == 0, 0.0, input * logarithm))
 
 
@@ -80,10 +80,10 @@ def logit(input, eps=None):
     (input,) = _floating(input)
     every = not _on_cuda()
     if eps is not None:
-        low = _stepped(full_like(input, eps), every)
-        high = _stepped(1 - low, every)
+        low = _rounded(full_like(input, eps), every)
+        high = _rounded(1 - low, every)
         input = where(input < low, low, where(input > high, high, input))
-    return log(_stepped(input / _stepped(1 - input, every), every))
+    return log(_rounded(input / _rounded(1 - input, every), every))
 
 
 def _logit_backward(grad, result, input, eps):

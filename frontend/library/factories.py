@@ -21,18 +21,18 @@ def linspace(start, end, steps, *, dtype=None, device=None):
 
 
 @native
-def _linspace(start, end, steps, place, dtype):
-    zero = zeros_like(place, dtype=dtype)
+def _linspace(start, end, steps, index, dtype):
+    zero = zeros_like(index, dtype=dtype)
     first, last = full_like(zero, _rounded_to_dtype(start, zero)), full_like(zero, _rounded_to_dtype(end, zero))
-    early = place < max(steps // 2, 1)
+    is_first_half = index < max(steps // 2, 1)
     if dtype in (torch.float16, torch.bfloat16):
         # The kernel rounds every step to 16 bits.
         step = ((last - first).to(dtype) / max(steps - 1, 1)).to(dtype)
-        rising = first + (step * place.to(dtype)).to(dtype)
-        falling = last - (step * (steps - place - 1).to(dtype)).to(dtype)
-        return where(early, rising, falling)
+        rising = first + (step * index.to(dtype)).to(dtype)
+        falling = last - (step * (steps - index - 1).to(dtype)).to(dtype)
+        return where(is_first_half, rising, falling)
     if not dtype.is_floating_point:
         wide = torch.float32 if _on_cuda() else torch.float64
         first, last = first.to(wide), last.to(wide)
     step = (last - first) / max(steps - 1, 1)
-    return where(early, _fma(step, place, first), _fma(-step, steps - place - 1, last)).to(dtype)
+    return where(is_first_half, _fma(step, index, first), _fma(-step, steps - index - 1, last)).to(dtype)

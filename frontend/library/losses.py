@@ -16,7 +16,7 @@ def _reduced(loss, reduction):
     return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum(loss)
 
 
-def _same_shape(input, other, what):
+def _check_same_shape(input, other, what):
     if input.ndim != other.ndim:
         raise ValueError(what + " must have the same size as the input")
     for dim in range(input.ndim):
@@ -33,7 +33,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduc
     reduction = _reduction_of(reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
     if weight is not None:
-        _same_shape(input, weight, "the weight")
+        _check_same_shape(input, weight, "the weight")
         return _weighted_mean(abs(input - target) * weight, weight, reduction)
     return _reduced(abs(input - target), reduction)
 
@@ -42,7 +42,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduc
 def _mse_loss(input, target):
     input, target = _promoted(input, target)
     _check_dtype(input, "float")
-    error = _stepped(input - target)
+    error = _rounded(input - target)
     return error * error
 
 
@@ -54,7 +54,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, redu
     reduction = _reduction_of(reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
     if weight is not None:
-        _same_shape(input, weight, "the weight")
+        _check_same_shape(input, weight, "the weight")
         return _weighted_mean(pow(input - target, 2) * weight, weight, reduction)
     return _reduced(_mse_loss(input, target), reduction)
 
@@ -66,19 +66,19 @@ def _huber_loss(input, target, delta):
     # Eager's CUDA kernel computes in the dtype of its result, its CPU kernel in the common dtype.
     input, target = (input, target.to(dtype)) if _on_cuda() else _promoted(input, target)
     # Rounding to 16 bits: on CUDA, the difference and delta; on the CPU, every step for bfloat16 and none for float16.
-    every = not _on_cuda() and input.dtype == torch.bfloat16
-    error = abs(_stepped(input - target, every or _on_cuda()))
-    delta = _stepped(full_like(input, delta), every or _on_cuda())
-    near = _stepped(0.5 * error, every) * error
-    far = delta * _stepped(error - _stepped(0.5 * delta, every), every)
+    rounds_all = not _on_cuda() and input.dtype == torch.bfloat16
+    error = abs(_rounded(input - target, rounds_all or _on_cuda()))
+    delta = _rounded(full_like(input, delta), rounds_all or _on_cuda())
+    near = _rounded(0.5 * error, rounds_all) * error
+    far = delta * _rounded(error - _rounded(0.5 * delta, rounds_all), rounds_all)
     return where(error < delta, near, far).to(dtype)
 
 
 def _huber_loss_backward(grad, result, input, target, delta):
     input, target = _promoted(input, target)
     error = input - target
-    of_input = grad * where(abs(error) >= delta, delta * sign(error), error)
-    return of_input, -of_input
+    grad_input = grad * where(abs(error) >= delta, delta * sign(error), error)
+    return grad_input, -grad_input
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weight=None):
@@ -91,7 +91,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weigh
     input, target = broadcast_tensors(input, target)
     loss = _with_strides_of(_huber_loss(input, target, delta), input)
     if weight is not None:
-        _same_shape(input, weight, "the weight")
+        _check_same_shape(input, weight, "the weight")
         loss = loss * weight
     return _reduced(loss, reduction)
 
@@ -101,18 +101,18 @@ def _smooth_l1_loss(input, target, beta):
     input, target = _promoted(input, target)
     _check_dtype(input, "float")
     # Rounding to 16 bits: on CUDA, the difference and beta; on the CPU, every step for float16 and none for bfloat16.
-    every = not _on_cuda() and input.dtype == torch.float16
-    error = abs(_stepped(input - target, every or _on_cuda()))
-    beta = _stepped(full_like(input, beta), every or _on_cuda())
-    near = _stepped(_stepped(0.5 * error, every) * error, every) / beta
-    return where(error < beta, near, error - _stepped(0.5 * beta, every))
+    rounds_all = not _on_cuda() and input.dtype == torch.float16
+    error = abs(_rounded(input - target, rounds_all or _on_cuda()))
+    beta = _rounded(full_like(input, beta), rounds_all or _on_cuda())
+    near = _rounded(_rounded(0.5 * error, rounds_all) * error, rounds_all) / beta
+    return where(error < beta, near, error - _rounded(0.5 * beta, rounds_all))
 
 
 def _smooth_l1_loss_backward(grad, result, input, target, beta):
     input, target = _promoted(input, target)
     error = input - target
-    of_input = grad * where(abs(error) >= beta, sign(error), error / beta)
-    return of_input, -of_input
+    grad_input = grad * where(abs(error) >= beta, sign(error), error / beta)
+    return grad_input, -grad_input
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -129,10 +129,10 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None
 
 @native
 def _binary_cross_entropy(input, target):
-    inverse = clamp(_stepped(log1p(-input)), min=-100)
-    logarithm = clamp(_stepped(log(input)), min=-100)
-    if _rounds_steps(input):
-        return _stepped(_stepped(target - 1) * inverse) - _stepped(target * logarithm)
+    inverse = clamp(_rounded(log1p(-input)), min=-100)
+    logarithm = clamp(_rounded(log(input)), min=-100)
+    if _rounds_intermediates(input):
+        return _rounded(_rounded(target - 1) * inverse) - _rounded(target * logarithm)
     return _fma(target - 1, inverse, -(target * logarithm))
 
 
@@ -161,7 +161,7 @@ def binary_cross_entropy(
     reduction = _reduction_of(reduction, size_average, reduce)
     _check_dtype(input, "float")
     _check_same_dtype(input, target)
-    _same_shape(input, target, "the target")
+    _check_same_shape(input, target, "the target")
     _without_derivative(weight, "binary_cross_entropy", "weight")
     loss = _with_strides_of(_binary_cross_entropy(input, target), input)
     if weight is not None:
@@ -183,8 +183,8 @@ def _bce_with_logits_backward(grad, result, input, target, pos_weight):
     if not isinstance(pos_weight, torch.Tensor):
         return grad * (probability - target), grad * -input, None
     weighted_target = pos_weight * target
-    of_target = logsigmoid(-input) - pos_weight * logsigmoid(input)
-    return grad * ((weighted_target + 1 - target) * probability - weighted_target), grad * of_target, None
+    target_derivative = logsigmoid(-input) - pos_weight * logsigmoid(input)
+    return grad * ((weighted_target + 1 - target) * probability - weighted_target), grad * target_derivative, None
 
 
 def binary_cross_entropy_with_logits(
@@ -201,7 +201,7 @@ def binary_cross_entropy_with_logits(
     Source: aten/src/ATen/native/Loss.cpp, binary_cross_entropy_with_logits
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    _same_shape(input, target, "the target")
+    _check_same_shape(input, target, "the target")
     _without_derivative(weight, "binary_cross_entropy_with_logits", "weight")
     _without_derivative(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
     loss = 1 - target
@@ -225,13 +225,13 @@ def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduct
     Source: aten/src/ATen/native/Loss.cpp, kl_div
     """
     legacy = size_average is not None or reduce is not None
-    a_sample = reduction == "batchmean" and not legacy
-    reduction = "sum" if a_sample else _reduction_of(reduction, size_average, reduce)
+    is_batchmean = reduction == "batchmean" and not legacy
+    reduction = "sum" if is_batchmean else _reduction_of(reduction, size_average, reduce)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise ValueError("kl_div takes floating point tensors")
     loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     loss = _reduced(loss, reduction)
-    return loss / input.size(0) if a_sample and input.ndim > 0 else loss
+    return loss / input.size(0) if is_batchmean and input.ndim > 0 else loss
 
 
 def poisson_nll_loss(
@@ -284,17 +284,17 @@ def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reducti
 
 
 @native
-def _log_of_one_more(exponent):
+def _log1p_exp(exponent):
     """log(1 + exp(exponent))"""
-    return log1p(_stepped(exp(exponent)))
+    return log1p(_rounded(exp(exponent)))
 
 
-def _log_of_one_more_backward(grad, result, exponent):
-    return grad * _share_beside_one(exponent)
+def _log1p_exp_backward(grad, result, exponent):
+    return grad * _logistic(exponent)
 
 
 @native
-def _share_beside_one(exponent):
+def _logistic(exponent):
     """exp(exponent) / (1 + exp(exponent)); unlike sigmoid(exponent), NaN if eager's formula is NaN
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, soft_margin_loss_double_backward
@@ -303,7 +303,7 @@ def _share_beside_one(exponent):
     return value / (value + 1)
 
 
-def _share_beside_one_backward(grad, result, exponent):
+def _logistic_backward(grad, result, exponent):
     value = exp(exponent)
     return grad * (value / ((value + 1) * (value + 1)))
 
@@ -318,7 +318,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
     _without_derivative(target, "soft_margin_loss", "target")
     exponent = -input
     exponent *= target
-    return _reduced(_with_strides_of(_log_of_one_more(exponent), input), reduction)
+    return _reduced(_with_strides_of(_log1p_exp(exponent), input), reduction)
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average=None, reduce=None, reduction="mean"):
@@ -327,8 +327,8 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
     """
     reduction = _reduction_of(reduction, size_average, reduce)
-    lacking = clamp(full_like(input, margin) - input, min=0)
-    return _reduced(where(target != 1, lacking, 0) + where(target != -1, input, 0), reduction)
+    excess = clamp(full_like(input, margin) - input, min=0)
+    return _reduced(where(target != 1, excess, 0) + where(target != -1, input, 0), reduction)
 
 
 def margin_ranking_loss(
@@ -360,11 +360,11 @@ def cosine_embedding_loss(
     square1 = sum(input1 * input1, -1) + 1e-12
     square2 = sum(input2 * input2, -1) + 1e-12
     cosine = product / sqrt(square1 * square2)
-    alike = where(target == 1, 1 - cosine, 0)
-    return _reduced(alike + where(target == -1, clamp_min(cosine - margin, 0), 0), reduction)
+    similar_loss = where(target == 1, 1 - cosine, 0)
+    return _reduced(similar_loss + where(target == -1, clamp_min(cosine - margin, 0), 0), reduction)
 
 
-def _farther_than(near, far, margin, reduction):
+def _margin_loss(near, far, margin, reduction):
     return _reduced(clamp_min(margin + near - far, 0), reduction)
 
 
@@ -391,7 +391,7 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _farther_than(pairwise_distance(anchor, positive, p, eps), far, margin, reduction)
+    return _margin_loss(pairwise_distance(anchor, positive, p, eps), far, margin, reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -416,7 +416,7 @@ def triplet_margin_with_distance_loss(
     far = distance(anchor, negative)
     if swap:
         far = minimum(far, distance(positive, negative))
-    return _farther_than(distance(anchor, positive), far, margin, reduction)
+    return _margin_loss(distance(anchor, positive), far, margin, reduction)
 
 
 def multilabel_soft_margin_loss(

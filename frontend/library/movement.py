@@ -50,13 +50,13 @@ def rot90(input, k=1, dims=(0, 1)):
     return input.flip(second if turns == 1 else first).transpose(first, second)
 
 
-def _repeated(input, times, dim, inner):
-    """Repeats a dim `times` times: each element in place if `inner`, else the dim as a whole."""
+def _repeated(input, times, dim, repeats_elements):
+    """Repeats a dim `times` times: each element in place if `repeats_elements`, else the dim as a whole."""
     assert times >= 0, "the number of repeats must not be negative"
     if _known(times) and times == 1:
         return input
-    at = dim + 1 if inner else dim
-    repeated = input.unsqueeze(at).expand([times if d == at else -1 for d in range(input.ndim + 1)])
+    new_dim = dim + 1 if repeats_elements else dim
+    repeated = input.unsqueeze(new_dim).expand([times if d == new_dim else -1 for d in range(input.ndim + 1)])
     return repeated.flatten(dim, dim + 1)
 
 
@@ -138,15 +138,15 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if first == second:
         raise ValueError("diagonal dimensions cannot be identical")
     size, rest = input.size(-1), abs(offset)
-    width, lead = size + rest, [input.size(d) for d in range(input.ndim - 1)]
+    width, batch_shape = size + rest, [input.size(d) for d in range(input.ndim - 1)]
     # For offset >= 0 the elements are in the first rows, else in the first columns; the rest is 0.
     if offset >= 0:
-        band, border, dim = input.unsqueeze(-1).expand(lead + [size, width]), [rest, width], -2
+        band, border, dim = input.unsqueeze(-1).expand(batch_shape + [size, width]), [rest, width], -2
     else:
-        band, border, dim = input.unsqueeze(-2).expand(lead + [width, size]), [width, rest], -1
+        band, border, dim = input.unsqueeze(-2).expand(batch_shape + [width, size]), [width, rest], -1
     row, column = _rows_and_columns(band)
     band = masked_fill(band, column != row + offset, 0)
-    matrix = cat([band, input.new_zeros(lead + border)], dim)
+    matrix = cat([band, input.new_zeros(batch_shape + border)], dim)
     return _contiguous_copy(matrix.movedim((-2, -1), (first, second)))
 
 
@@ -257,13 +257,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim=None):
         raise ValueError("torch.take_along_dim(): input and indices should have the same number of dimensions")
     if indices.dtype != torch.int64:
         raise TypeError("torch.take_along_dim(): dtype of indices should be Long")
-    at = dim % input.ndim
+    axis = dim % input.ndim
     size = input.size(dim)
-    shape = broadcast_shapes([n for d, n in enumerate(input.shape) if d != at],
-                             [n for d, n in enumerate(indices.shape) if d != at])
-    before, after = list(shape[:at]), list(shape[at:])
+    shape = broadcast_shapes([n for d, n in enumerate(input.shape) if d != axis],
+                             [n for d, n in enumerate(indices.shape) if d != axis])
+    before, after = list(shape[:axis]), list(shape[axis:])
     indices = indices % size  # eager wraps indices that are out of range
-    return gather(input.expand(before + [size] + after), at, indices.expand(before + [indices.size(at)] + after))
+    return gather(input.expand(before + [size] + after), axis, indices.expand(before + [indices.size(axis)] + after))
 
 
 def one_hot(tensor, num_classes=-1):
@@ -287,12 +287,12 @@ def embedding(
     if max_norm is not None:
         raise ValueError("max_norm changes the weight in place: renormalise it before the op")
     if padding_idx is not None:
-        rows = weight.size(0)
-        assert padding_idx == 0 or -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
-    found = index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
+        row_count = weight.size(0)
+        assert padding_idx == 0 or -row_count <= padding_idx < row_count, "Padding_idx must be within num_embeddings"
+    result = index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
     if _is_differentiated() and (scale_grad_by_freq or sparse):
         raise ValueError("the gradient of an embedding is dense and not scaled by frequency: leave out sparse and scale_grad_by_freq")
     if padding_idx is None or not _is_differentiated():
-        return found
-    padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)
-    return where(padding.unsqueeze(-1), found.detach(), found)  # the padding row gets no gradient
+        return result
+    is_padding = input == (padding_idx if padding_idx >= 0 else padding_idx + row_count)
+    return where(is_padding.unsqueeze(-1), result.detach(), result)  # the padding row gets no gradient

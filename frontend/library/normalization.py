@@ -10,7 +10,7 @@ def _softmax_dim(dim, ndim):
 
 def _softmax_input(input, dim, stacklevel, dtype, function):
     """input in its dtype; torch.softmax(x, dim, dtype) passes the dtype in the position of F.softmax's _stacklevel"""
-    _one_dim(dim, function)
+    _check_one_dim(dim, function)
     if dtype is None and not isinstance(stacklevel, int):
         dtype = stacklevel
     x = input if dtype is None else input.to(dtype)
@@ -30,11 +30,11 @@ def _softmax(input, dim):
 
 @reduction
 def _log_softmax(input, dim):
-    less = input - _reduce("max", input, dim, True, None).detach()
-    return less - log(_reduce("sum", exp(less), dim, True, "log_softmax"))
+    shifted = input - _reduce("max", input, dim, True, None).detach()
+    return shifted - log(_reduce("sum", exp(shifted), dim, True, "log_softmax"))
 
 
-def _in_one_pass(input):
+def _uses_one_pass(input):
     """whether sums of exponentials need not wait for the maximum (docs/performance.md: one-pass-softmax)"""
     return _low_precision_output(input) and input.ndim > 0
 
@@ -43,32 +43,32 @@ def _log2_e():
     return 1 / math.log(2)
 
 
-def _sum_of_exponentials(input, largest, less, dim, function):
-    """sum(exp(input - less)), computed relative to the first element so that the sum need not wait for the maximum
+def _sum_of_exponentials(input, largest, shift, dim, function):
+    """sum(exp(input - shift)), computed relative to the first element so that the sum need not wait for the maximum
 
-    `less` is the maximum, or its replacement if the maximum is not finite. If the first element is far from the
+    `shift` is the maximum, or its replacement if the maximum is not finite. If the first element is far from the
     maximum, or so large that rounding its product loses too much, the plain formula applies. An exponent is off by at
     most 64 * 2**-24.
     """
     first = _first(input, dim)
-    about = first * -_log2_e()
+    offset = first * -_log2_e()
     is_near = (abs(largest - first) <= 64) & (abs(first) <= 2**20)
-    terms = where(is_near, exp2(_fma(input, _log2_e(), about)), exp(input - less))
+    terms = where(is_near, exp2(_fma(input, _log2_e(), offset)), exp(input - shift))
     total = _reduce("sum", terms, dim, True, function)
-    near = total * exp2(_fma(less, -_log2_e(), -about))
+    near = total * exp2(_fma(shift, -_log2_e(), -offset))
     total = where(is_near, where(near < 1 + 2**-21, 1, near), total)  # exactly 1 for a row that one element dominates
     if not _is_differentiated():
         return total
-    return _with_derivative_of(total.detach(), _reduce("sum", exp(input - less.detach()), dim, True, None))
+    return _with_derivative_of(total.detach(), _reduce("sum", exp(input - shift.detach()), dim, True, None))
 
 
 @reduction
 def _softmax_in_one_pass(input, dim):
     largest = _reduce("max", input, dim, True, None).detach()
-    less = input - largest
+    shifted = input - largest
     total = _sum_of_exponentials(input, largest, largest, dim, "softmax")
-    result = exp2(_fma(less, _log2_e(), -log2(total)))
-    return _with_derivative_of(result.detach(), exp(less) * (1 / total)) if _is_differentiated() else result
+    result = exp2(_fma(shifted, _log2_e(), -log2(total)))
+    return _with_derivative_of(result.detach(), exp(shifted) * (1 / total)) if _is_differentiated() else result
 
 
 @reduction
@@ -87,7 +87,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
     if not x.is_floating_point():
         return _contiguous_copy(x)  # an integer tensor has no elements here
-    return _softmax_in_one_pass(x, dim) if _in_one_pass(x) else _softmax(x, dim)
+    return _softmax_in_one_pass(x, dim) if _uses_one_pass(x) else _softmax(x, dim)
 
 
 @method
@@ -100,7 +100,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     x = _softmax_input(input, dim, _stacklevel, dtype, "log_softmax")
     if not x.is_floating_point():
         return _contiguous_copy(x)
-    return _log_softmax_in_one_pass(x, dim) if _in_one_pass(x) else _log_softmax(x, dim)
+    return _log_softmax_in_one_pass(x, dim) if _uses_one_pass(x) else _log_softmax(x, dim)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
@@ -111,12 +111,12 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return softmax(-input, dim, _stacklevel, dtype)
 
 
-def _only_a_number(value, name, function):
+def _check_number(value, name, function):
     if isinstance(value, torch.Tensor) and value.ndim > 0:
         raise TypeError(function + "(): argument '" + name + "' must be a number, not a tensor with dims")
 
 
-def _fits(parameter, input, function):
+def _check_parameter_dtype(parameter, input, function):
     """Checks that a weight or bias has input's dtype, or float32 beside 16-bit floats."""
     if parameter is not None and parameter.dtype != input.dtype:
         if parameter.dtype != torch.float32 or input.dtype not in (torch.float16, torch.bfloat16):
@@ -133,19 +133,19 @@ def _normalized_dims(input, normalized_shape, parameters, function):
     if input.ndim < count:
         raise RuntimeError(function + ": the input has fewer dims than normalized_shape")
     for k in range(count):
-        wanted = "Given normalized_shape, expected an input whose last dims have these sizes"
-        assert input.size(k - count) == normalized_shape[k], wanted
+        input_message = "Given normalized_shape, expected an input whose last dims have these sizes"
+        assert input.size(k - count) == normalized_shape[k], input_message
     for parameter in parameters:
         if parameter is None:
             continue
-        same = "Expected weight and bias to be of same shape as normalized_shape"
-        assert parameter.ndim == count, same
+        parameter_message = "Expected weight and bias to be of same shape as normalized_shape"
+        assert parameter.ndim == count, parameter_message
         for k in range(count):
-            assert parameter.size(k) == normalized_shape[k], same
+            assert parameter.size(k) == normalized_shape[k], parameter_message
     return [k - count for k in range(count)]
 
 
-def _fused(a, b, c):
+def _fma_on_cuda(a, b, c):
     """a * b + c, rounded once on CUDA, because its kernels are compiled to fused multiply-adds"""
     return _fma(a, b, c) if _on_cuda() else a * b + c
 
@@ -153,20 +153,20 @@ def _fused(a, b, c):
 def _standardized(input, dims, eps, weight=None, bias=None):
     """(input - mean) / standard deviation along dims, times weight, plus bias; weight and bias are folded into scale
     and shift"""
-    rest, beside, squares = _moments(input, dims, True, "mean")
-    scale = rsqrt(_over_count(squares, input, dims) + eps)
+    deviation, mean_error, squares = _moments(input, dims, True, "mean")
+    scale = rsqrt(_divided_by_count(squares, input, dims) + eps)
     if weight is not None:
         scale = scale * weight
-    if beside is not None:
-        shift = -beside * scale
+    if mean_error is not None:
+        shift = -mean_error * scale
         bias = shift if bias is None else shift + bias
-    return _affine(rest, scale, bias)
+    return _affine(deviation, scale, bias)
 
 
 def _affine(x, weight, bias):
     if weight is None:
         return x if bias is None else x + bias
-    return x * weight if bias is None else _fused(x, weight, bias)
+    return x * weight if bias is None else _fma_on_cuda(x, weight, bias)
 
 
 @reduction
@@ -177,9 +177,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     """
     _check_dtype(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
-    _only_a_number(eps, "eps", "layer_norm")
+    _check_number(eps, "eps", "layer_norm")
     for parameter in (weight, bias):
-        _fits(parameter, input, "layer_norm")
+        _check_parameter_dtype(parameter, input, "layer_norm")
     return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
 
 
@@ -198,7 +198,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """
     _check_dtype(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight,), "rms_norm")
-    _only_a_number(eps, "eps", "rms_norm")
+    _check_number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
     return _in_memory_format_of(_rms_norm(input, dims, weight, eps), input)
@@ -208,21 +208,21 @@ def _channel_parameter(parameter, input, name):
     """Reshapes a parameter with one value per channel so that it broadcasts to the input."""
     if parameter is None:
         return None
-    expected = name + " should contain as many elements as the input has channels"
-    assert parameter.ndim == 1, expected
-    assert parameter.size(0) == input.size(1), expected
+    message = name + " should contain as many elements as the input has channels"
+    assert parameter.ndim == 1, message
+    assert parameter.size(0) == input.size(1), message
     for _ in range(input.ndim - 2):
         parameter = parameter.unsqueeze(-1)
     return parameter
 
 
-def _has_channels(input, function):
+def _check_channels(input, function):
     _check_dtype(input, "float")
     if input.ndim < 2:
         raise RuntimeError(function + ": expected an input of at least 2 dims, of which the second is the channels")
 
 
-def _values_a_channel(input):
+def _count_per_channel(input):
     count = input.size(0)
     for d in range(2, input.ndim):
         count = count * input.size(d)
@@ -243,14 +243,14 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
     Source: aten/src/ATen/native/cuda/group_norm_kernel.cu
     """
-    _has_channels(input, "group_norm")
-    _only_a_number(eps, "eps", "group_norm")
+    _check_channels(input, "group_norm")
+    _check_number(eps, "eps", "group_norm")
     assert num_groups > 0, "Expected num groups to be greater than 0"
     assert input.size(1) % num_groups == 0, "Expected number of channels in input to be divisible by num_groups"
-    one = "Expected more than 1 value per channel when training"
-    assert _values_a_channel(input) * (input.size(1) // num_groups) != 1, one
+    message = "Expected more than 1 value per channel when training"
+    assert _count_per_channel(input) * (input.size(1) // num_groups) != 1, message
     for parameter in (weight, bias):
-        _fits(parameter, input, "group_norm")
+        _check_parameter_dtype(parameter, input, "group_norm")
     weight = _channel_parameter(weight, input, "weight")
     bias = _channel_parameter(bias, input, "bias")
     result = _group_norm(input, num_groups, weight, bias, eps)
@@ -258,12 +258,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
 
 @reduction
-def _normalized_by_itself(input, dims, weight, bias, eps):
+def _normalized_by_own_statistics(input, dims, weight, bias, eps):
     return _standardized(input, dims, eps, weight, bias).to(input.dtype)
 
 
 @native
-def _normalized_by(input, mean, variance, weight, bias, eps):
+def _normalized_by_statistics(input, mean, variance, weight, bias, eps):
     return _affine((input - mean) * rsqrt(variance + eps), weight, bias).to(input.dtype)
 
 
@@ -277,13 +277,13 @@ def _batch_statistics(input, dims, correction):
 
 
 @native
-def _moved_towards(running, value, momentum, count):
+def _updated_statistic(running, value, momentum, count):
     """a running statistic after one step towards the value of `count` elements; no step without elements"""
     has_any = full_like(running, count) > 0
     return where(has_any, momentum * value + (1 - momentum) * running, running).to(running.dtype)
 
 
-def _laid_out(result, input, affine):
+def _with_kernel_layout(result, input, affine):
     """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format; CUDA's own
     kernels use the input's strides."""
     return _with_strides_of(result, input) if _on_cuda() and not affine else _in_memory_format_of(result, input)
@@ -294,12 +294,12 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
     Source: aten/src/ATen/native/cuda/Normalization.cuh
     """
-    _has_channels(input, "batch_norm")
-    _only_a_number(eps, "eps", "batch_norm")
-    _only_a_number(momentum, "momentum", "batch_norm")
+    _check_channels(input, "batch_norm")
+    _check_number(eps, "eps", "batch_norm")
+    _check_number(momentum, "momentum", "batch_norm")
     assert eps > 0, "batch_norm eps must be positive"
     for parameter in (weight, bias, running_mean, running_var):
-        _fits(parameter, input, "batch_norm")
+        _check_parameter_dtype(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None
     _without_derivative(running_mean, "batch_norm", "running_mean")
     _without_derivative(running_var, "batch_norm", "running_var")
@@ -310,16 +310,16 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm: expected running_mean and running_var to be given when not training")
-        return _laid_out(_normalized_by(input, mean, variance, weight, bias, eps), input, affine)
-    assert _values_a_channel(input) != 1, "Expected more than 1 value per channel when training"
+        return _with_kernel_layout(_normalized_by_statistics(input, mean, variance, weight, bias, eps), input, affine)
+    assert _count_per_channel(input) != 1, "Expected more than 1 value per channel when training"
     dims = [d for d in range(input.ndim) if d != 1]
-    result = _laid_out(_normalized_by_itself(input, dims, weight, bias, eps), input, affine)
-    seen_mean, seen_variance = _batch_statistics(input, dims, 1)
-    count = _values_a_channel(input)
+    result = _with_kernel_layout(_normalized_by_own_statistics(input, dims, weight, bias, eps), input, affine)
+    batch_mean, batch_variance = _batch_statistics(input, dims, 1)
+    count = _count_per_channel(input)
     if running_mean is not None:
-        running_mean.copy_(_moved_towards(running_mean, seen_mean, momentum, count))
+        running_mean.copy_(_updated_statistic(running_mean, batch_mean, momentum, count))
     if running_var is not None:
-        running_var.copy_(_moved_towards(running_var, seen_variance, momentum, count))
+        running_var.copy_(_updated_statistic(running_var, batch_variance, momentum, count))
     return result
 
 
@@ -334,19 +334,19 @@ def instance_norm(
 
     Source: aten/src/ATen/native/Normalization.cpp, instance_norm
     """
-    _has_channels(input, "instance_norm")
-    _only_a_number(eps, "eps", "instance_norm")
-    _only_a_number(momentum, "momentum", "instance_norm")
+    _check_channels(input, "instance_norm")
+    _check_number(eps, "eps", "instance_norm")
+    _check_number(momentum, "momentum", "instance_norm")
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps).contiguous()
     for parameter in (weight, bias, running_mean, running_var):
-        _fits(parameter, input, "instance_norm")
-    spatial = 1
+        _check_parameter_dtype(parameter, input, "instance_norm")
+    spatial_count = 1
     for d in range(2, input.ndim):
-        spatial = spatial * input.size(d)
-    assert spatial != 1, "Expected more than 1 spatial element when training"
+        spatial_count = spatial_count * input.size(d)
+    assert spatial_count != 1, "Expected more than 1 spatial element when training"
     weight = _channel_parameter(weight, input, "weight")
     bias = _channel_parameter(bias, input, "bias")
     _without_derivative(running_mean, "batch_norm", "running_mean")
@@ -354,13 +354,13 @@ def instance_norm(
     _channel_parameter(running_mean, input, "running_mean")
     _channel_parameter(running_var, input, "running_var")
     dims = list(range(2, input.ndim))
-    result = _normalized_by_itself(input, dims, weight, bias, eps)
+    result = _normalized_by_own_statistics(input, dims, weight, bias, eps)
     if running_mean is not None or running_var is not None:
-        seen_mean, seen_variance = _batch_statistics(input, dims, 1)
+        batch_mean, batch_variance = _batch_statistics(input, dims, 1)
         if running_mean is not None:
-            running_mean.copy_(mean(_moved_towards(running_mean, seen_mean, momentum, spatial), 0))
+            running_mean.copy_(mean(_updated_statistic(running_mean, batch_mean, momentum, spatial_count), 0))
         if running_var is not None:
-            running_var.copy_(mean(_moved_towards(running_var, seen_variance, momentum, spatial), 0))
+            running_var.copy_(mean(_updated_statistic(running_var, batch_variance, momentum, spatial_count), 0))
     return result
 
 

@@ -17,15 +17,15 @@ def _filled_border(input, dim, width, value):
 
 
 def _constant_pad(input, pad, value):
-    kept = input
+    cropped = input
     for dim, before, after in _padding(input, pad):
-        kept = _cropped(kept, dim, before, after)
-    padded = kept
+        cropped = _cropped(cropped, dim, before, after)
+    padded = cropped
     for dim, before, after in _padding(input, pad):
         first = _filled_border(padded, dim, max(before, 0), value)
         last = _filled_border(padded, dim, max(after, 0), value)
         padded = cat([first, padded, last], dim)
-    return _padded_like(padded, kept, input)
+    return _padded_like(padded, cropped, input)
 
 
 def _check_not_empty(input, dims):
@@ -64,7 +64,7 @@ def _edge(input, dim, position, width):
     return input.narrow(dim, position, 1).expand([width if d == dim else -1 for d in range(input.ndim)])
 
 
-def _border(width, other, total):
+def _border_width(width, other, total):
     """the number of elements of the new size `total` that a border fills; negative padding on the other side may cut
     into it"""
     width = max(width, 0)
@@ -75,23 +75,23 @@ def _replication_pad(input, pad):
     for dim, before, after in _padding(input, pad):
         size = input.size(dim)
         total = size + before + after
-        first, last = _border(before, after, total), _border(after, before, total)
-        kept = input.narrow(dim, min(max(-before, 0), size), total - first - last)
-        input = cat([_edge(input, dim, 0, first), kept, _edge(input, dim, size - 1, last)], dim)
+        first, last = _border_width(before, after, total), _border_width(after, before, total)
+        cropped = input.narrow(dim, min(max(-before, 0), size), total - first - last)
+        input = cat([_edge(input, dim, 0, first), cropped, _edge(input, dim, size - 1, last)], dim)
     return input
 
 
 def _circular_pad(input, pad):
     for dim, before, after in _padding(input, pad):
-        left = input.size(dim) - max(-before, 0) - max(-after, 0)
-        assert left >= 0, "Negative padding value is resulting in an empty dimension"
+        size_left = input.size(dim) - max(-before, 0) - max(-after, 0)
+        assert size_left >= 0, "Negative padding value is resulting in an empty dimension"
         # If negative padding leaves fewer elements than the other side copies, eager reads elements of its result
         # before it writes them.
-        assert before <= left and after <= left, "Padding value causes wrapping around more than once."
-        kept = _cropped(input, dim, before, after)
+        assert before <= size_left and after <= size_left, "Padding value causes wrapping around more than once."
+        cropped = _cropped(input, dim, before, after)
         before_width = max(before, 0)
-        first = kept.narrow(dim, kept.size(dim) - before_width, before_width)
-        input = cat([first, kept, kept.narrow(dim, 0, max(after, 0))], dim)
+        first = cropped.narrow(dim, cropped.size(dim) - before_width, before_width)
+        input = cat([first, cropped, cropped.narrow(dim, 0, max(after, 0))], dim)
     return input.clone(memory_format=torch.contiguous_format)
 
 

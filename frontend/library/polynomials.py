@@ -7,26 +7,26 @@ def _degree(x, n):
     Eager converts n to int64. NaN becomes the smallest int64; on the CPU, infinity does so, too.
     """
     x, n = _floating(x, n)
-    holds = n == n if _on_cuda() else n < 2.0**63
-    return x, where(holds, trunc(n), -1.0)
+    is_representable = n == n if _on_cuda() else n < 2.0**63
+    return x, where(is_representable, trunc(n), -1.0)
 
 
 def _is_even(n):
     return fmod(n, 2) == 0
 
 
-def _one(positive, n):
-    """1 if `positive` is true, else -1"""
-    return where(positive, ones_like(n), -1.0)
+def _sign_if(is_positive, n):
+    """1 if `is_positive` is true, else -1"""
+    return where(is_positive, ones_like(n), -1.0)
 
 
-def _recurrence(twice_x, first, n, closed):
+def _recurrence(twice_x, first, n, has_closed_form):
     """Chebyshev's recurrence, if no closed form applies"""
-    return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(closed, 0.0, n)))
+    return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(has_closed_form, 0.0, n)))
 
 
-def _chosen(n, closed, closed_value, steps):
-    return where(n < 0, 0.0, where(closed, closed_value, steps))
+def _value_of_degree(n, has_closed_form, closed_form, recurrence):
+    return where(n < 0, 0.0, where(has_closed_form, closed_form, recurrence))
 
 
 @native
@@ -49,11 +49,11 @@ def shifted_chebyshev_polynomial_t(input, n):
     return _chebyshev_t(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n))
 
 
-def _chebyshev_t(x, n, at_end, is_one):
-    inside = (n > 6) & (abs(x) < 1)
-    steps = _recurrence(x + x, x, n, at_end | inside)
-    value = where(at_end, _one(is_one, n), cos(n * acos(x)))
-    return _chosen(n, at_end | inside, value, steps)
+def _chebyshev_t(x, n, is_end, is_one):
+    is_trigonometric = (n > 6) & (abs(x) < 1)
+    recurrence = _recurrence(x + x, x, n, is_end | is_trigonometric)
+    value = where(is_end, _sign_if(is_one, n), cos(n * acos(x)))
+    return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
 @native
@@ -76,14 +76,14 @@ def shifted_chebyshev_polynomial_u(input, n):
     return _chebyshev_u(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n), 6)
 
 
-def _chebyshev_u(x, n, at_end, is_positive, largest):
-    inside = (n > largest) & (abs(x) < 1)
-    steps = _recurrence(x + x, x + x, n, at_end | inside)
+def _chebyshev_u(x, n, is_end, is_positive, largest):
+    is_trigonometric = (n > largest) & (abs(x) < 1)
+    recurrence = _recurrence(x + x, x + x, n, is_end | is_trigonometric)
     angle = acos(x)
     multiple, sine = (n + 1) * angle, sin(angle)
     value = where(sine != 0, sin(multiple) / sine, (n + 1) * cos(multiple) / x)
-    value = where(at_end, where(is_positive, n + 1, -(n + 1)), value)
-    return _chosen(n, at_end | inside, value, steps)
+    value = where(is_end, where(is_positive, n + 1, -(n + 1)), value)
+    return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
 @native
@@ -106,16 +106,16 @@ def shifted_chebyshev_polynomial_v(input, n):
     return _chebyshev_v(x + x - 1, n, (x == 0) | (x == 1), x == 1, 6)
 
 
-def _chebyshev_v(x, n, at_end, is_one, largest):
-    inside = (n > largest) & (abs(x) < 1)
-    steps = _recurrence(x + x, x + x - 1, n, at_end | inside)
+def _chebyshev_v(x, n, is_end, is_one, largest):
+    is_trigonometric = (n > largest) & (abs(x) < 1)
+    recurrence = _recurrence(x + x, x + x - 1, n, is_end | is_trigonometric)
     angle = acos(x)
     odd = n + n + 1
     at_minus_one = where(_is_even(n), odd, -odd)
     value = cos((n + 0.5) * angle) / cos(angle / 2)
     value = where(sin(angle / 2) != 1, value, at_minus_one)
-    value = where(at_end, where(is_one, 1.0, at_minus_one), value)
-    return _chosen(n, at_end | inside, value, steps)
+    value = where(is_end, where(is_one, 1.0, at_minus_one), value)
+    return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
 @native
@@ -125,7 +125,7 @@ def chebyshev_polynomial_w(input, n):
     Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_w_string
     """
     x, n = _degree(input, n)
-    near_one = where(x > 0, n + n + 1, _one(_is_even(n), n))
+    near_one = where(x > 0, n + n + 1, _sign_if(_is_even(n), n))
     return _chebyshev_w(x, n, abs(x) == 1, x > 0, near_one, 8)
 
 
@@ -136,18 +136,18 @@ def shifted_chebyshev_polynomial_w(input, n):
     Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_w_string
     """
     x, n = _degree(input, n)
-    return _chebyshev_w(x + x - 1, n, (x == 0) | (x == 1), x == 1, _one(_is_even(n), n), 4)
+    return _chebyshev_w(x + x - 1, n, (x == 0) | (x == 1), x == 1, _sign_if(_is_even(n), n), 4)
 
 
-def _chebyshev_w(x, n, at_end, is_one, near_one, largest):
-    inside = (n > largest) & (abs(x) < 1)
-    steps = _recurrence(x + x, x + x + 1, n, at_end | inside)
+def _chebyshev_w(x, n, is_end, is_one, near_one, largest):
+    is_trigonometric = (n > largest) & (abs(x) < 1)
+    recurrence = _recurrence(x + x, x + x + 1, n, is_end | is_trigonometric)
     angle = acos(x)
-    at_minus_one = _one(_is_even(n), n)
+    at_minus_one = _sign_if(_is_even(n), n)
     value = sin((n + 0.5) * angle) / sin(angle / 2)
     value = where(cos(angle / 2) != 1, value, near_one)
-    value = where(at_end, where(is_one, n + n + 1, at_minus_one), value)
-    return _chosen(n, at_end | inside, value, steps)
+    value = where(is_end, where(is_one, n + n + 1, at_minus_one), value)
+    return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
 def _hermite(x, n, ax, a):
@@ -194,7 +194,7 @@ def legendre_polynomial_p(input, n):
     Source: aten/src/ATen/native/cuda/Math.cuh, legendre_polynomial_p_string
     """
     x, n = _degree(input, n)
-    at_end = abs(x) == 1
-    ends = _one((x > 0) | _is_even(n), n)
-    inside = where(n == 0, 1.0, _legendre_recurrence(x, where(at_end, 0.0, n)))
-    return where(n < 0, 0.0, where(at_end, ends, inside))
+    is_end = abs(x) == 1
+    ends = _sign_if((x > 0) | _is_even(n), n)
+    inside = where(n == 0, 1.0, _legendre_recurrence(x, where(is_end, 0.0, n)))
+    return where(n < 0, 0.0, where(is_end, ends, inside))

@@ -1,21 +1,21 @@
 """Products of vectors and matrices. A product with a vector is a reduction. A product of two matrices computes each
-element separately, so the first matrix may have at most 16 columns."""
+element separately, so the inner dimension may be at most 16."""
 
 
-def _two_of_a_dtype(x, y, function):
+def _check_dtypes(x, y, function):
     _check_dtype(x, "int float")
     _check_dtype(y, "int float")
     if x.dtype != y.dtype:
         raise RuntimeError(function + ": expected two tensors of the same dtype: cast one, x.to(y.dtype)")
 
 
-def _two_of_dims(x, x_dims, y, y_dims, function, expected):
-    _two_of_a_dtype(x, y, function)
+def _check_dims(x, x_dims, y, y_dims, function, expected):
+    _check_dtypes(x, y, function)
     if x.ndim != x_dims or y.ndim != y_dims:
         raise RuntimeError(function + ": " + expected + ": use matmul for other shapes")
 
 
-def _small(size):
+def _is_small(size):
     return _known(size) and size <= 16
 
 
@@ -23,7 +23,7 @@ def _times_vector(x, vector):
     """matrix-vector product; `vector` broadcasts against the rows of x"""
     assert x.size(-1) == vector.size(-1), "mat1 and mat2 shapes cannot be multiplied: columns and rows do not match"
     columns = _specialized_size(x, -1)
-    if not _small(columns) or columns == 0:
+    if not _is_small(columns) or columns == 0:
         return _reduce("sum", x * vector, -1, False, "matmul")
     total = x[..., 0] * vector[..., 0]
     for k in range(1, columns):
@@ -36,9 +36,9 @@ def _times_matrix(x, y):
     columns = _specialized_size(x, -1)
     if not _known(columns):
         columns = _specialized_size(y, -2)
-    if not _small(columns):
+    if not _is_small(columns):
         raise ValueError(
-            "a product of matrices over more than 16 columns is outside the language: call torch.matmul before or after the op"
+            "matrix products with an inner dimension above 16 are outside the language: call torch.matmul before or after the op"
         )
     if columns == 0:
         return _reduce("sum", x.unsqueeze(-1) * y.unsqueeze(-3), -2, False, "matmul")
@@ -57,8 +57,8 @@ def _product(x, y):
 
 @method
 def matmul(input: Tensor, other: Tensor):
-    """the product `@` of vectors or of matrices (the last two dims); of two matrices over at most 16 columns"""
-    _two_of_a_dtype(input, other, "matmul")
+    """the product `@` of vectors or matrices (the last two dims); of two matrices with an inner dimension up to 16"""
+    _check_dtypes(input, other, "matmul")
     if input.ndim == 0 or other.ndim == 0:
         raise RuntimeError("both arguments to matmul need to be at least 1D: write x * y")
     return _product(input, other)
@@ -66,15 +66,15 @@ def matmul(input: Tensor, other: Tensor):
 
 @method
 def mm(input: Tensor, mat2: Tensor):
-    """the product of two matrices, over at most 16 columns"""
-    _two_of_dims(input, 2, mat2, 2, "mm", "two matrices are expected")
+    """the product of two matrices, with an inner dimension up to 16"""
+    _check_dims(input, 2, mat2, 2, "mm", "two matrices are expected")
     return _product(input, mat2)
 
 
 @method
 def bmm(input: Tensor, mat2: Tensor):
-    """batched matrix product, over at most 16 columns"""
-    _two_of_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
+    """batched matrix product, with an inner dimension up to 16"""
+    _check_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
     assert input.size(0) == mat2.size(0), "bmm: both must have the same number of matrices: use matmul to broadcast"
     return _product(input, mat2)
 
@@ -82,21 +82,21 @@ def bmm(input: Tensor, mat2: Tensor):
 @method
 def mv(input: Tensor, vec: Tensor):
     """matrix-vector product"""
-    _two_of_dims(input, 2, vec, 1, "mv", "a matrix and a vector are expected")
+    _check_dims(input, 2, vec, 1, "mv", "a matrix and a vector are expected")
     return _product(input, vec)
 
 
 @method
 def dot(input: Tensor, tensor: Tensor):
     """the dot product of two vectors"""
-    _two_of_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
+    _check_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
     assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of the same size"
     return _product(input, tensor)
 
 
 @reduction
-def _added_product(input, x, y, beta, alpha, function):
-    _two_of_a_dtype(input, x, function)
+def _input_plus_product(input, x, y, beta, alpha, function):
+    _check_dtypes(input, x, function)
     if not x.is_floating_point():
         beta, alpha = int(beta), int(alpha)
     product = alpha * _product(x, y)
@@ -106,24 +106,24 @@ def _added_product(input, x, y, beta, alpha, function):
 
 @method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat1 @ mat2), over at most 16 columns"""
-    _two_of_dims(mat1, 2, mat2, 2, "addmm", "two matrices are expected")
-    return _added_product(input, mat1, mat2, beta, alpha, "addmm")
+    """beta * input + alpha * (mat1 @ mat2), with an inner dimension up to 16"""
+    _check_dims(mat1, 2, mat2, 2, "addmm", "two matrices are expected")
+    return _input_plus_product(input, mat1, mat2, beta, alpha, "addmm")
 
 
 @method
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
-    """batched addmm: beta * input + alpha * (batch1 @ batch2), over at most 16 columns"""
-    _two_of_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
+    """batched addmm: beta * input + alpha * (batch1 @ batch2), with an inner dimension up to 16"""
+    _check_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
     assert batch1.size(0) == batch2.size(0), "baddbmm: both must have the same number of matrices: use matmul to broadcast"
-    return _added_product(input, batch1, batch2, beta, alpha, "baddbmm")
+    return _input_plus_product(input, batch1, batch2, beta, alpha, "baddbmm")
 
 
 @method
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """beta * input + alpha * (mat @ vec)"""
-    _two_of_dims(mat, 2, vec, 1, "addmv", "a matrix and a vector are expected")
-    return _added_product(input, mat, vec, beta, alpha, "addmv")
+    _check_dims(mat, 2, vec, 1, "addmv", "a matrix and a vector are expected")
+    return _input_plus_product(input, mat, vec, beta, alpha, "addmv")
 
 
 @method
@@ -137,14 +137,14 @@ def vecdot(x, y, *, dim=-1):
     """the sum of x * y along a dim"""
     if not x.is_floating_point():
         raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input: write x.float()")
-    _two_of_a_dtype(x, y, "linalg.vecdot")
-    _one_dim(dim, "linalg.vecdot")
+    _check_dtypes(x, y, "linalg.vecdot")
+    _check_one_dim(dim, "linalg.vecdot")
     return _reduce("sum", x * y, dim, False, "linalg.vecdot")
 
 
 @method
 def inner(input: Tensor, other: Tensor):
-    """dot products of all rows of input with all rows of other, over at most 16 columns; dot for vectors"""
+    """dot products of all rows of input with all rows of other, with an inner dimension up to 16; dot for vectors"""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     return dot(input, other) if input.ndim == 1 and other.ndim == 1 else _inner(input, other)
@@ -152,7 +152,7 @@ def inner(input: Tensor, other: Tensor):
 
 def _inner(input, other):
     """the part that eager computes as a matrix product"""
-    _two_of_a_dtype(input, other, "inner")
+    _check_dtypes(input, other, "inner")
     if input.ndim == 1 or other.ndim == 1:
         return _product(input, other) if other.ndim == 1 else _product(other, input)
     rows = other.flatten(0, -2)
@@ -166,16 +166,16 @@ def _linear(input, weight, bias):
 
 
 def linear(input: Tensor, weight: Tensor, bias=None):
-    """input @ weight.T + bias, over at most 16 columns"""
-    _two_of_a_dtype(input, weight, "linear")
+    """input @ weight.T + bias, with an inner dimension up to 16"""
+    _check_dtypes(input, weight, "linear")
     if weight.ndim != 1 and weight.ndim != 2 or input.ndim == 0:
         raise RuntimeError("linear: expected a weight that is a matrix or a vector, and an input of at least one dim")
     if bias is not None:
-        _two_of_a_dtype(input, bias, "linear")
+        _check_dtypes(input, bias, "linear")
     return _linear(input, weight, bias)
 
 
-def _place(label, labels):
+def _find_label(label, labels):
     for k, each in enumerate(labels):
         if each == label:
             return k
@@ -187,22 +187,22 @@ def _diagonals(x, labels):
     labels = list(labels)
     d = 0
     while d < len(labels):
-        again = _place(labels[d], labels[d + 1 :])
-        if again is None:
+        next_position = _find_label(labels[d], labels[d + 1 :])
+        if next_position is None:
             d += 1
         else:
-            other = d + 1 + again
+            other = d + 1 + next_position
             assert x.size(d) == x.size(other), "einsum(): dims with the same subscript must have the same size"
             x = x.diagonal(dim1=d, dim2=other)
             labels = [label for k, label in enumerate(labels) if k != d and k != other] + [labels[d]]
     return x, labels
 
 
-def _arranged(x, labels, wanted):
-    """x with its dims in the order of `wanted`, with size 1 for missing ones"""
-    missing = [label for label in wanted if _place(label, labels) is None]
+def _permuted_to(x, labels, order):
+    """x with its dims permuted to `order`, with size 1 for missing ones"""
+    missing = [label for label in order if _find_label(label, labels) is None]
     labels = labels + missing
-    return x[(...,) + (None,) * len(missing)].permute([_place(label, labels) for label in wanted])
+    return x[(...,) + (None,) * len(missing)].permute([_find_label(label, labels) for label in order])
 
 
 @reduction
@@ -212,7 +212,7 @@ def _contracted(x, y, both, left, inner):
     The dims of x and y come in this order: `both` dims of x and y, `left` dims of x alone, `inner` dims, dims of y
     alone. A dim of one tensor alone has size 1 in the other. The result has size 1 in the inner dims.
     """
-    _two_of_a_dtype(x, y, "einsum")
+    _check_dtypes(x, y, "einsum")
     first, end = both + left, both + left + inner
     for d in range(first, end):
         assert x.size(d) == y.size(d), "einsum(): dims with the same subscript must have the same size"
@@ -227,26 +227,26 @@ def _contracted(x, y, both, left, inner):
     return product.unflatten(both, list(rows) + [1] * inner)
 
 
-def _sum_of_products(x, y, gone):
-    """the sum of x * y over the dims `gone`, which are kept with size 1
+def _sum_of_products(x, y, summed):
+    """the sum of x * y over the dims `summed`, which keep size 1
 
     Source: aten/src/ATen/native/Linear.cpp, sumproduct_pair
     """
-    if len(gone) == 0:
+    if len(summed) == 0:
         return x * y
-    kept = [d for d in range(x.ndim) if d not in gone]
-    both = [d for d in kept if x.size(d) != 1 and y.size(d) != 1]
-    left = [d for d in kept if x.size(d) != 1 and y.size(d) == 1]
-    right = [d for d in kept if x.size(d) == 1]  # includes the dims of size 1 in both
+    remaining = [d for d in range(x.ndim) if d not in summed]
+    both = [d for d in remaining if x.size(d) != 1 and y.size(d) != 1]
+    left = [d for d in remaining if x.size(d) != 1 and y.size(d) == 1]
+    right = [d for d in remaining if x.size(d) == 1]  # includes the dims of size 1 in both
     if len(left) > 0 and len(right) > 0 and right[-1] < left[0]:
         x, left, y, right = y, right, x, left
-    order = both + left + gone + right
-    product = _contracted(x.permute(order), y.permute(order), len(both), len(left), len(gone))
-    return product.permute([_place(d, order) for d in range(len(order))])
+    order = both + left + summed + right
+    product = _contracted(x.permute(order), y.permute(order), len(both), len(left), len(summed))
+    return product.permute([_find_label(d, order) for d in range(len(order))])
 
 
 def einsum(equation, *operands):
-    """the sums of products that the equation describes; over at most 16 terms if each of two tensors has other dims
+    """the sums of products that the equation describes; a product of two matrices has an inner dimension up to 16
 
     Source: aten/src/ATen/native/Linear.cpp, einsum
     """
@@ -262,20 +262,20 @@ def einsum(equation, *operands):
     order = list(output)
     for term in terms:
         for label in term:
-            if _place(label, order) is None:
+            if _find_label(label, order) is None:
                 order.append(label)
-    gone = list(range(len(output), len(order)))
+    summed = list(range(len(output), len(order)))
     tensors = []
     for x, term in zip(operands, terms):
         x, labels = _diagonals(x, term)
-        tensors.append(_arranged(x, labels, order))
+        tensors.append(_permuted_to(x, labels, order))
     x = tensors[0]
     if len(tensors) == 1:
-        return sum(x, gone) if len(gone) > 0 else x
+        return sum(x, summed) if len(summed) > 0 else x
     for k in range(1, len(tensors)):
         y, later = tensors[k], tensors[k + 1 :]
         # Sum now over the dims that no later tensor has; size 1 counts as absent.
-        last = [d for d in gone if all(tensor.size(d) == 1 for tensor in later)]
+        last = [d for d in summed if all(tensor.size(d) == 1 for tensor in later)]
         x_alone = [d for d in last if x.size(d) != 1 and y.size(d) == 1]
         y_alone = [d for d in last if x.size(d) == 1 and y.size(d) != 1]
         shared = [d for d in last if x.size(d) != 1 and y.size(d) != 1]
@@ -283,16 +283,16 @@ def einsum(equation, *operands):
         y = sum(y, y_alone, True) if len(y_alone) > 0 else y
         x = _sum_of_products(x, y, shared)
     # Reshape as eager does: squeezing would give dims of size 1 other strides.
-    return x.view(x.shape[: len(output)]) if len(gone) > 0 else x
+    return x.view(x.shape[: len(output)]) if len(summed) > 0 else x
 
 
-def _places(dims, ndim):
+def _nonnegative_dims(dims, ndim):
     if not isinstance(dims, (tuple, list)):
         raise TypeError("tensordot: `dims` must be a number, or two tuples of dims")
     return [d + ndim if d < 0 else d for d in dims]
 
 
-def _summed_beside_one(x, d, y, other):
+def _sum_against_size_one(x, d, y, other):
     """if one of two contracted dims has size 1, sums the other, which equals the sum of their products"""
     if x.size(d) == 1 and y.size(other) != 1:
         return x, sum(y, other, True, dtype=y.dtype)
@@ -302,7 +302,7 @@ def _summed_beside_one(x, d, y, other):
 
 
 def tensordot(a, b, dims=2, out=None):
-    """products of the elements of two tensors, summed along dims of both; over at most 16 terms if each has other dims
+    """products of elements of two tensors, summed along dims of both; at most 16 terms if the result has dims of both
 
     `dims` is a number of dims, the last ones of a and the first ones of b, or two lists of dims.
 
@@ -310,25 +310,25 @@ def tensordot(a, b, dims=2, out=None):
     """
     if out is not None:
         raise TypeError("tensordot has no `out` in the language: call the op itself with out=")
-    _two_of_a_dtype(a, b, "tensordot")
+    _check_dtypes(a, b, "tensordot")
     if isinstance(dims, int):
         if dims < 0 or dims > a.ndim or dims > b.ndim:
             raise RuntimeError("tensordot: dims must be at least 0, and at most the number of dims of each tensor")
         dims = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    gone, others = _places(dims[0], a.ndim), _places(dims[1], b.ndim)
-    if len(gone) != len(others):
+    a_dims, b_dims = _nonnegative_dims(dims[0], a.ndim), _nonnegative_dims(dims[1], b.ndim)
+    if len(a_dims) != len(b_dims):
         raise RuntimeError("tensordot: both dimension lists should have same length")
-    for d, other in zip(gone, others):
-        a, b = _summed_beside_one(a, d, b, other)
+    for d, other in zip(a_dims, b_dims):
+        a, b = _sum_against_size_one(a, d, b, other)
         assert a.size(d) == b.size(other), "tensordot: contracted dimensions need to match"
-    left = [d for d in range(a.ndim) if d not in gone]
-    right = [d for d in range(b.ndim) if d not in others]
+    left = [d for d in range(a.ndim) if d not in a_dims]
+    right = [d for d in range(b.ndim) if d not in b_dims]
     if len(left) + len(right) == 0:
-        return dot(a.permute(gone).flatten(), b.permute(others).flatten())
-    a = a.permute(left + gone)[(...,) + (None,) * len(right)]
-    b = b.permute(others + right)[(None,) * len(left)]
-    product = _contracted(a, b, 0, len(left), len(gone))
-    return product.squeeze(list(range(len(left), len(left) + len(gone)))) if len(gone) > 0 else product
+        return dot(a.permute(a_dims).flatten(), b.permute(b_dims).flatten())
+    a = a.permute(left + a_dims)[(...,) + (None,) * len(right)]
+    b = b.permute(b_dims + right)[(None,) * len(left)]
+    product = _contracted(a, b, 0, len(left), len(a_dims))
+    return product.squeeze(list(range(len(left), len(left) + len(a_dims)))) if len(a_dims) > 0 else product
 
 
 @method

@@ -7,29 +7,29 @@ repeats these formulas, therefore use the same indices of samples.
 
 
 def rand(*size, generator=None, dtype=None, device=None):
-    """uniform random numbers in [0, 1), in a shape"""
+    """a tensor of the given shape, filled with uniform random numbers in [0, 1)"""
     _refuse_generator(generator)
     return _uniform(zeros(*size, dtype=dtype, device=device))
 
 
 def rand_like(input, *, dtype=None, device=None, memory_format=None):
-    """uniform random numbers in [0, 1), in the shape of another tensor"""
+    """a tensor of input's shape, filled with uniform random numbers in [0, 1)"""
     return _uniform(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
 
 
 def randn(*size, generator=None, dtype=None, device=None):
-    """standard normal random numbers, in a shape"""
+    """a tensor of the given shape, filled with standard normal random numbers"""
     _refuse_generator(generator)
     return _normal(zeros(*size, dtype=dtype, device=device))
 
 
 def randn_like(input, *, dtype=None, device=None, memory_format=None):
-    """standard normal random numbers, in the shape of another tensor"""
+    """a tensor of input's shape, filled with standard normal random numbers"""
     return _normal(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
 
 
 def randint(low=None, high=None, size=None, *, generator=None, dtype=None, device=None):
-    """random integers in [low, high); low is 0 by default"""
+    """a tensor of the given shape, filled with random integers in [low, high); low is 0 by default"""
     _refuse_generator(generator)
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
@@ -41,7 +41,7 @@ def randint(low=None, high=None, size=None, *, generator=None, dtype=None, devic
 
 
 def randint_like(input, low=None, high=None, *, dtype=None, device=None, memory_format=None):
-    """random integers in [low, high), in the shape of another tensor; low is 0 by default"""
+    """a tensor of input's shape, filled with random integers in [low, high); low is 0 by default"""
     if high is None:
         low, high = 0, low
     elif low is None:
@@ -237,17 +237,17 @@ def _unit_numbers(like, dtype):
     """Uniform random numbers in [0, 1). They have as many random bits as the dtype's significand, because more bits
     could round to 1."""
     if dtype == torch.float64:
-        return _of_53_bits(*_random_words(like, 2))
+        return _unit_from_53_bits(*_random_words(like, 2))
     digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
     (word,) = _random_words(like, 1)
-    return _of_bits(word, digits).to(dtype)
+    return _unit_from_bits(word, digits).to(dtype)
 
 
-def _of_bits(word, digits):
+def _unit_from_bits(word, digits):
     return (word >> (32 - digits)).to(torch.int32).to(torch.float32) * 2.0 ** -digits
 
 
-def _of_53_bits(first, second):
+def _unit_from_53_bits(first, second):
     return (((first >> 5) << 26) + (second >> 6)).to(torch.float64) * 2.0 ** -53
 
 
@@ -255,10 +255,10 @@ def _normal_numbers(like, dtype):
     """One of the two numbers of the Box-Muller transform of two uniform numbers, the first of which is not 0."""
     if dtype == torch.float64:
         first, second, third, fourth = _random_words(like, 4)
-        uniform, turns = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
+        uniform, turns = 1 - _unit_from_53_bits(first, second), _unit_from_53_bits(third, fourth)
     else:
         first, second = _random_words(like, 2)
-        uniform, turns = first.to(torch.float32) * 2.0 ** -32 + 2.0 ** -33, _of_bits(second, 24)
+        uniform, turns = first.to(torch.float32) * 2.0 ** -32 + 2.0 ** -33, _unit_from_bits(second, 24)
     return sqrt(-2 * log(uniform)) * cos(turns * 6.283185307179586)
 
 

@@ -8,13 +8,13 @@ def _count(input, dim):
     return count
 
 
-def _over_count(total, input, dim):
+def _divided_by_count(total, input, dim):
     """a total divided by the number of elements, as eager's kernels divide"""
     count = _count(input, dim)
     return total * _reciprocal_of(count, total) if _on_cuda() else total / count
 
 
-def _summed_as(input, dtype):
+def _sum_operand(input, dtype):
     if dtype is None:
         _check_dtype(input, "bool int float unsigned")
         return input if input.is_floating_point() else input.to(torch.int64)
@@ -24,12 +24,12 @@ def _summed_as(input, dtype):
     return input.to(dtype)
 
 
-def _one_dim(dim, function):
+def _check_one_dim(dim, function):
     if isinstance(dim, (tuple, list)):
         raise TypeError(function + "(): `dim` must be one dim, not several: write input.flatten(…) for adjacent dims")
 
 
-def _dim_with(keepdim, dim, function):
+def _resolved_dim(keepdim, dim, function):
     """dim; None means all dims. PyTorch's sum and mean require dim if keepdim is given"""
     if dim is not ...:
         return dim
@@ -42,10 +42,10 @@ def _dim_with(keepdim, dim, function):
 @reduction
 def sum(input, dim=..., keepdim=False, *, dtype=None):
     """the sum; 16-bit floats accumulate in float32, integers and bools give int64"""
-    dim = _dim_with(keepdim, dim, "sum")
+    dim = _resolved_dim(keepdim, dim, "sum")
     if dtype == torch.bool:
         return _reduce("any", input.to(dtype), dim, keepdim, "sum")
-    return _reduce("sum", _summed_as(input, dtype), dim, keepdim, "sum")
+    return _reduce("sum", _sum_operand(input, dtype), dim, keepdim, "sum")
 
 
 @method
@@ -56,7 +56,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
         return sum(input, dim, keepdim, dtype=dtype)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError("nansum() does not add floats as integers: cast the result, x.nansum().to(dtype)")
-    x = _summed_as(input, dtype)
+    x = _sum_operand(input, dtype)
     return _reduce("sum", where(isnan(x), 0, x), dim, keepdim, "nansum")
 
 
@@ -64,12 +64,12 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 @reduction
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """the product; 16-bit floats accumulate in float32, integers and bools give int64"""
-    _one_dim(dim, "prod")
+    _check_one_dim(dim, "prod")
     if dim is None and keepdim:
         raise TypeError("prod() takes keepdim only together with dim: write prod(x).reshape([1] * x.ndim)")
     if dtype == torch.bool:
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
-    x = _summed_as(input, dtype)
+    x = _sum_operand(input, dtype)
     result = _reduce("prod", x, dim, keepdim, "prod")
     return _with_derivative_of(result.detach(), x) if x.ndim == 0 and _is_differentiated() else result
 
@@ -78,7 +78,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 @reduction
 def mean(input, dim=..., keepdim=False, *, dtype=None):
     """the sum divided by the number of elements"""
-    dim = _dim_with(keepdim, dim, "mean")
+    dim = _resolved_dim(keepdim, dim, "mean")
     if dtype is None and not input.is_floating_point():
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype: "
@@ -86,10 +86,10 @@ def mean(input, dim=..., keepdim=False, *, dtype=None):
         )
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError("mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype")
-    x = _summed_as(input, dtype)
+    x = _sum_operand(input, dtype)
     if dtype is not None and dtype.itemsize == 2 and not _on_cuda():
         x = input.float()  # so that the result is rounded once
-    mean = _over_count(_reduce("sum", x, dim, keepdim, "mean"), x, dim)
+    mean = _divided_by_count(_reduce("sum", x, dim, keepdim, "mean"), x, dim)
     return mean if dtype is None else mean.to(dtype)
 
 
@@ -120,7 +120,7 @@ def amin(input, dim=(), keepdim=False):
 @method
 def aminmax(input, *, dim=None, keepdim=False):
     """the smallest and the largest element, as a named tuple"""
-    _one_dim(dim, "aminmax")
+    _check_one_dim(dim, "aminmax")
     keepdim = keepdim and not (dim is None and _on_cuda())  # CUDA's kernel for all elements ignores keepdim
     return _named("aminmax", min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
 
@@ -141,7 +141,7 @@ def _with_index(kind, input, dim, keepdim, function):
 def _max_or_min(input, other, dim, keepdim, name):
     if dim is None and isinstance(other, int):
         other, dim = None, other
-    _one_dim(other, name)
+    _check_one_dim(other, name)
     if isinstance(other, torch.Tensor):
         if dim is not None or not isinstance(keepdim, bool) or keepdim:
             raise TypeError("torch." + name + " of two tensors takes neither dim nor keepdim")
@@ -153,7 +153,7 @@ def _max_or_min(input, other, dim, keepdim, name):
         if keepdim:
             raise TypeError("torch." + name + " takes keepdim only together with dim: write a" + name + "(x, keepdim=True)")
         return _extreme(name, input, None, False, name)
-    _one_dim(dim, name)
+    _check_one_dim(dim, name)
     return _with_index("arg" + name, input, dim, keepdim, name)
 
 
@@ -169,10 +169,10 @@ def min(input, other=None, keepdim=False, *, dim=None):
     return _max_or_min(input, other, dim, keepdim, "min")
 
 
-def _index_of(kind, input, dim, keepdim):
+def _index_of_extreme(kind, input, dim, keepdim):
     if input.dtype == torch.bool:
         raise RuntimeError(kind + "(): does not support bool input: write x.int()")
-    _one_dim(dim, kind)
+    _check_one_dim(dim, kind)
     if dim is not None:
         return _with_index(kind, input, dim, keepdim, kind).indices
     index = _with_index(kind, input.flatten(), 0, False, kind).indices
@@ -182,20 +182,20 @@ def _index_of(kind, input, dim, keepdim):
 @method
 def argmax(input, dim=None, keepdim=False):
     """the index of the first largest element; without dim, in the flattened tensor"""
-    return _index_of("argmax", input, dim, keepdim)
+    return _index_of_extreme("argmax", input, dim, keepdim)
 
 
 @method
 def argmin(input, dim=None, keepdim=False):
     """the index of the first smallest element; without dim, in the flattened tensor"""
-    return _index_of("argmin", input, dim, keepdim)
+    return _index_of_extreme("argmin", input, dim, keepdim)
 
 
-def _holds(input):
+def _is_nonzero(input):
     return input if input.dtype == torch.bool else input != 0
 
 
-def _like_bytes(result, input):
+def _predicate_result(result, input):
     return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 
 
@@ -204,8 +204,8 @@ def _like_bytes(result, input):
 def any(input, dim=None, keepdim=False):
     """whether any element is nonzero; False without elements; uint8 for uint8 input; dim=() reduces no dim"""
     if isinstance(dim, (tuple, list)) and len(dim) == 0:
-        return _like_bytes(_holds(input), input)
-    return _like_bytes(_reduce("any", _holds(input), dim, keepdim, "any"), input)
+        return _predicate_result(_is_nonzero(input), input)
+    return _predicate_result(_reduce("any", _is_nonzero(input), dim, keepdim, "any"), input)
 
 
 @method
@@ -213,8 +213,8 @@ def any(input, dim=None, keepdim=False):
 def all(input, dim=None, keepdim=False):
     """whether all elements are nonzero; True without elements; uint8 for uint8 input; dim=() reduces no dim"""
     if isinstance(dim, (tuple, list)) and len(dim) == 0:
-        return _like_bytes(_holds(input), input)
-    return _like_bytes(_reduce("all", _holds(input), dim, keepdim, "all"), input)
+        return _predicate_result(_is_nonzero(input), input)
+    return _predicate_result(_reduce("all", _is_nonzero(input), dim, keepdim, "all"), input)
 
 
 @method
@@ -222,4 +222,4 @@ def all(input, dim=None, keepdim=False):
 def count_nonzero(input, dim=None):
     """the number of nonzero elements"""
     _check_dtype(input, "bool int float")
-    return _reduce("sum", _holds(input).to(torch.int64), dim, False, "count_nonzero")
+    return _reduce("sum", _is_nonzero(input).to(torch.int64), dim, False, "count_nonzero")

@@ -34,7 +34,7 @@ def _at_least_3d(input):
     return _at_least_2d(input).unsqueeze(-1) if input.ndim < 3 else input
 
 
-def _each(function, tensors):
+def _map_tensors(function, tensors):
     """one result for one tensor, a tuple for several tensors or a list"""
     if len(tensors) == 1 and isinstance(tensors[0], torch.Tensor):
         return function(tensors[0])
@@ -43,17 +43,17 @@ def _each(function, tensors):
 
 def atleast_1d(*tensors):
     """with dims of size 1 added, up to at least one dim"""
-    return _each(_at_least_1d, tensors)
+    return _map_tensors(_at_least_1d, tensors)
 
 
 def atleast_2d(*tensors):
     """with dims of size 1 added, up to at least two dims"""
-    return _each(_at_least_2d, tensors)
+    return _map_tensors(_at_least_2d, tensors)
 
 
 def atleast_3d(*tensors):
     """with dims of size 1 added, up to at least three dims"""
-    return _each(_at_least_3d, tensors)
+    return _map_tensors(_at_least_3d, tensors)
 
 
 def hstack(tensors):
@@ -92,15 +92,15 @@ def meshgrid(*tensors, indexing=None):
             raise ValueError("torch.meshgrid: Expected 0D or 1D tensors in the tensor list")
         if x.dtype != tensors[0].dtype:
             raise ValueError("torch.meshgrid expects all tensors to have the same dtype")
-    swapped = indexing == "xy" and len(tensors) > 1
-    if swapped:
+    swaps = indexing == "xy" and len(tensors) > 1
+    if swaps:
         tensors = [tensors[1], tensors[0]] + tensors[2:]
     sizes = [x.numel() for x in tensors]
     grids = []
     for k, x in enumerate(tensors):
-        own = [n if d == k else 1 for d, n in enumerate(sizes)]
-        grids.append(x.reshape(own).expand(sizes))
-    if swapped:
+        shape = [n if d == k else 1 for d, n in enumerate(sizes)]
+        grids.append(x.reshape(shape).expand(sizes))
+    if swaps:
         grids = [grids[1], grids[0]] + grids[2:]
     return tuple(grids)
 

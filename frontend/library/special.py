@@ -15,7 +15,7 @@ def entr(input):
     """
     (input,) = _floating(input)
     outside = where(input == 0, zeros_like(input), -math.inf)
-    return where(isnan(input), input, where(input > 0, -input * _stepped(log(input), not _on_cuda()), outside))
+    return where(isnan(input), input, where(input > 0, -input * _rounded(log(input), not _on_cuda()), outside))
 
 
 def _entr_backward(grad, result, input):
@@ -134,7 +134,7 @@ def xlog1py(input, other):
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, xlog1py_kernel_cuda
     """
     input, other = _floating(input, other)
-    logarithm = _stepped(log1p(other), not _on_cuda())
+    logarithm = _rounded(log1p(other), not _on_cuda())
     return where(isnan(other), other, where(input == 0, 0.0, input * logarithm))
 
 

@@ -3,8 +3,8 @@
 
 @native
 def _squared_distance(input, mean):
-    rest = input - mean
-    return rest * rest
+    distance = input - mean
+    return distance * distance
 
 
 def _squared_distance_backward(grad, result, input, mean):
@@ -16,11 +16,11 @@ def _squared_distance_backward(grad, result, input, mean):
 
 
 @native
-def _over_freedom(squares, freedom):
+def _divided_by_freedom(squares, freedom):
     return squares / max(freedom, 0)
 
 
-def _over_freedom_backward(grad, result, squares, freedom):
+def _divided_by_freedom_backward(grad, result, squares, freedom):
     """divides by the degrees of freedom even if they are negative; the result counts negative ones as 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
@@ -42,14 +42,16 @@ def _moments(input, dim, keepdim, function, widened=False):
     gradient is needed, or if the input was widened to float64, in which the mean of narrower numbers is practically
     exact.
     """
-    mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
-    rest = input - mean
-    squares = _reduce("sum", _squared_distance(input, mean) if _is_differentiated() else rest * rest, dim, keepdim, function)
+    mean = _divided_by_count(_reduce("sum", input, dim, True, function), input, dim)
+    deviation = input - mean
+    squares = _reduce(
+        "sum", _squared_distance(input, mean) if _is_differentiated() else deviation * deviation, dim, keepdim, function
+    )
     if widened or _is_only_differentiated():
-        return rest, None, squares
-    excess = _reduce("sum", rest, dim, keepdim, function).detach()
-    beside = _over_count(excess, input, dim)
-    return rest, beside, squares - _correction(squares, excess * beside)
+        return deviation, None, squares
+    deviation_sum = _reduce("sum", deviation, dim, keepdim, function).detach()
+    mean_error = _divided_by_count(deviation_sum, input, dim)
+    return deviation, mean_error, squares - _correction(squares, deviation_sum * mean_error)
 
 
 def _correction(squares, product):
@@ -78,7 +80,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     # Eager updates its mean element by element: an infinity makes it NaN, unless it is the only element. Adding NaN
     # keeps the mean's gradient; adding -0.0 changes no number.
     is_lost = isnan(squares.detach()) & (full_like(mean, count) > 1)
-    return _over_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
+    return _divided_by_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
 
 
 def _detach_where(condition, x):
@@ -120,7 +122,7 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 
 
 @reduction
-def _largest_or_none(input, dim, keepdim):
+def _largest(input, dim, keepdim):
     return _reduce("max", input, dim, keepdim, None)  # -inf without elements
 
 
@@ -132,9 +134,9 @@ def _finite(input):
 
 @reduction
 def _logsumexp_in_one_pass(input, dim):
-    largest = _largest_or_none(input, dim, True)
-    less = _finite(largest)
-    return log(_sum_of_exponentials(input, largest, less, dim, None)) + less.detach()
+    largest = _largest(input, dim, True)
+    shift = _finite(largest)
+    return log(_sum_of_exponentials(input, largest, shift, dim, None)) + shift.detach()
 
 
 @method
@@ -148,11 +150,11 @@ def logsumexp(input, dim, keepdim=False):
         dim = dim[0]
     if isinstance(dim, (tuple, list)) and len(dim) == 0 and input.ndim > 0 and not keepdim:
         raise ValueError("logsumexp() takes at least one dim, or keepdim=True: write input.flatten().logsumexp(0)")
-    if _in_one_pass(input) and isinstance(dim, int):
+    if _uses_one_pass(input) and isinstance(dim, int):
         result = _logsumexp_in_one_pass(input, dim)
         return result if keepdim else result.squeeze(dim)
-    total = sum(exp(input - _finite(_largest_or_none(input, dim, True)).detach()), dim, keepdim)
-    return log(total) + _finite(_largest_or_none(input, dim, keepdim)).detach()
+    total = sum(exp(input - _finite(_largest(input, dim, True)).detach()), dim, keepdim)
+    return log(total) + _finite(_largest(input, dim, keepdim)).detach()
 
 
 def _widened(input, dtype, function):
@@ -170,7 +172,7 @@ def _widened(input, dtype, function):
     return input.to(dtype)
 
 
-def _length_of_one(x):
+def _norm_of_one_element(x):
     """abs(x), with the gradient sign(x): 0 at 0, and NaN if x is NaN or infinite, as for a longer row"""
     length = abs(x)
     if not _is_differentiated():
@@ -198,7 +200,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
     if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):  # a power of x may leave the dtype's range
-        length = _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
+        length = _reduce("sum", _norm_of_one_element(x), dim, keepdim, "linalg.vector_norm")
     elif ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
@@ -226,17 +228,17 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         raise ValueError("linalg.matrix_norm: the largest and smallest singular value are not in the language")
     if abs(ord) != 1 and abs(ord) != math.inf:
         raise RuntimeError("linalg.matrix_norm: this order is not supported: 'fro', 1, -1, inf and -inf are")
-    summed, others = dim if abs(ord) == 1 else (dim[1], dim[0])
-    summed = summed if summed >= 0 else summed + A.ndim
-    others = others if others >= 0 else others + A.ndim
-    if summed == others:
+    summed_dim, other_dim = dim if abs(ord) == 1 else (dim[1], dim[0])
+    summed_dim = summed_dim if summed_dim >= 0 else summed_dim + A.ndim
+    other_dim = other_dim if other_dim >= 0 else other_dim + A.ndim
+    if summed_dim == other_dim:
         raise RuntimeError("linalg.matrix_norm: dims must be different")
-    sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
-    if not keepdim and others > summed:
-        others -= 1
+    sums = vector_norm(A, 1, summed_dim, keepdim, dtype=dtype)
+    if not keepdim and other_dim > summed_dim:
+        other_dim -= 1
     if ord < 0:
-        return amin(sums, others, keepdim)
-    return clamp_min(_largest_or_none(sums, others, keepdim), 0)  # 0 for an empty matrix
+        return amin(sums, other_dim, keepdim)
+    return clamp_min(_largest(sums, other_dim, keepdim), 0)  # 0 for an empty matrix
 
 
 def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -266,8 +268,8 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if out is not None:
         raise TypeError("norm has no `out` in the language: call the op itself with out=")
     if isinstance(p, str):
-        several = isinstance(dim, (tuple, list)) and len(dim) > 2
-        if p != "fro" or several:
+        has_many_dims = isinstance(dim, (tuple, list)) and len(dim) > 2
+        if p != "fro" or has_many_dims:
             raise ValueError("norm: the only named norm in the language is 'fro', along at most two dims: pass p=2")
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
@@ -359,7 +361,7 @@ def _cdist(x1, x2, p):
 
 
 def cdist(x1: Tensor, x2: Tensor, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """the norm of order p of the difference between each row of x1 and each row of x2; at most 16 columns"""
+    """the norm of order p of the difference between each row of x1 and each row of x2, of at most 16 elements"""
     if x1.dtype != x2.dtype or not x1.is_floating_point():
         raise RuntimeError("cdist only supports floating-point dtypes, the same for both: write x.float()")
     if x1.ndim < 2 or x2.ndim < 2:

@@ -39,7 +39,7 @@ ROWS = [
     ("def f(x):\n    return ¦(x + 1", "x=f32:3", "never closed"),
     ("def f(x):\n¦return x", "x=f32:3", "indent"),
     ("def f(x):\n    return x ¦$ 2", "x=f32:3", r"\$|character"),
-    ("def f(x):\n    return ¦x @ x", "x=f32:40x40", "over more than 16 columns.*torch.matmul"),
+    ("def f(x):\n    return ¦x @ x", "x=f32:40x40", "inner dimension above 16.*torch.matmul"),
     ("def f(x):\n    return ¦[x for x in range(3)", "x=f32:3", "never closed"),
     # Names
     ("def f(x):\n    return ¦relux(x)", "x=f32:3", "`relux`.*did you mean `relu`"),
@@ -168,7 +168,7 @@ ROWS = [
     ("def f(x, y):\n    return ¦x.dot(y)", "x=f32:3 y=f32:4", "expected two vectors of the same size|size of tensor a"),
     ("def f(x, y):\n    return ¦x.mm(y)", "x=f32:3x4 y=f32:4", "two matrices are expected"),
     ("def f(x):\n    return ¦x @ 2", "x=f32:3", "tensor"),
-    ("def f(x):\n    return ¦torch.einsum('ij,jk', x, x)", "x=f32:40x40", "over more than 16 columns"),
+    ("def f(x):\n    return ¦torch.einsum('ij,jk', x, x)", "x=f32:40x40", "inner dimension above 16"),
     ("def f(x):\n    return ¦torch.einsum('ij,jk', x)", "x=f32:3x3", "has 2 operands, but 1 are given"),
     ("def f(x):\n    return ¦torch.einsum('ijk->i', x)", "x=f32:3x3", "number of subscripts in the equation \\(3\\) does not match.*dimensions \\(2\\)"),
     ("def f(x):\n    return ¦torch.einsum('ij->k', x)", "x=f32:3x3", "output subscript k does not appear"),
