@@ -47,7 +47,7 @@ void Frame::refuse_unsupported_import(std::string_view name) {
     for (const auto& [alias, module] : scope->unsupported_imports)
       if (alias == name)
         evaluation_.fail(fmt::format("`{}` comes from `{}`, which is outside the language", name, module),
-                         "an op uses torch, torch.nn, torch.nn.functional, torch.special and math");
+                         "an op uses torch, torch.nn, torch.nn.functional, torch.special, torch.linalg and math");
 }
 
 void Frame::fail_unbound_name(const std::string& name) {

@@ -229,7 +229,7 @@ Value call_in_memory_format_of(Builder& builder, const Builtin&, Args args) {
   return result;
 }
 
-/// Gives a value the layout of F.pad's result; `kept` is the part of the input that padding does not crop.
+/// Gives a value the layout of F.pad's result; `cropped` is the input after negative padding.
 Value call_padded_like(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
   result.layout = record_pad(builder, args[1].tensor()->layout, args[2].tensor()->layout, shape_of(builder, result));
@@ -444,7 +444,7 @@ std::vector<Builtin> type_builtins() {
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_memory_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_memory_format_of},
-      {"_padded_like", "(value, kept, input)", kFunction, kNoMethod, {}, call_padded_like},
+      {"_padded_like", "(value, cropped, input)", kFunction, kNoMethod, {}, call_padded_like},
       {"_known", "(number)", kFunction, kNoMethod, {}, call_known},
       {"_is_zero", "(number)", kFunction, kNoMethod, {}, call_is_zero},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},

@@ -30,19 +30,19 @@ def digamma(input):
     Source: aten/src/ATen/native/cuda/Math.cuh, digamma_string (Cephes's psi, Stephen L. Moshier)
     """
     (input,) = _floating(input)
-    negative = input < 0
+    is_negative = input < 0
     dtype = input.dtype
     if dtype != torch.float64:
         input = input.float()
     # pi / tan(pi x) from the fraction of x alone, in double: a narrower product would lose the fraction.
     wide = input.double()
     reflected = -(math.pi / tan(math.pi * (wide - trunc(wide)))).to(input.dtype)
-    x = where(negative, 1 - input, input)
-    result = where(negative, reflected, 0.0) if _on_cuda() else zeros_like(x)
+    x = where(is_negative, 1 - input, input)
+    result = where(is_negative, reflected, 0.0) if _on_cuda() else zeros_like(x)
     for _ in range(10):
-        short = x < 10
-        result = where(short, result - 1 / x, result)
-        x = where(short, x + 1, x)
+        is_small = x < 10
+        result = where(is_small, result - 1 / x, result)
+        x = where(is_small, x + 1, x)
     square = 1 / (x * x)
     coefficients = [
         0.08333333333333333, -0.021092796092796094, 0.007575757575757576, -0.004166666666666667,
@@ -55,8 +55,8 @@ def digamma(input):
         far = result + log(x) - 0.5 / x - correction
     value = where(x == 10, result + 2.251752589066721, far)
     if not _on_cuda():
-        value = where(negative, value + reflected, value)
-    value = where(negative & (input == trunc(input)), math.nan, value)
+        value = where(is_negative, value + reflected, value)
+    value = where(is_negative & (input == trunc(input)), math.nan, value)
     return where(input == 0, copysign(full_like(input, math.inf), -input), value).to(dtype)
 
 
@@ -70,18 +70,18 @@ psi = digamma
 @native
 def _trigamma(input):
     (x,) = _floating(input)
-    low = x < 0.5
+    is_reflected = x < 0.5
     pi = full_like(x, math.pi)
     sine = sin(pi * x)
-    result = where(low, -(pi * pi) / (sine * sine), 0.0)
-    x = where(low, 1 - x, x)
+    result = where(is_reflected, -(pi * pi) / (sine * sine), 0.0)
+    x = where(is_reflected, 1 - x, x)
     for _ in range(6):
         result = result + 1 / (x * x)
         x = x + 1
     inverse = 1 / (x * x)
     series = _fma(-inverse, _fma(-inverse, 1.0 / 42, 1.0 / 30), 1.0 / 6)
     result = result + _fma(inverse, series, 1 + 1 / (2 * x)) / x
-    return where(low, -result, result)
+    return where(is_reflected, -result, result)
 
 
 def _trigamma_backward(grad, result, input):

@@ -79,8 +79,8 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 /// The text after "Source: " on its line; empty if there is none.
 std::string_view source_of(std::string_view doc) {
   constexpr std::string_view kMark = "Source: ";
-  const size_t at = doc.find(kMark);
-  return at == std::string_view::npos ? std::string_view() : first_line(doc.substr(at + kMark.size()));
+  const size_t begin = doc.find(kMark);
+  return begin == std::string_view::npos ? std::string_view() : first_line(doc.substr(begin + kMark.size()));
 }
 
 /// The PyTorch file whose formula a primitive's device code repeats; empty if there is none.
@@ -109,12 +109,12 @@ NameInfo info_of(const Builtin& row) {
 }  // namespace
 
 const LibraryFunction* find_library_function(std::string_view name) {
-  const auto found = library().functions.find(name);
-  return found == library().functions.end() ? nullptr : &found->second;
+  const auto entry = library().functions.find(name);
+  return entry == library().functions.end() ? nullptr : &entry->second;
 }
 
 const LibraryFunction* find_library_method(std::string_view name) {
-  if (const LibraryFunction* own = find_library_function(fmt::format("_method_{}", name))) return own;
+  if (const LibraryFunction* method = find_library_function(fmt::format("_method_{}", name))) return method;
   const LibraryFunction* function = find_library_function(name);
   return function && (is_decorated(*function, "method") || is_decorated(*function, "only_method")) ? function : nullptr;
 }

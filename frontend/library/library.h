@@ -37,7 +37,17 @@
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static
 //   _with_strides_of(value, like)           value, with the strides of a unary op's result on `like`
 //   _in_memory_format_of(value, like)       value, in the memory format that PyTorch suggests for `like`
-//   _padded_like(value, kept, input)        value, with the strides of F.pad(input); `kept` is its uncropped part
+//   _padded_like(value, cropped, input)     value, with the strides of F.pad(input); `cropped` is input after negative
+//                                           padding
+//   _first(input, dim)                      the first coordinate of a dim, without a bounds check
+//   _named(name, **items)                   a named tuple, as in torch.return_types
+//   _reduce(kind, input, dim, keepdim, f)   a reduction of ir/reductions.def; `f` names the function in errors
+//   _rounded(input, rounds)                 an intermediate result rounded to its dtype, if `rounds` is true
+//   _rounds_intermediates(input)            whether eager's kernel rounds intermediate results, and Ingot must do so
+//   _in_compute_dtype(number, input)        a number in the dtype in which input is computed
+//   _is_zero(number)                        whether a number is 0; only the value 0 is specialised
+//   _is_differentiated()                    whether gradients of the evaluated results will be computed
+//   _is_only_differentiated()               the same, if the results themselves are not needed
 
 namespace ingot::frontend {
 

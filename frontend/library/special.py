@@ -107,8 +107,8 @@ def ndtri(input):
         1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132, 0.21623699359449663, 0.013420400608854318,
         0.00032801446468212774, 2.8924786474538068e-06, 6.790194080099813e-09,
     ]
-    flipped = input > 1 - 0.1353352832366127  # exp(-2)
-    y = where(flipped, 1 - input, input)
+    is_upper_tail = input > 1 - 0.1353352832366127  # exp(-2)
+    y = where(is_upper_tail, 1 - input, input)
     centred = y - 0.5
     square = centred * centred
     middle = _fma(centred, square * _polynomial(square, p0) / _polynomial(square, q0), centred) * 2.5066282746310007
@@ -118,7 +118,7 @@ def ndtri(input):
     near = z * _polynomial(z, p1) / _polynomial(z, q1)
     far = z * _polynomial(z, p2) / _polynomial(z, q2)
     tail = x - log(x) / x - where(x < 8, near, far)
-    result = where(y > 0.1353352832366127, middle, where(flipped, tail, -tail))
+    result = where(y > 0.1353352832366127, middle, where(is_upper_tail, tail, -tail))
     result = where((input < 0) | (input > 1), math.nan, result)
     return where(input == 0, -math.inf, where(input == 1, math.inf, result))
 

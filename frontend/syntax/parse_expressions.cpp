@@ -409,8 +409,7 @@ ExprId Parser::braced() {
 /// Parses the clauses after the element: for … in … if …, once or more.
 ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension::Kind kind) {
   if (get<ast::Starred>(element))
-    throw_author(module_[element].span, "a comprehension's element cannot be unpacked",
-                 "add a `for` over its items");
+    throw_author(module_[element].span, "a comprehension's element cannot be unpacked", "add a `for` over its items");
   ast::Comprehension node{element, {}, {}, kind};
   scopes_.emplace_back().is_comprehension = true;
   while (at_comprehension()) {

@@ -17,8 +17,8 @@ std::vector<ExprId> Parser::decorators() {
     Span at_sign = take().span;
     ExprId decorator = expression();
     for (ExprId part = decorator;;) {
-      if (const auto* called = get<ast::Call>(part)) {
-        part = called->function;
+      if (const auto* decorator_call = get<ast::Call>(part)) {
+        part = decorator_call->function;
       } else if (const auto* attribute = get<ast::Attribute>(part)) {
         part = attribute->value;
       } else if (get<ast::Name>(part)) {

@@ -80,7 +80,7 @@ StmtId Parser::assignment_or_expression() {
   for (const AugmentedOperator& row : kAugmentedOperators) {
     if (!at_operator(row.symbol)) continue;
     if (!get<ast::Name>(first) && !get<ast::Subscript>(first))
-      throw_author(module_[first].span, "`" + std::string(row.symbol) + "` changes a name or an item of a list",
+      throw_author(module_[first].span, "`" + std::string(row.symbol) + "` assigns to a name or an item",
                    "give the value a name first");
     take();
     bind_target(first);
@@ -220,9 +220,9 @@ StmtId Parser::raise_statement() {
   if (at_keyword("from")) throw_author(peek().span, "`raise … from …` is outside the language", "remove the `from`");
   ast::Raise node;
   ExprId function = raised;
-  if (const auto* called = get<ast::Call>(raised)) {
-    function = called->function;
-    node.arguments = called->arguments;
+  if (const auto* exception_call = get<ast::Call>(raised)) {
+    function = exception_call->function;
+    node.arguments = exception_call->arguments;
   }
   const auto* name = get<ast::Name>(function);
   const auto* attribute = get<ast::Attribute>(function);

@@ -17,6 +17,7 @@ namespace ingot::frontend {
 
 /// The recursive-descent parser behind `parse`: modules in parser.cpp, statements in parse_statements.cpp, functions in
 /// parse_functions.cpp, expressions in parse_expressions.cpp, errors for unsupported syntax in parse_refusals.cpp.
+/// A function is named after the syntax that it parses.
 class Parser {
  public:
   explicit Parser(std::shared_ptr<const Source> source);
