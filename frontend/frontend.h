@@ -56,7 +56,7 @@ struct ArgumentSpec {
 
 /// Everything that the lowered graph may depend on, apart from the values that lowering specialises.
 struct Signature {
-  static constexpr size_t kMostDims = 16;  ///< the maximum rank of a tensor
+  static constexpr size_t kMaxDims = 16;  ///< the maximum rank of a tensor
 
   Device device = Device::Cpu;
   uint8_t device_index = 0;  ///< the index of the CUDA device
@@ -91,7 +91,7 @@ struct Parameter {
   std::string name;
   bool has_default = false;
   Span span;
-  bool keyword_only = false;
+  bool is_keyword_only = false;
 };
 
 /// An op as its author wrote it, in Python or in C++.

@@ -131,7 +131,7 @@ class LoweringContext {
     }
     std::vector<std::optional<Value>> values;
     for (uint32_t i = 0; i < specs.size(); ++i) {
-      At location(evaluation_.diagnostics, parameters[i].span);
+      LocationGuard location(evaluation_.diagnostics, parameters[i].span);
       values.push_back(make_argument(i, parameters[i], specs[i]));
     }
     evaluation_.check_limits();  // after all arguments, so that their sizes are requested together
@@ -173,10 +173,10 @@ class LoweringContext {
       case ArgumentSpec::Kind::Tensor:
         break;
     }
-    if (spec.rank > Signature::kMostDims) {
+    if (spec.rank > Signature::kMaxDims) {
       evaluation_.fail(
           fmt::format("`{}` has {} dims", parameter.name, spec.rank),
-          fmt::format("an op takes tensors of at most {}: flatten some before the call", Signature::kMostDims));
+          fmt::format("an op takes tensors of at most {}: flatten some before the call", Signature::kMaxDims));
     }
     for (uint32_t dim = 0; dim < spec.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, spec));
     evaluation_.graph.params.push_back(param);
@@ -200,7 +200,7 @@ class LoweringContext {
       if (is_varying) access.dims.back().terms = {{dim, evaluation_.integer(1)}};
     }
     const ir::NodeId node = evaluation_.graph.load(param.dtype, std::move(access));
-    evaluation_.graph.place_node(node, evaluation_.diagnostics.place());
+    evaluation_.graph.set_location(node, evaluation_.diagnostics.location());
     Tensor tensor = whole(evaluation_, node, param.dtype, param.shape);
     tensor.layout = record_param(evaluation_, index, param.shape);
     return tensor;
@@ -250,7 +250,7 @@ ir::Graph lower_with_restarts(const Definition& definition, const Signature& sig
       const size_t old_size = specialization.size();
       specialization.merge(context.requested_values(request));
       if (specialization.size() == old_size) throw_internal("lowering requested values that it already knows");
-    } catch (const NeedAliases& query) {
+    } catch (const AliasRequest& query) {
       if (!aliases.emplace(query.number, query.fact).second)
         throw_internal("lowering requested an alias fact that it already knows");
     }

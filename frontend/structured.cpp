@@ -80,7 +80,7 @@ class StructuredDefinition : public Definition {
                               std::vector<Container>& containers) {
     if (structure.kind == Structure::Kind::Leaf) return leaves[next_leaf++].value();
     std::vector<Value> items, keys;
-    evaluation.budget.items(structure.items.size());
+    evaluation.budget.spend_items(structure.items.size());
     for (const Structure& item : structure.items)
       items.push_back(build_argument(evaluation, item, leaves, next_leaf, containers));
     for (const std::string& key : structure.keys) keys.emplace_back(key);

@@ -136,11 +136,11 @@ std::vector<bool> Graph::live() const {
 
 void Graph::name_node(NodeId id, const std::string& text) { names_[id].add(text); }
 
-void Graph::place_node(NodeId id, Span span) {
+void Graph::set_location(NodeId id, Span span) {
   if (span) spans_.try_emplace(id, span);
 }
 
-void Graph::mention_node(NodeId id, Span span) {
+void Graph::add_mention(NodeId id, Span span) {
   // The maximum number of locations of a node: more than a page of `ingot explain` shows. Rewrites copy locations from
   // node to node, which would take quadratic time without a limit.
   constexpr size_t kMost = 32;
@@ -174,9 +174,9 @@ void Graph::copy_names_and_locations(const Graph& source, NodeId from, NodeId to
   if (this == &source && from == to) return;
   const std::vector<std::string> names = source.names(from);
   for (const std::string& text : names) name_node(to, text);
-  place_node(to, source.span(from));
+  set_location(to, source.span(from));
   const std::vector<Span> mentions = source.mentions(from);
-  for (const Span& span : mentions) mention_node(to, span);
+  for (const Span& span : mentions) add_mention(to, span);
 }
 
 }  // namespace ingot::ir

@@ -290,9 +290,9 @@ class Graph : public GraphFrame {
 
   // Names and spans are kept outside the nodes, so they never make two nodes differ.
   void name_node(NodeId id, const std::string& name);
-  void place_node(NodeId id, Span span);
+  void set_location(NodeId id, Span span);
   /// Adds another location of the author's source that computes this node.
-  void mention_node(NodeId id, Span span);
+  void add_mention(NodeId id, Span span);
   const std::vector<std::string>& names(NodeId id) const;
   bool has_name(NodeId id, const std::string& text) const;
   Span span(NodeId id) const;

@@ -13,12 +13,12 @@ namespace {
 /// Determines which host expressions are equal to the size of a sharded dim, and which depend on such a size.
 class ShardedSizes {
  public:
-  ShardedSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), depends_(graph.host.count()) {
+  ShardedSizes(const Graph& graph, std::span<const ShardedDims> cuts) : graph_(graph), depends_(graph.host.count()) {
     for (uint32_t i = 0; i < depends_.size(); ++i) equal_.push_back(graph.host.resolve(HostId{i}));
     for (const Condition& condition : graph.conditions)
       if (condition.kind == Condition::Kind::Equal && is_size(condition.a) && is_size(condition.b))
         equal_[representative(condition.a).index] = representative(condition.b);
-    for (const Cuts& dims : cuts)
+    for (const ShardedDims& dims : cuts)
       for (size_t p = 0; p < dims.size(); ++p)
         if (dims[p]) sizes_.insert(representative(graph.params[p].shape[*dims[p]]));
     for (uint32_t i = 0; i < depends_.size(); ++i) {
@@ -85,7 +85,7 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
 /// along the sharded dim.
 class ShardingAnalysis {
  public:
-  ShardingAnalysis(const Graph& graph, const Cuts& cuts)
+  ShardingAnalysis(const Graph& graph, const ShardedDims& cuts)
       : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, is_read_whole_(cuts.size()) {}
 
   std::optional<Sharding> run() {
@@ -282,7 +282,7 @@ class ShardingAnalysis {
 /// Compares a graph with the graph for shards of size 1, node by node and host expression by host expression.
 class UnitShardComparison {
  public:
-  UnitShardComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
+  UnitShardComparison(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones)
       : graph_(graph), ones_(ones), sizes_(graph, cuts) {}
 
   bool run() {
@@ -392,12 +392,12 @@ class UnitShardComparison {
 
 }  // namespace
 
-std::optional<Sharding> shard(const Graph& graph, const Cuts& cuts) {
+std::optional<Sharding> shard(const Graph& graph, const ShardedDims& cuts) {
   if (graph.seed) return std::nullopt;  // the random numbers of an element depend on its index in the whole tensor
   return ShardingAnalysis(graph, cuts).run();
 }
 
-bool matches_unit_shard(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
+bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones) {
   return UnitShardComparison(graph, cuts, ones).run();
 }
 

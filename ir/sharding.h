@@ -15,10 +15,10 @@
 namespace ingot::ir {
 
 /// One entry for each parameter: the dim along which it is sharded; none if it is replicated.
-using Cuts = std::vector<std::optional<uint32_t>>;
+using ShardedDims = std::vector<std::optional<uint32_t>>;
 
 struct Sharding {
-  Cuts params;  ///< the requested dims, plus those of replicated parameters that are read along the sharded dim
+  ShardedDims params;  ///< the requested dims, plus those of replicated parameters that are read along the sharded dim
   std::vector<uint32_t> results;  ///< the dim along which each result is sharded
   bool needs_elements = false;    ///< a shard of size 0 would violate a condition that the whole satisfies
 };
@@ -31,10 +31,10 @@ struct Sharding {
 /// - if a parameter is written, or a result is not sharded.
 /// Every shard reads a replicated parameter in full. The parameter's gradient is the sum of the gradients of all
 /// shards.
-std::optional<Sharding> shard(const Graph& graph, const Cuts& cuts);
+std::optional<Sharding> shard(const Graph& graph, const ShardedDims& cuts);
 
 /// Whether `ones`, the graph lowered for shards whose sizes along all of these cuts are 1, is the same graph. Lowering
 /// knows which sizes are 1, and an op may depend on that (`squeeze`, `if x.size(0) == 1`).
-bool matches_unit_shard(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones);
+bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones);
 
 }  // namespace ingot::ir

@@ -151,7 +151,7 @@ Argument to_argument(PyObject* object, std::string_view name, ArgumentList& list
 
 ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, PyObject** out) {
   size_t parameters = form.parameters.size();
-  if (count > 0 && count <= parameters && form.parameters[count - 1].keyword_only) {
+  if (count > 0 && count <= parameters && form.parameters[count - 1].is_keyword_only) {
     const std::string& name = form.parameters[count - 1].name;
     throw_author({}, "`" + form.definition.name() + "` takes `" + name + "` as a keyword only", "write " + name + "=…");
   }

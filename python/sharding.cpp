@@ -33,7 +33,7 @@ PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_
   const auto value = [&]<typename T>(size_t i, T) { return py::cast<T>(py::handle(args[i])); };
   const auto tensors = value(1, std::vector<at::Tensor>());
   ShardingRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};
-  for (auto& [cuts, leaves_ones, leaves_empty] : value(2, std::vector<std::tuple<ir::Cuts, bool, bool>>()))
+  for (auto& [cuts, leaves_ones, leaves_empty] : value(2, std::vector<std::tuple<ir::ShardedDims, bool, bool>>()))
     request.mesh.push_back({std::move(cuts), leaves_ones, leaves_empty});
   const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
   std::optional<ShardedCall> call;

@@ -205,9 +205,9 @@ class Reverse {
 
   /// Calls a rule. Returns, for each of `arguments`, the term to add to the gradient with respect to it, or None.
   std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
-                                 std::vector<Value> arguments, bool low_precision_output) {
+                                 std::vector<Value> arguments, bool is_low_precision) {
     Evaluation inside = evaluation_.inside_native();
-    inside.low_precision_output = low_precision_output;
+    inside.has_low_precision_output = is_low_precision;
     Function function;
     function.module = rule.module, function.id = rule.id;
     Arguments call_arguments{{tensor_over(space, adjoint.value), tensor_over(space, id)}, {}};
@@ -231,7 +231,7 @@ class Reverse {
   }
 
   [[noreturn]] void fail_without_rule(ir::NodeId id, std::string_view name) {
-    const At at(evaluation_.diagnostics, graph_.span(id));
+    const LocationGuard location(evaluation_.diagnostics, graph_.span(id));
     evaluation_.fail(fmt::format("the derivative for '{}' is not implemented", name),
                      "detach its operands: x.detach()");
   }
@@ -243,8 +243,8 @@ class Reverse {
     if (!rule) fail_without_rule(id, name.substr(name.starts_with('_')));
     std::vector<Value> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(tensor_over(space, arg));
-    const bool low_precision_output = ir::is_narrow_float(node.dtype);
-    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands), low_precision_output);
+    const bool is_low_precision = ir::is_narrow_float(node.dtype);
+    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands), is_low_precision);
     for (size_t k = 0; k < std::min(values.size(), node.args.size()); ++k)
       add_value(space, node.args[k], values[k], adjoint);
   }
@@ -267,9 +267,8 @@ class Reverse {
       }
       ++next;
     }
-    const bool low_precision_output = has_low_precision_output(taped->arguments);
-    const std::vector<Value> values =
-        derivatives(*rule, space, id, adjoint, std::move(arguments), low_precision_output);
+    const bool is_low_precision = has_low_precision_output(taped->arguments);
+    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(arguments), is_low_precision);
     for (size_t k = 0; k < std::min(values.size(), operands.size()); ++k)
       if (operands[k]) add_value(space, *operands[k], values[k], adjoint);
   }
@@ -317,7 +316,7 @@ class Reverse {
     for (const Read& read : reads) {
       const ir::Access access = graph_.access(read.load);
       const std::vector<ir::NodeId> indices = indices_of(read);
-      const At at(evaluation_.diagnostics, graph_.span(read.load));
+      const LocationGuard location(evaluation_.diagnostics, graph_.span(read.load));
       const IndexedValue values = sum_unindexed_dims(evaluation_, read.adjoint, access, indices);
       Tensor term = transposed(evaluation_, values, access, indices, source);
       sum = sum ? added(evaluation_, *sum, term) : std::move(term);

@@ -102,14 +102,14 @@ class ResidualFinder {
   bool is_row_statistic(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
     return id < first_gradient_node_ && facts.is_per_row && facts.is_forward &&
-           facts.varying.size() <= Signature::kMostDims;
+           facts.varying.size() <= Signature::kMaxDims;
   }
 
   /// The reduction value that a node reads, if the op computes that reduction as well.
   std::optional<ReductionValue> forward_value(ir::NodeId id) const {
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (!reduction || !(*reduction < first_gradient_node_) || !facts_[reduction->index].is_forward) return std::nullopt;
-    if (graph_.reduction(*reduction).domain.size() > Signature::kMostDims) return std::nullopt;
+    if (graph_.reduction(*reduction).domain.size() > Signature::kMaxDims) return std::nullopt;
     return ReductionValue{*reduction, graph_.access(id).source.index};
   }
 

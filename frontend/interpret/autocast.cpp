@@ -140,7 +140,7 @@ Value cast_to(Evaluation& evaluation, const Value& value, ir::DType type) {
     return is_eligible(*tensor) && tensor->dtype != type ? Value(cast(evaluation, *tensor, type)) : value;
   const std::vector<Value>* items = value.items();
   if (!items) return value;
-  evaluation.budget.items(items->size());
+  evaluation.budget.spend_items(items->size());
   std::vector<Value> results;
   for (const Value& item : *items) results.push_back(cast_to(evaluation, item, type));
   return value.is<List>() ? Value::list(std::move(results)) : Value::tuple(std::move(results));

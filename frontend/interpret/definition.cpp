@@ -52,7 +52,7 @@ Value converted_to_annotation(Evaluation& evaluation, const ast::Module& module,
   Annotation annotation = annotation_of(module, parameter.annotation);
   bool is_optional_none = parameter.default_value && value.is_none();
   if (annotation == Annotation::None || is_optional_none) return value;
-  At location(evaluation.diagnostics, parameter.span);
+  LocationGuard location(evaluation.diagnostics, parameter.span);
   if (annotation == Annotation::Tensor) {
     if (value.is_tensor()) return value;
     evaluation.fail(fmt::format("`{}` must be a tensor, not {}", parameter.name, describe(value)),
@@ -174,7 +174,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   const bool mutates = std::ranges::any_of(
       evaluation.call_stack.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {
-    At location(evaluation.diagnostics, function.name_span);
+    LocationGuard location(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
                     function.returns_value ? "end every path through it with `return …`" : "end it with `return …`");
   }

@@ -34,7 +34,7 @@ bool is_nan(const Evaluation& evaluation, ir::HostId number) {
 }
 
 void require_hashable(Evaluation& evaluation, const Value& key) {
-  evaluation.budget.step();  // tuples may share their items
+  evaluation.budget.spend_step();  // tuples may share their items
   if (key.is<Tuple>()) {
     for (const Value& item : *key.items()) require_hashable(evaluation, item);
   } else if (key.is_number() && is_nan(evaluation, key.number())) {
@@ -82,7 +82,7 @@ void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, c
     (*dict.values)[*index] = value;
     return;
   }
-  evaluation.budget.items(2);
+  evaluation.budget.spend_items(2);
   dict.keys->push_back(key);
   dict.values->push_back(value);
 }

@@ -146,7 +146,7 @@ Value Frame::value_of(const ast::BoolOp& node, const ast::Expr& expr) {
                                    node.is_and ? "&" : "|", word));
     }
     if (i + 1 == node.operands.size()) break;
-    At location(evaluation_.diagnostics, module_[node.operands[i]].span);
+    LocationGuard location(evaluation_.diagnostics, module_[node.operands[i]].span);
     if (truth(evaluation_, value, fmt::format("the operand of `{}`", word)) != node.is_and) break;
   }
   return value;
@@ -160,20 +160,20 @@ Value Frame::value_of(const ast::IfExp& node, const ast::Expr&) {
                                      module_[node.then].span.text(), module_[node.otherwise].span.text()));
   bool holds = false;
   {
-    At location(evaluation_.diagnostics, module_[node.test].span);
+    LocationGuard location(evaluation_.diagnostics, module_[node.test].span);
     holds = truth(evaluation_, test, "the condition of `a if c else b`");
   }
   return evaluate(holds ? node.then : node.otherwise);
 }
 
 std::vector<Value> Frame::values_of(const std::vector<ExprId>& items) {
-  evaluation_.budget.items(items.size());
+  evaluation_.budget.spend_items(items.size());
   std::vector<Value> values;
   values.reserve(items.size());
   for (ExprId item : items) {
     if (const auto* starred = std::get_if<ast::Starred>(&module_[item].node)) {
       Value sequence = evaluate(starred->value);
-      At location(evaluation_.diagnostics, module_[item].span);
+      LocationGuard location(evaluation_.diagnostics, module_[item].span);
       std::vector<Value> more = Sequence(evaluation_, sequence, "`*`").items();
       values.insert(values.end(), more.begin(), more.end());
     } else {
@@ -194,7 +194,7 @@ Value Frame::value_of(const ast::Dict& node, const ast::Expr&) {
       continue;
     }
     Value key = evaluate(item.key);
-    At location(evaluation_.diagnostics, module_[item.key].span);
+    LocationGuard location(evaluation_.diagnostics, module_[item.key].span);
     set_item(evaluation_, dict, key, evaluate(item.value));
   }
   return dict;
@@ -233,11 +233,11 @@ void Frame::run_clauses(const ast::Comprehension& node, size_t clause, const Val
                         std::vector<Value>& items) {
   Depth depth(evaluation_);
   const ast::Comprehension::Clause& current = node.clauses[clause];
-  At location(evaluation_.diagnostics, module_[current.iterable].span);
+  LocationGuard location(evaluation_.diagnostics, module_[current.iterable].span);
   Sequence sequence(evaluation_, iterable, "a `for`");
   auto passes = [&](ExprId condition) {
     Value test = evaluate(condition);
-    At condition_location(evaluation_.diagnostics, module_[condition].span);
+    LocationGuard condition_location(evaluation_.diagnostics, module_[condition].span);
     return truth(evaluation_, test, "the condition of a comprehension");
   };
   for (size_t i = 0; i < sequence.size(); ++i) {
@@ -245,7 +245,7 @@ void Frame::run_clauses(const ast::Comprehension& node, size_t clause, const Val
     assign(current.target, sequence[i], false);
     if (!std::all_of(current.conditions.begin(), current.conditions.end(), passes)) continue;
     if (clause + 1 == node.clauses.size()) {
-      evaluation_.budget.items(1);
+      evaluation_.budget.spend_items(1);
       items.push_back(evaluate(node.element));
     } else {
       run_clauses(node, clause + 1, evaluate(node.clauses[clause + 1].iterable), items);
@@ -299,7 +299,7 @@ Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool needs
       arguments.keywords.emplace_back(keyword.name, std::move(value));
       continue;
     }
-    At location(evaluation_.diagnostics, module_[keyword.value].span);
+    LocationGuard location(evaluation_.diagnostics, module_[keyword.value].span);
     for (auto& [name, item] : keywords_of(evaluation_, value)) arguments.keywords.emplace_back(name, std::move(item));
   }
   evaluation_.diagnostics.here = expr.span;

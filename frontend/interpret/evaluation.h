@@ -47,7 +47,7 @@ class Evaluation : public Builder {
   /// (Builder::sums).
   bool may_scatter = false;
 
-  void step() const { budget.step(); }
+  void step() const { budget.spend_step(); }
   /// The same evaluation, inside a native library function.
   Evaluation inside_native() const {
     Evaluation inner = *this;
@@ -71,6 +71,6 @@ class Evaluation : public Builder {
 };
 
 /// Changes the evaluation's source location during its own lifetime.
-using At = Diagnostics::At;
+using LocationGuard = Diagnostics::LocationGuard;
 
 }  // namespace ingot::frontend

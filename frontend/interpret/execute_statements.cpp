@@ -18,11 +18,11 @@ using ast::ExprId;
 
 Value Frame::evaluate(ExprId id) {
   const ast::Expr& expr = module_[id];
-  At location(evaluation_.diagnostics, expr.span);
+  LocationGuard location(evaluation_.diagnostics, expr.span);
   evaluation_.step();
   Depth depth(evaluation_);
   Value value = std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
-  evaluation_.mention(value);
+  evaluation_.record_expression(value);
   return value;
 }
 
@@ -30,7 +30,7 @@ Frame::Flow Frame::run(const ast::Block& block) {
   Depth depth(evaluation_);
   for (ast::StmtId id : block) {
     const ast::Stmt& statement = module_[id];
-    At location(evaluation_.diagnostics, statement.span);
+    LocationGuard location(evaluation_.diagnostics, statement.span);
     evaluation_.step();
     Flow flow = std::visit([&](const auto& node) { return execute(node); }, statement.node);
     if (flow != Flow::Next) return flow;
@@ -53,7 +53,7 @@ Frame::Flow Frame::execute(const ast::Assign& node) {
 
 void Frame::assign(ExprId target, const Value& value, bool names_value) {
   const ast::Expr& expr = module_[target];
-  At location(evaluation_.diagnostics, expr.span);
+  LocationGuard location(evaluation_.diagnostics, expr.span);
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
     scope_.values.insert_or_assign(name->name, value);
     if (names_value) evaluation_.name(value, name->name);
@@ -108,7 +108,7 @@ void Frame::update_elements(const Value& tensor, const Value& index, const ast::
                      "choose element by element with where(mask, a, b)");
   }
   Evaluation inner = evaluation_.without_autocast();
-  change_masked(evaluation_, tensor, index, operate(inner, node.op, operands));
+  update_masked(evaluation_, tensor, index, operate(inner, node.op, operands));
 }
 
 Frame::Flow Frame::execute(const ast::AnnAssign& node) {
@@ -119,7 +119,7 @@ Frame::Flow Frame::execute(const ast::AnnAssign& node) {
 Frame::Flow Frame::execute(const ast::ExprStmt& node) {
   const ast::Expr& expr = module_[node.value];
   if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-    At location(evaluation_.diagnostics, expr.span);
+    LocationGuard location(evaluation_.diagnostics, expr.span);
     call_value(*call, expr, false);
   } else {
     evaluate(node.value);
@@ -148,7 +148,7 @@ Frame::Flow Frame::execute(const ast::For& node) {
 Frame::Flow Frame::execute(const ast::While& node) {
   for (;;) {
     Value test = evaluate(node.test);
-    At location(evaluation_.diagnostics, module_[node.test].span);
+    LocationGuard location(evaluation_.diagnostics, module_[node.test].span);
     if (!truth(evaluation_, test, "the condition of a `while`")) return Flow::Next;
     Flow flow = run(node.body);
     if (flow == Flow::Return) return flow;
@@ -159,7 +159,7 @@ Frame::Flow Frame::execute(const ast::While& node) {
 Frame::Flow Frame::execute(const ast::If& node) {
   for (const ast::If::Branch& branch : node.branches) {
     Value test = evaluate(branch.test);
-    At location(evaluation_.diagnostics, module_[branch.test].span);
+    LocationGuard location(evaluation_.diagnostics, module_[branch.test].span);
     if (truth(evaluation_, test, "the condition of an `if`")) return run(branch.body);
   }
   return run(node.otherwise);
@@ -204,7 +204,7 @@ void Frame::check(ExprId test, const std::string& message) {
     return;
   }
   Value value = evaluate(test);
-  At location(evaluation_.diagnostics, expr.span);
+  LocationGuard location(evaluation_.diagnostics, expr.span);
   std::string failure = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
   if (value.is_number()) {
     ir::HostPool& host = evaluation_.graph.host;

@@ -141,7 +141,7 @@ Value number_operator(Evaluation& evaluation, Operator op, std::span<const Value
 
 /// Concatenates two sequences of the same kind.
 Value concatenated(Evaluation& evaluation, const Value& a, const Value& b) {
-  evaluation.budget.items(a.items()->size() + b.items()->size());
+  evaluation.budget.spend_items(a.items()->size() + b.items()->size());
   std::vector<Value> items = *a.items();
   items.insert(items.end(), b.items()->begin(), b.items()->end());
   return a.is<Tuple>() ? Value::tuple(std::move(items)) : Value::list(std::move(items));
@@ -153,7 +153,7 @@ Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count
   if (items.empty()) times = 0;
   uint64_t total = 0;
   if (__builtin_mul_overflow(static_cast<uint64_t>(times), items.size(), &total)) total = UINT64_MAX;
-  evaluation.budget.items(total);
+  evaluation.budget.spend_items(total);
   std::vector<Value> result;
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
@@ -298,7 +298,8 @@ HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> ope
   const HostId result = evaluation.host(op, std::move(operands));
   if (host.is_constant(result)) return result;
   if (can_raise && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
-  if (can_raise || host[result].per_call) evaluation.graph.host_places.emplace(result, evaluation.diagnostics.place());
+  if (can_raise || host[result].per_call)
+    evaluation.graph.host_places.emplace(result, evaluation.diagnostics.location());
   return result;
 }
 
@@ -399,7 +400,7 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   bool are_sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
   if (op == Operator::Add && are_sequences) return concatenated(evaluation, a, b);
   if (op == Operator::Add && a.is<std::string>() && b.is<std::string>()) {
-    evaluation.budget.bytes(a.as<std::string>().size() + b.as<std::string>().size());
+    evaluation.budget.spend_characters(a.as<std::string>().size() + b.as<std::string>().size());
     return a.as<std::string>() + b.as<std::string>();
   }
   if (op == Operator::BitOr && a.is<Dict>() && b.is<Dict>()) {

@@ -144,7 +144,7 @@ Value Sequence::operator[](size_t i) const {
 }
 
 std::vector<Value> Sequence::items() const {
-  evaluation_.budget.items(size());
+  evaluation_.budget.spend_items(size());
   std::vector<Value> result;
   result.reserve(size());
   for (size_t i = 0; i < size(); ++i) result.push_back((*this)[i]);
@@ -169,7 +169,7 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
     int64_t step = range.step * selected.step;
     return Range{first, first + (selected.count - 1) * step + (step > 0 ? 1 : -1), step};
   }
-  evaluation.budget.items(static_cast<uint64_t>(selected.count));
+  evaluation.budget.spend_items(static_cast<uint64_t>(selected.count));
   std::vector<Value> result;
   for (int64_t i = 0; i < selected.count; ++i)
     result.push_back(items[static_cast<size_t>(selected.start + i * selected.step)]);
@@ -202,7 +202,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
   auto size = static_cast<int64_t>(items.size());
   if (name == "append") {
     refuse_cycle(evaluation, self, arguments);
-    evaluation.budget.items(1);
+    evaluation.budget.spend_items(1);
     items.push_back(arguments[0]);
   } else if (name == "extend") {
     std::vector<Value> more = Sequence(evaluation, arguments[0], "list.extend").items();
@@ -211,7 +211,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
   } else if (name == "insert") {
     int64_t index = evaluation.static_int(arguments[0], "the index of list.insert");
     refuse_cycle(evaluation, self, arguments.subspan(1));
-    evaluation.budget.items(1);
+    evaluation.budget.spend_items(1);
     items.insert(items.begin() + std::clamp<int64_t>(index < 0 ? index + size : index, 0, size), arguments[1]);
   } else if (name == "pop") {
     if (items.empty()) evaluation.fail("pop from an empty list");

@@ -310,7 +310,7 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
 /// Whether a result has low precision (8 or 11 significant bits) on CUDA. There, computing a function with float32's
 /// full precision takes more time than memory access.
 Value call_low_precision_output(Builder& builder, const Builtin& self, Args args) {
-  const bool is_narrow = builder.low_precision_output || ir::is_narrow_float(input(builder, self, args).dtype);
+  const bool is_narrow = builder.has_low_precision_output || ir::is_narrow_float(input(builder, self, args).dtype);
   return Number{builder.graph.host.boolean(builder.on_cuda() && is_narrow)};
 }
 

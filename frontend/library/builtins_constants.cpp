@@ -43,10 +43,10 @@ void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable
 }
 
 NumberTable read_table(Builder& builder, const Value& data) {
-  constexpr size_t kMostDims = 64;
+  constexpr size_t kMaxDims = 64;
   NumberTable table;
   for (const Value* list = &data; list->items(); list = &list->items()->front()) {
-    if (table.sizes.size() == kMostDims) builder.fail(fmt::format("torch.tensor of more than {} dims", kMostDims));
+    if (table.sizes.size() == kMaxDims) builder.fail(fmt::format("torch.tensor of more than {} dims", kMaxDims));
     table.sizes.push_back(static_cast<int64_t>(list->items()->size()));
     if (list->items()->empty()) builder.fail("torch.tensor of an empty list has no elements", "remove it");
   }
@@ -85,7 +85,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
     position = index_binary(builder, ir::Op::Mul, position, shape[dim]);
     position = builder.graph.add(ir::Op::Add, ir::DType::I64, {position, index_position(builder, shape, dim)});
   }
-  Tensor result = whole(builder, builder.placed(select_number(builder, nodes, position, 0)), type, shape);
+  Tensor result = whole(builder, builder.with_location(select_number(builder, nodes, position, 0)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[2]);
   result.layout = record_contiguous(builder, shape);
   return result;

@@ -113,7 +113,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   const ir::DType default_dtype = has_float ? builder.signature.default_dtype : ir::DType::I64;
   const ir::DType type = args[3].is_none() ? default_dtype : require_dtype(builder, args[3]);
   if (type == ir::DType::Bool) builder.fail("\"arange\" not implemented for bool", "write torch.arange(n) != 0");
-  Tensor result = whole(builder, builder.placed(exact_node(builder, node, type)), type, {length});
+  Tensor result = whole(builder, builder.with_location(exact_node(builder, node, type)), type, {length});
   result.on_host = is_created_on_cpu(builder, result, args[4]);
   result.layout = record_contiguous(builder, result.grid);
   return result;
@@ -125,7 +125,7 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   const ir::NodeId row = index_position(builder, shape, 0), column = index_position(builder, shape, 1);
   const ir::NodeId diagonal = builder.graph.add(ir::Op::Eq, ir::DType::Bool, {row, column});
   const ir::DType type = args[2].is_none() ? builder.signature.default_dtype : require_dtype(builder, args[2]);
-  Tensor result = whole(builder, builder.placed(exact_node(builder, diagonal, type)), type, shape);
+  Tensor result = whole(builder, builder.with_location(exact_node(builder, diagonal, type)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[3]);
   result.layout = record_contiguous(builder, shape);
   return result;
@@ -143,7 +143,7 @@ Value call_random_words(Builder& builder, const Builtin& self, Args args) {
   for (int64_t k = 0; k < count; ++k) {
     const ir::NodeId position = index_binary(builder, ir::Op::Add, first, builder.integer(k));
     const ir::NodeId node = builder.graph.add(ir::Op::RandomWord, ir::DType::I64, {seed, sample, position});
-    Tensor word = whole(builder, builder.placed(node), ir::DType::I64, shape);
+    Tensor word = whole(builder, builder.with_location(node), ir::DType::I64, shape);
     word.on_host = like.on_host;
     word.layout = record_contiguous(builder, shape);
     words.emplace_back(std::move(word));

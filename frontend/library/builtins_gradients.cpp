@@ -16,7 +16,7 @@ namespace {
 Value call_detach(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "detach: `input`");
   Tensor result = detached(builder, x);
-  result.layout = detached_memory(x);
+  result.layout = detached_storage(x);
   return result;
 }
 

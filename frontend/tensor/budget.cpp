@@ -22,26 +22,26 @@ bool overspends(uint64_t& spent, uint64_t count, uint64_t limit) {
 
 }  // namespace
 
-void Budget::step() {
+void Budget::spend_step() {
   if (overspends(steps_, 1, kMaxSteps)) {
     diagnostics_.fail(fmt::format("the op did not finish in {} steps", kMaxSteps), kUnrolled);
   }
 }
 
-void Budget::items(uint64_t count) {
+void Budget::spend_items(uint64_t count) {
   if (overspends(items_, count, kMaxItems)) {
     diagnostics_.fail(fmt::format("the op makes tuples and lists of more than {} items", kMaxItems), kUnrolled);
   }
 }
 
-void Budget::bytes(uint64_t count) {
-  if (overspends(bytes_, count, kMaxBytes)) {
+void Budget::spend_characters(uint64_t count) {
+  if (overspends(characters_, count, kMaxBytes)) {
     diagnostics_.fail(fmt::format("the op makes strings of more than {} characters", kMaxBytes),
                       "use strings for messages and options only");
   }
 }
 
-void Budget::blocks(uint64_t count) {
+void Budget::spend_blocks(uint64_t count) {
   if (overspends(blocks_, count, kMaxBlocks)) {
     diagnostics_.fail(
         fmt::format("the op divides its tensors into more than {} parts: each part that cat, stack and writes to "
@@ -51,7 +51,7 @@ void Budget::blocks(uint64_t count) {
   }
 }
 
-void Budget::nodes(uint64_t count) {
+void Budget::spend_nodes(uint64_t count) {
   if (overspends(nodes_, count, kMaxNodes)) {
     diagnostics_.fail(fmt::format("the op takes too many views of large expressions: slices and shifts of computed "
                                   "tensors repeat the computation of these tensors, here more than {} operations",

@@ -85,7 +85,7 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
   b = graph.host.resolve(b);
   if (kind == ir::Condition::Kind::Equal && a == b) return;
   if (kind == ir::Condition::Kind::NonNegative && graph.host.known_nonnegative(a)) return;
-  ir::Condition condition{.kind = kind, .a = a, .b = b, .span = diagnostics.place(), .message = std::move(message)};
+  ir::Condition condition{.kind = kind, .a = a, .b = b, .span = diagnostics.location(), .message = std::move(message)};
   if (graph.host.is_constant(a) && graph.host.is_constant(b)) {
     const ir::HostValue x = graph.host.value(a), y = graph.host.value(b);
     if (holds(kind, x, y)) return;
@@ -117,7 +117,7 @@ void Builder::query_alias(uint32_t query, uint32_t step) {
     argument.strides = symbol_values.strides(p);
   }
   answer.shares = ir::shares_memory(answer.query, slots, arguments);
-  throw NeedAliases{query, std::move(answer)};
+  throw AliasRequest{query, std::move(answer)};
 }
 
 ir::NodeId Builder::seed() {
@@ -137,15 +137,15 @@ void Builder::name(const Value& value, std::string_view name) {
   for (const ConcatBlock& block : tensor->blocks) graph.name_node(block.node, std::string(name));
 }
 
-void Builder::mention(const Value& value) {
+void Builder::record_expression(const Value& value) {
   const Tensor* tensor = value.tensor();
   if (!tensor || !diagnostics.here || diagnostics.in_library()) return;
   for (const ConcatBlock& block : tensor->blocks)
-    if (graph.span(block.node) != diagnostics.here) graph.mention_node(block.node, diagnostics.here);
+    if (graph.span(block.node) != diagnostics.here) graph.add_mention(block.node, diagnostics.here);
 }
 
-ir::NodeId Builder::placed(ir::NodeId node) {
-  graph.place_node(node, diagnostics.place());
+ir::NodeId Builder::with_location(ir::NodeId node) {
+  graph.set_location(node, diagnostics.location());
   check_limits();
   return node;
 }

@@ -29,7 +29,7 @@ struct SpecializationRequest {
 };
 
 /// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with the answer known.
-struct NeedAliases {
+struct AliasRequest {
   uint32_t number;  ///< the index of the alias query
   ir::AliasFact fact;
 };
@@ -85,7 +85,7 @@ class Builder {
   /// stay unrounded, numerics = eager rounds only at the function's boundary, and eager's layouts are recorded there.
   bool native = false;
   /// Whether new ops belong to a derivative of 16-bit floats, whose operands are in float32.
-  bool low_precision_output = false;
+  bool has_low_precision_output = false;
   /// The parameters with respect to which gradients of the evaluated op are requested: a bit mask as Result::gradients.
   uint64_t gradients;
 
@@ -130,9 +130,9 @@ class Builder {
   /// Records an author's name for a tensor and its nodes; no effect on other values.
   void name(const Value& value, std::string_view name);
   /// Records that the expression evaluated here yields a tensor's node; no effect on other values.
-  void mention(const Value& value);
+  void record_expression(const Value& value);
   /// Records the location of a new node in the op's source, and checks the graph's limits.
-  ir::NodeId placed(ir::NodeId node);
+  ir::NodeId with_location(ir::NodeId node);
   /// Above 5,000 nodes, requests all sizes to be static; above 50,000 nodes, fails.
   void check_limits();
 

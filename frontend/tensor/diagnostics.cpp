@@ -20,23 +20,23 @@ bool is_library_span(const Span& span) { return span && span.source->name().star
 
 bool Diagnostics::in_library() const { return is_library_span(here); }
 
-Span Diagnostics::place() const { return authors_place().span; }
+Span Diagnostics::location() const { return authors_location().span; }
 
-Diagnostics::Place Diagnostics::authors_place() const {
-  Place place{here, call_stack.size()};
-  while (place.depth > 0 && (!place.span || is_library_span(place.span))) {
-    place.span = call_stack[--place.depth].span;
+Diagnostics::Location Diagnostics::authors_location() const {
+  Location location{here, call_stack.size()};
+  while (location.depth > 0 && (!location.span || is_library_span(location.span))) {
+    location.span = call_stack[--location.depth].span;
   }
-  return place;
+  return location;
 }
 
 void Diagnostics::fail(std::string message, std::string hint) const {
-  const Place place = authors_place();
-  if (in_library() && place.depth < call_stack.size()) {
-    message = with_function_name(std::string(call_stack[place.depth].callee), message);
+  const Location location = authors_location();
+  if (in_library() && location.depth < call_stack.size()) {
+    message = with_function_name(std::string(call_stack[location.depth].callee), message);
   }
-  Diagnostic diagnostic{.message = std::move(message), .span = place.span, .hint = std::move(hint), .notes = {}};
-  for (size_t calls = place.depth; calls > 0 && diagnostic.notes.size() < kMaxNotes; --calls) {
+  Diagnostic diagnostic{.message = std::move(message), .span = location.span, .hint = std::move(hint), .notes = {}};
+  for (size_t calls = location.depth; calls > 0 && diagnostic.notes.size() < kMaxNotes; --calls) {
     const CallSite& site = call_stack[calls - 1];
     diagnostic.notes.push_back({fmt::format("in `{}`, called here", site.callee), site.span});
   }

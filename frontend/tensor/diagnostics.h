@@ -26,14 +26,14 @@ class Diagnostics {
   std::vector<CallSite> call_stack;
 
   /// Sets `here` for its lifetime.
-  class At {
+  class LocationGuard {
    public:
-    At(Diagnostics& diagnostics, Span span) : diagnostics_(diagnostics), saved_(diagnostics.here) {
+    LocationGuard(Diagnostics& diagnostics, Span span) : diagnostics_(diagnostics), saved_(diagnostics.here) {
       diagnostics_.here = span;
     }
-    ~At() { diagnostics_.here = saved_; }
-    At(const At&) = delete;
-    At& operator=(const At&) = delete;
+    ~LocationGuard() { diagnostics_.here = saved_; }
+    LocationGuard(const LocationGuard&) = delete;
+    LocationGuard& operator=(const LocationGuard&) = delete;
 
    private:
     Diagnostics& diagnostics_;
@@ -42,17 +42,17 @@ class Diagnostics {
 
   bool in_library() const;
   /// `here`, or the author's own call that led into the library.
-  Span place() const;
-  /// Throws Error(Author) at `place()`.
+  Span location() const;
+  /// Throws Error(Author) at `location()`.
   [[noreturn]] void fail(std::string message, std::string hint = {}) const;
 
  private:
   /// A span outside the library, and how many calls of the stack lead to it.
-  struct Place {
+  struct Location {
     Span span;
     size_t depth;
   };
-  Place authors_place() const;
+  Location authors_location() const;
 };
 
 }  // namespace ingot::frontend

@@ -58,8 +58,8 @@ Tensor without_wrapping(Builder& builder, Tensor index) {
   for (ConcatBlock& block : index.blocks) {
     const ir::NodeId int64_index = work_node(builder, block.node, ir::DType::I64);
     const ir::NodeId is_negative = graph.add(ir::Op::Lt, ir::DType::Bool, {int64_index, zero});
-    block.node =
-        builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {is_negative, index_outside(builder), int64_index}));
+    block.node = builder.with_location(
+        graph.add(ir::Op::Where, ir::DType::I64, {is_negative, index_outside(builder), int64_index}));
   }
   index.dtype = ir::DType::I64;
   return index;

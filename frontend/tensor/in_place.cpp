@@ -162,7 +162,7 @@ void require_view_index(Builder& builder, const Value& index) {
                "choose element by element with where(mask, a, b)");
 }
 
-void change_masked(Builder& builder, const Value& x, const Value& mask, const Value& result) {
+void update_masked(Builder& builder, const Value& x, const Value& mask, const Value& result) {
   require_castable(builder, *x.tensor(), result.tensor()->dtype);
   write_masked(builder, x, mask, result);
 }

@@ -21,7 +21,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
 /// Whether an index is a boolean mask.
 bool is_mask(const Value& index);
 /// x[mask] op= operand: `result` is x op operand, of x's shape.
-void change_masked(Builder& builder, const Value& x, const Value& mask, const Value& result);
+void update_masked(Builder& builder, const Value& x, const Value& mask, const Value& result);
 /// Fails if x[index] is not a view of x: nothing can be written through such an index.
 void require_view_index(Builder& builder, const Value& index);
 

@@ -107,7 +107,8 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
       is_in_block = graph.add(ir::Op::LogicalAnd, ir::DType::Bool, {is_in_block, conditions[i]});
     }
     // Both arms are evaluated, so that any block that reads detects an index outside of the whole tensor.
-    result_node = builder.placed(graph.add({ir::Op::Where, type, ir::kEagerArms, {is_in_block, value, *result_node}}));
+    result_node =
+        builder.with_location(graph.add({ir::Op::Where, type, ir::kEagerArms, {is_in_block, value, *result_node}}));
   }
   Tensor result =
       result_node ? whole(builder, *result_node, tensor.dtype, shape) : without_elements(builder, tensor.dtype, shape);

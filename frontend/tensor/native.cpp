@@ -44,7 +44,7 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   if (!body.is_tensor()) return body;
   Tensor result = *body.tensor();
   for (ConcatBlock& block : result.blocks)
-    block.node = finished_node(builder, builder.placed(builder.graph.call(name, block.node, {})), result.dtype);
+    block.node = finished_node(builder, builder.with_location(builder.graph.call(name, block.node, {})), result.dtype);
   result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }

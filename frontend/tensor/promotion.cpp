@@ -147,7 +147,7 @@ ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type) {
 
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
   const bool rounds = (builder.signature.numerics == Numerics::Eager || ir::is_float8(type)) && !builder.native;
-  return builder.placed(rounds ? exact_node(builder, node, type) : node);
+  return builder.with_location(rounds ? exact_node(builder, node, type) : node);
 }
 
 void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
@@ -200,7 +200,7 @@ Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, Numbe
   ir::NodeId node = builder.graph.call(ir::kDetach, value.tensor()->blocks.front().node, {});
   const bool rounds = ir::is_narrow_float(type) && cast != NumberCast::Wrapped && !builder.native;
   node = rounds ? exact_node(builder, node, type) : work_node(builder, node, type);
-  Tensor tensor = whole(builder, builder.placed(node), type, {});
+  Tensor tensor = whole(builder, builder.with_location(node), type, {});
   tensor.on_host = builder.on_cuda();
   return tensor;
 }
@@ -225,7 +225,7 @@ Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, Numb
 Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type) {
   Tensor result = tensor;
   result.dtype = type;
-  for (ConcatBlock& block : result.blocks) block.node = builder.placed(exact_node(builder, block.node, type));
+  for (ConcatBlock& block : result.blocks) block.node = builder.with_location(exact_node(builder, block.node, type));
   if (type != tensor.dtype) result.layout = record_preserve(builder, tensor.layout, shape_of(builder, tensor));
   return result;
 }
@@ -241,11 +241,11 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
   if (type == tensor.dtype) return result;
   for (ConcatBlock& block : result.blocks) {
     const ir::NodeId node = exact_node(builder, block.node, tensor.dtype);
-    block.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
+    block.node = builder.with_location(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
   Tensor base = tensor;
   // Eager's x.view(dtype) has no gradient, and writing to it does not remove one.
-  base.layout = detached_memory(tensor);
+  base.layout = detached_storage(tensor);
   result.layout = view_storage(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }

@@ -70,7 +70,7 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
   }
   block.groups = simplified(std::move(block.groups));
   const ir::DType node_dtype = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
-  const ir::NodeId load = builder.placed(builder.graph.read(node_dtype, std::move(access), {reduction}));
+  const ir::NodeId load = builder.with_location(builder.graph.read(node_dtype, std::move(access), {reduction}));
   block.node = finished_node(builder, load, dtype);
   result.grid = extents(builder, block);
   result.blocks.push_back(std::move(block));
@@ -89,7 +89,7 @@ std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& 
     std::fill_n(reduction.reduced.begin() + static_cast<ptrdiff_t>(finest[dim].begin), finest[dim].count, 1);
   const ir::NodeId operand = work_node(builder, x.blocks[0].node, x.dtype);
   const ir::DType type = builder.graph[operand].dtype;
-  const ir::NodeId node = builder.placed(builder.graph.reduce(type, std::move(reduction), operand));
+  const ir::NodeId node = builder.with_location(builder.graph.reduce(type, std::move(reduction), operand));
 
   std::vector<Tensor> values;
   for (uint32_t v = 0; v < ir::info(kind).value_count; ++v) {

@@ -46,7 +46,7 @@ void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& 
   graph.conditions.push_back({.kind = ir::Condition::Kind::GradientsExist,
                               .a = exist,
                               .b = exist,
-                              .span = builder.diagnostics.place(),
+                              .span = builder.diagnostics.location(),
                               .message = fmt::format("PyTorch has no gradient of {}", what)});
 }
 

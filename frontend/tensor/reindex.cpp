@@ -51,12 +51,12 @@ class Reindexer {
 
   ir::NodeId run(ir::NodeId root) {
     const std::vector<ir::NodeId> nodes = reachable(graph_, root);
-    builder_.budget.nodes(nodes.size());
+    builder_.budget.spend_nodes(nodes.size());
     for (const ir::NodeId id : nodes) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
       // The location of a read is that of the author's index: messages refer to `table[0, t]`, not to the parameter.
-      if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.placed(moved);
+      if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.with_location(moved);
       if (moved != id) graph_.copy_names_and_locations(graph_, id, moved);
       moved_[id.index] = moved;
       builder_.check_limits();

@@ -288,7 +288,7 @@ TensorHandle view_storage(const Tensor& x, uint32_t step, View view) {
   return handle;
 }
 
-TensorHandle detached_memory(const Tensor& x) {
+TensorHandle detached_storage(const Tensor& x) {
   TensorHandle handle = x.layout;
   if (!handle.storage) return handle;
   store_contents(x);
@@ -384,7 +384,7 @@ void write(Builder& builder, const Tensor& target, const Tensor& values) {
 ir::NodeId unwritten_node(Builder& builder, ir::DType type) {
   ir::Access access;
   access.source.index = kFirstUnwritten + static_cast<uint32_t>(builder.graph.count());
-  return builder.placed(builder.graph.load(type, std::move(access)));
+  return builder.with_location(builder.graph.load(type, std::move(access)));
 }
 
 void refuse_unwritten(Builder& builder) {
@@ -394,7 +394,7 @@ void refuse_unwritten(Builder& builder) {
     const ir::NodeId id{i};
     if (!live[i] || !is_unwritten(graph, id)) continue;
     const std::vector<std::string>& names = graph.names(id);
-    const Diagnostics::At at(builder.diagnostics, graph.span(id));
+    const Diagnostics::LocationGuard at(builder.diagnostics, graph.span(id));
     builder.fail(fmt::format("elements of {} are read that were never given a value",
                              names.empty() ? "empty_like" : fmt::format("`{}`", names.back())),
                  "use zeros_like to initialise them");

@@ -80,7 +80,7 @@ bool overlaps_itself(const TensorHandle& handle);
 /// A view of `x`.
 TensorHandle view_storage(const Tensor& x, uint32_t step, View view);
 /// x.detach(): the same elements, a new history of gradients.
-TensorHandle detached_memory(const Tensor& x);
+TensorHandle detached_storage(const Tensor& x);
 /// Marks a view as one of several that a function returned. While autograd records the call, eager raises an error for
 /// a write to such a view, and for a read of it after a write to another tensor of its storage.
 Tensor as_multi_output(Tensor tensor);

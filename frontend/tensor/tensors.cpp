@@ -57,7 +57,7 @@ std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, s
 
 Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                    int64_t step) {
-  builder.budget.blocks(tensor.blocks.size() - 1);
+  builder.budget.spend_blocks(tensor.blocks.size() - 1);
   Tensor result = tensor;
   result.grid[dim] = length;
   if (blocks_span_dim(builder, tensor, dim)) {
@@ -330,7 +330,7 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
   for (const Tensor& part : parts) {
     if (builder.graph.host.is_int(part.grid[grid_dim], 0)) continue;
     for (ConcatBlock block : part.blocks) {
-      builder.budget.blocks(1);
+      builder.budget.spend_blocks(1);
       block.offsets[grid_dim] = builder.add(block.offsets[grid_dim], result.grid[grid_dim]);
       result.blocks.push_back(std::move(block));
     }
@@ -360,9 +360,9 @@ AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors) 
     std::vector<Shape> piece_shapes;
     for (size_t i = 0; i < result.blocks.size(); ++i) {
       const AlignedBlock& aligned = result.blocks[i];
-      builder.budget.blocks(tensor.blocks.size() - 1);
+      builder.budget.spend_blocks(tensor.blocks.size() - 1);
       const Tensor covered = region(builder, tensor, aligned.offsets, sizes[i]);
-      builder.budget.blocks(covered.blocks.size() - 1);
+      builder.budget.spend_blocks(covered.blocks.size() - 1);
       for (const ConcatBlock& block : covered.blocks) {
         AlignedBlock piece;
         const Shape piece_sizes = extents(builder, block);

@@ -296,7 +296,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
     chunks = std::max<int64_t>(chunks, 1);
   }
-  builder.budget.items(static_cast<uint64_t>(chunks));
+  builder.budget.spend_items(static_cast<uint64_t>(chunks));
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
     const ir::HostId start = builder.mul(chunk_size, builder.integer(i));
@@ -316,7 +316,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, siz
   if (step < 0 || (step == 0 && total != 0)) {
     builder.fail(fmt::format("split expects split_size to be greater than 0, got: {}", step));
   }
-  builder.budget.items(step == 0 ? 1 : static_cast<uint64_t>((total - 1) / step + 1));
+  builder.budget.spend_items(step == 0 ? 1 : static_cast<uint64_t>((total - 1) / step + 1));
   Shape sizes;
   for (int64_t start = 0; start < total; start += step) {
     sizes.push_back(builder.integer(std::min(step, total - start)));
@@ -342,10 +342,10 @@ std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, 
 std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim) {
   require_dims(builder, x, "unbind");
   const int64_t size = builder.static_number(shape_of(builder, x)[dim]).as_int();
-  builder.budget.items(static_cast<uint64_t>(size));
+  builder.budget.spend_items(static_cast<uint64_t>(size));
   std::vector<Value> parts;
   for (int64_t i = 0; i < size; ++i) {
-    builder.budget.step();
+    builder.budget.spend_step();
     parts.push_back(as_multi_output(select(builder, x, dim, builder.integer(i))));
   }
   return parts;
@@ -406,7 +406,7 @@ Tensor copied(Builder& builder, const Tensor& x) {
 Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
   Tensor result = as_shared(builder, x, reshape(builder, x, std::move(sizes)));
   const bool is_recorded = !builder.native && result.layout.step != x.layout.step;
-  if (is_recorded) builder.graph.required_views.push_back({result.layout.step, builder.diagnostics.place()});
+  if (is_recorded) builder.graph.required_views.push_back({result.layout.step, builder.diagnostics.location()});
   return result;
 }
 

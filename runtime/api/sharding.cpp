@@ -26,7 +26,7 @@ std::vector<std::optional<size_t>> places_of(const CallKey& key, std::span<const
   return places;
 }
 
-bool is_cut(const ir::Cuts& cuts) {
+bool is_cut(const ir::ShardedDims& cuts) {
   return std::ranges::any_of(cuts, [](const auto& cut) { return cut.has_value(); });
 }
 
@@ -58,12 +58,12 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
   for (size_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back(
         {runtime::scalar_type(program.results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides, {}});
-  std::vector<ir::Cuts> ones;  // of the mesh dims along which some shard has size 1
+  std::vector<ir::ShardedDims> ones;  // of the mesh dims along which some shard has size 1
   for (const MeshCut& along : request.mesh) {
     call.tensors.push_back(along.tensors);
     for (ShardedCall::Result& result : call.results) result.cuts.emplace_back();
     if (!is_cut(along.tensors)) continue;
-    ir::Cuts cuts;
+    ir::ShardedDims cuts;
     for (const auto& place : places) cuts.push_back(place ? along.tensors[*place] : std::nullopt);
     const std::optional<ir::Sharding> sharding = ir::shard(*graph, cuts);
     if (!sharding || (sharding->needs_elements && along.leaves_empty)) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
 
   // A process may have shards of size 1 along any combination of these dims.
   for (size_t chosen = 1; chosen < size_t{1} << ones.size(); ++chosen) {
-    std::vector<ir::Cuts> cuts;
+    std::vector<ir::ShardedDims> cuts;
     for (size_t k = 0; k < ones.size(); ++k)
       if (chosen >> k & 1) cuts.push_back(ones[k]);
     std::vector<at::Tensor> shards(arguments.size());
@@ -83,7 +83,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (!places[i]) continue;
       shards[i] = *arguments[i].tensor();
-      for (const ir::Cuts& each : cuts)
+      for (const ir::ShardedDims& each : cuts)
         if (each[i]) shards[i] = shards[i].narrow(*each[i], 0, 1);
       shown[i] = Argument(std::as_const(shards[i]));
     }

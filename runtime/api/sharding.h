@@ -16,7 +16,7 @@ namespace ingot {
 
 /// The cuts along one dim of the mesh.
 struct MeshCut {
-  ir::Cuts tensors;           ///< one for each tensor of the request
+  ir::ShardedDims tensors;    ///< one for each tensor of the request
   bool leaves_ones = false;   ///< some shard has size 1 although the whole does not,
   bool leaves_empty = false;  ///< or size 0
 };
@@ -35,7 +35,7 @@ struct ShardedCall {
     std::vector<std::optional<uint32_t>> cuts;  ///< along each dim of the mesh
   };
   /// Along each dim of the mesh: the requested cuts, plus cuts of tensors that were whole and must be cut as well.
-  std::vector<ir::Cuts> tensors;
+  std::vector<ir::ShardedDims> tensors;
   std::vector<Result> results;
 };
 

@@ -6,8 +6,8 @@
 namespace ingot::frontend {
 namespace {
 
-Call call_under_autocast(ir::DType dtype, Device device, std::initializer_list<std::string> arguments) {
-  Call call(arguments);
+LoweringCase call_under_autocast(ir::DType dtype, Device device, std::initializer_list<std::string> arguments) {
+  LoweringCase call(arguments);
   call.on(device).signature.autocast = dtype;
   return call;
 }
@@ -39,7 +39,7 @@ TEST(Autocast, CastsFloatsExceptFloat64AndCpuScalars) {
 
 TEST(Autocast, WidestPolicyRejectsOther16BitFloats) {
   const std::string message =
-      refusal("atan2(x, y)", call_under_autocast(ir::DType::F16, Device::Cuda, {"f16:4", "bf16:4"}));
+      rejection_message("atan2(x, y)", call_under_autocast(ir::DType::F16, Device::Cuda, {"f16:4", "bf16:4"}));
   EXPECT_NE(message.find("under torch.autocast to float16 `atan2` takes no bfloat16 tensor"), std::string::npos);
   // If float32 comes first, the result is float32, as in PyTorch.
   EXPECT_EQ(dtype_on_cuda("atan2(x, y)", {"f32:4", "bf16:4"}), "f32");
@@ -55,14 +55,14 @@ TEST(Autocast, DoesNotCastCallsOfUserFunctions) {
 }
 
 /// The printed graph of an op's gradient with respect to all its parameters, with autocast off for the gradient itself.
-std::string gradient(const std::string& text, std::optional<ir::DType> forward_autocast, Call call) {
+std::string gradient(const std::string& text, std::optional<ir::DType> forward_autocast, LoweringCase call) {
   const auto definition = backward(define(text), std::vector<bool>(call.sizes.size() - 1, true), 1, forward_autocast);
   const ir::Graph graph = ir::simplify(ir::inline_calls(call.lower(*definition)));
   return ir::print(graph);
 }
 
 TEST(Autocast, GradientRepeatsTheCastsOfTheForwardCall) {
-  const Call call{"f32:4x4", "f32:4x4", "bf16:4x4"};
+  const LoweringCase call{"f32:4x4", "f32:4x4", "bf16:4x4"};
   const std::string without_autocast = gradient("x @ y", std::nullopt, {"f32:4x4", "f32:4x4", "f32:4x4"});
   const std::string with_autocast = gradient("x @ y", ir::DType::BF16, call);
   EXPECT_EQ(without_autocast.find("bf16"), std::string::npos) << without_autocast;
@@ -71,7 +71,7 @@ TEST(Autocast, GradientRepeatsTheCastsOfTheForwardCall) {
 }
 
 TEST(Autocast, IsPartOfTheSignatureText) {
-  const Call call = call_under_autocast(ir::DType::BF16, Device::Cpu, {"f32:4"});
+  const LoweringCase call = call_under_autocast(ir::DType::BF16, Device::Cpu, {"f32:4"});
   EXPECT_EQ(call.signature.text(), "cpu f32 autocast: bf16 | f32[?]");
 }
 

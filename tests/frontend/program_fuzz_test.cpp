@@ -397,7 +397,7 @@ void check_program(unsigned seed) {
                                     make_array([&](int64_t i, int64_t j) { return modulo(total[{i, j}]); }),
                                     make_array([&](int64_t i, int64_t j) { return minus(p[{i, j}], q[{i, j}]); })};
 
-  const Call call{"i64:4x3", "i64:4x3", "int=" + std::to_string(k)};
+  const LoweringCase call{"i64:4x3", "i64:4x3", "int=" + std::to_string(k)};
   const ir::Graph lowered = call.lower(program.text);
   for (const ir::Graph& graph : {lowered, ir::simplify(ir::inline_calls(lowered))}) {
     GraphRun run(graph, arguments, k);
@@ -454,7 +454,7 @@ TEST(ProgramFuzz, ChangedProgramsLowerOrFailAtALocation) {
     for (const std::string& word : words) text += word;
     SCOPED_TRACE(text);
     try {
-      Call{"i64:4x3", "i64:4x3", "int=2"}.lower(text);
+      LoweringCase{"i64:4x3", "i64:4x3", "int=2"}.lower(text);
       ++accepted;
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::Author) << error.what();

@@ -22,7 +22,7 @@ std::multiset<int64_t> sample_indices_of(const ir::Graph& graph) {
 using SampleIndices = std::multiset<int64_t>;
 
 TEST(Random, NumbersSamplesInOrderOfEvaluation) {
-  const Call call({"f32:100x64"}), with_number({"f32:100x64", "float=0.5"});
+  const LoweringCase call({"f32:100x64"}), with_number({"f32:100x64", "float=0.5"});
   EXPECT_EQ(sample_indices_of(call.lower("torch.rand_like(x)")), (SampleIndices{0}));
   EXPECT_EQ(sample_indices_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (SampleIndices{0, 1}));
   EXPECT_EQ(sample_indices_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
@@ -36,7 +36,7 @@ TEST(Random, NumbersSamplesInOrderOfEvaluation) {
 }
 
 TEST(Random, AddsASeedOnlyToOpsWithRandomNumbers) {
-  const Call call({"f32:100x64"});
+  const LoweringCase call({"f32:100x64"});
   EXPECT_FALSE(call.lower("F.dropout(x, 0.5, training=False)").seed);
   EXPECT_FALSE(call.lower("F.rrelu(x)").seed);
   const ir::Graph graph = call.lower("def f(seed): return F.dropout(seed, 0.5)");
@@ -52,7 +52,7 @@ TEST(Random, ViewsKeepASinglePositionIndex) {
        {"torch.rand_like(x)", "torch.rand_like(x).t()", "torch.rand_like(x)[3:, ::2].flip(0)",
         "torch.rand_like(x).flatten() + x.flatten()", "torch.rand_like(x).unsqueeze(0).expand(5, -1, -1)",
         "torch.rand(x.numel()).view_as(x) * x", "torch.rand_like(x).diagonal()", "torch.rand_like(x).sum(0)"}) {
-    const ir::Graph graph = Call({"f32:100x64"}).lower(text);
+    const ir::Graph graph = LoweringCase({"f32:100x64"}).lower(text);
     size_t indices = 0;
     const std::vector<bool> live = graph.live();
     for (uint32_t i = 0; i < graph.count(); ++i) {

@@ -9,22 +9,22 @@
 namespace ingot {
 namespace {
 
-using frontend::Call;
+using frontend::LoweringCase;
 
 void expect_same_graph(const std::string& text, const std::shared_ptr<const frontend::Definition>& function,
-                       const Call& call) {
+                       const LoweringCase& call) {
   EXPECT_EQ(ir::print(call.lower(text)), ir::print(call.lower(*function)));
 }
 
 TEST(CppApi, PointwiseOpWithARunTimeNumber) {
   expect_same_graph("def relu_add(x, y, bias: float): return relu(x) + y + bias",
                     define("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; }),
-                    Call{"f32:100x4", "f32:4", "float=0.5"});
+                    LoweringCase{"f32:100x4", "f32:4", "float=0.5"});
 }
 
 TEST(CppApi, ScalarConvertsIntegersToFloats) {
   expect_same_graph("def f(x, n: float): return x * n", define("f(x, n)", [](Value x, Scalar n) { return x * n; }),
-                    Call{"f32:8x8", "int=3"});
+                    LoweringCase{"f32:8x8", "int=3"});
 }
 
 TEST(CppApi, DefaultParameterNamesAreXYZW) {
@@ -48,7 +48,7 @@ def giou(pred, target):
     const Value wh = (rb - lt).clamp(0).named("wh");
     return wh[{Ellipsis, 0}] * wh[{Ellipsis, 1}];
   });
-  expect_same_graph(text, function, Call{"f32:1000x4", "f32:1000x4"});
+  expect_same_graph(text, function, LoweringCase{"f32:1000x4", "f32:1000x4"});
 }
 
 TEST(CppApi, SeveralResultsStacksAndKeywords) {
@@ -62,7 +62,7 @@ def f(x, y):
     return std::tuple(stack({a.named("a"), b.named("b") * y}, 0), softplus(x, Keyword{"beta", 2.0}),
                       x.to(DType::F64)[None], floor_divide(-x, 3));
   });
-  const Call call{"f32:20x40", "f32:20x20"};
+  const LoweringCase call{"f32:20x40", "f32:20x20"};
   EXPECT_EQ(call.lower(*function).results.size(), 4u);
   expect_same_graph(text, function, call);
 }
@@ -77,16 +77,16 @@ TEST(CppApi, ControlFlowDependsOnSizes) {
                              }
                              return total;
                            }),
-                    Call{"f32:100x3"});
+                    LoweringCase{"f32:100x3"});
 }
 
 TEST(CppApi, DefinesAnOpFromAFunctionPointer) {
   const auto op = define("twice(x)", +[](Value x) { return x * 2; });
-  expect_same_graph("def twice(x): return x * 2", op, Call{"f32:5"});
+  expect_same_graph("def twice(x): return x * 2", op, LoweringCase{"f32:5"});
 }
 
 TEST(CppApi, ReportsMisuseAsAuthorErrors) {
-  const auto error_message = [](const auto& definition, const Call& call) -> std::string {
+  const auto error_message = [](const auto& definition, const LoweringCase& call) -> std::string {
     try {
       call.lower(*definition);
     } catch (const Error& error) {
@@ -95,15 +95,15 @@ TEST(CppApi, ReportsMisuseAsAuthorErrors) {
     }
     return "accepted";
   };
-  const Call floats{"f32:3", "f32:4"};
+  const LoweringCase floats{"f32:3", "f32:4"};
   const auto add = define("f", [](Value x, Value y) { return x + y; });
-  EXPECT_EQ(error_message(add, Call{"f32:3"}), "`f` takes 2 arguments, but 1 are given");
+  EXPECT_EQ(error_message(add, LoweringCase{"f32:3"}), "`f` takes 2 arguments, but 1 are given");
   const auto scale = define("f(x, s)", [](Value x, Scalar s) { return x * s; });
   EXPECT_EQ(error_message(scale, floats), "`s` must be a number, not a float32 tensor");
   const auto repeat = define("f(x, n)", [](Value x, ScalarInt n) { return x * n; });
-  EXPECT_EQ(error_message(repeat, (Call{"f32:3", "float=1.5"})), "`n` must be an integer, not a float");
+  EXPECT_EQ(error_message(repeat, (LoweringCase{"f32:3", "float=1.5"})), "`n` must be an integer, not a float");
   const auto constants = define("f(x)", [](Value) { return Value(1) + Value(2); });
-  EXPECT_EQ(error_message(constants, Call{"f32:3"}), "`+` has only constant operands");
+  EXPECT_EQ(error_message(constants, LoweringCase{"f32:3"}), "`+` has only constant operands");
   EXPECT_THROW(define("f(x, y)", [](Value x) { return x; }), Error);
 }
 

@@ -5,11 +5,11 @@
 namespace ingot::frontend {
 namespace {
 
-Call cuda(std::initializer_list<std::string> arguments) { return Call(arguments).on(Device::Cuda); }
+LoweringCase cuda(std::initializer_list<std::string> arguments) { return LoweringCase(arguments).on(Device::Cuda); }
 
 /// Whether CUDA's kernel takes the divisor as a number, and so multiplies by its reciprocal instead of dividing.
-bool divides_by_number(const std::string& text, const Call& call) {
-  return call.simple(text).find(" div ") == std::string::npos;
+bool divides_by_number(const std::string& text, const LoweringCase& call) {
+  return call.simplified_text(text).find(" div ") == std::string::npos;
 }
 
 TEST(Devices, MultipliesByTheReciprocalOfNumbersAndCpuScalars) {
@@ -29,9 +29,9 @@ TEST(Devices, MultipliesByTheReciprocalOfNumbersAndCpuScalars) {
 }
 
 TEST(Devices, RoundsQuotientsByCpuScalarsAsByNumbers) {
-  const std::string by_scalar = cuda({"f32:3", "cpu f32"}).simple("div(x, s, rounding_mode='floor')");
+  const std::string by_scalar = cuda({"f32:3", "cpu f32"}).simplified_text("div(x, s, rounding_mode='floor')");
   EXPECT_NE(by_scalar.find("fmod"), std::string::npos) << by_scalar;
-  const std::string by_tensor = cuda({"f32:3"}).simple("div(x, full_like(x, 41.), rounding_mode='trunc')");
+  const std::string by_tensor = cuda({"f32:3"}).simplified_text("div(x, full_like(x, 41.), rounding_mode='trunc')");
   EXPECT_NE(by_tensor.find("trunc_divide f32 %0, %1"), std::string::npos) << by_tensor;
 }
 
@@ -63,7 +63,8 @@ TEST(Devices, RejectsWhatEagerRejects) {
       {"x + torch.ones(3, device='xyz')", {"f32:3"}, Device::Cpu, "device type at start of device string: xyz", ""},
   };
   for (const ErrorCase& test_case : cases) {
-    const std::string message = refusal(test_case.text, Call(test_case.arguments).on(test_case.device));
+    const std::string message =
+        rejection_message(test_case.text, LoweringCase(test_case.arguments).on(test_case.device));
     EXPECT_NE(message.find(test_case.message), std::string::npos) << test_case.text << ":\n" << message;
     EXPECT_NE(message.find(test_case.hint), std::string::npos) << test_case.text << ":\n" << message;
   }
@@ -73,47 +74,52 @@ TEST(Devices, AcceptsAMoveToTheTensorsOwnDevice) {
   for (const char* text :
        {"x.to(x.device)", "x.to('cuda')", "x.to('cuda:0')", "x.to(0)", "x.to(device='cuda', dtype=torch.float16)",
         "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {
-    EXPECT_EQ(refusal(text, cuda({"f32:3"})), "accepted") << text;
+    EXPECT_EQ(rejection_message(text, cuda({"f32:3"})), "accepted") << text;
   }
-  EXPECT_EQ(refusal("x + s.to('cuda')[None]", cuda({"f32:3", "cpu f32"})), "accepted");
+  EXPECT_EQ(rejection_message("x + s.to('cuda')[None]", cuda({"f32:3", "cpu f32"})), "accepted");
   for (const char* text : {"x.to(x.device)", "x.to('cpu')", "x.to('cpu', torch.float16)", "x.to('cpu:0')"}) {
-    EXPECT_EQ(refusal(text, {"f32:3"}), "accepted") << text;
+    EXPECT_EQ(rejection_message(text, {"f32:3"}), "accepted") << text;
   }
 }
 
 TEST(Factories, FollowTheDefaultDevice) {
-  const auto under = [](FactoryDevice factories, Call call) {
+  const auto under = [](FactoryDevice factories, LoweringCase call) {
     call.signature.factories = factories;
     return call;
   };
   const std::string mixes = "to be on the same device", elsewhere = "eager makes this tensor on the default device";
-  const Call on_cuda = cuda({"f32:3"});
+  const LoweringCase on_cuda = cuda({"f32:3"});
   EXPECT_TRUE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Cpu, on_cuda)));
   EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Same, on_cuda)));
-  EXPECT_EQ(refusal("x + torch.arange(3)", under(FactoryDevice::Same, on_cuda)), "accepted");
+  EXPECT_EQ(rejection_message("x + torch.arange(3)", under(FactoryDevice::Same, on_cuda)), "accepted");
   for (const char* text : {"x + torch.arange(3)", "x + torch.tensor([1, 2, 3])", "x + torch.ones(3)"}) {
-    EXPECT_NE(refusal(text, under(FactoryDevice::Cpu, on_cuda)).find(mixes), std::string::npos) << text;
-    EXPECT_NE(refusal(text, under(FactoryDevice::Elsewhere, on_cuda)).find(elsewhere), std::string::npos) << text;
+    EXPECT_NE(rejection_message(text, under(FactoryDevice::Cpu, on_cuda)).find(mixes), std::string::npos) << text;
+    EXPECT_NE(rejection_message(text, under(FactoryDevice::Elsewhere, on_cuda)).find(elsewhere), std::string::npos)
+        << text;
   }
-  for (const Call& call : {on_cuda, Call{"f32:3"}}) {
-    const Call moved = under(FactoryDevice::Elsewhere, call);
-    EXPECT_EQ(refusal("x + torch.arange(3, device=x.device) + x.new_ones(3) + zeros_like(x)", moved), "accepted");
+  for (const LoweringCase& call : {on_cuda, LoweringCase{"f32:3"}}) {
+    const LoweringCase moved = under(FactoryDevice::Elsewhere, call);
+    EXPECT_EQ(rejection_message("x + torch.arange(3, device=x.device) + x.new_ones(3) + zeros_like(x)", moved),
+              "accepted");
   }
 }
 
 TEST(Factories, TakeShapeAndDtypeFromTheirArguments) {
-  const auto result = [](const std::string& text) { return Call({"f16:3"}).simple("def f(x): return " + text); };
+  const auto result = [](const std::string& text) {
+    return LoweringCase({"f16:3"}).simplified_text("def f(x): return " + text);
+  };
   EXPECT_NE(result("x.new_ones(2, 5)").find("out: f16[2, 5]"), std::string::npos);
   EXPECT_NE(result("torch.zeros(x.shape)").find("out: f32[x.size(0)]"), std::string::npos);
   EXPECT_NE(result("torch.full((4,), 2)").find("out: i64[4]"), std::string::npos);
   EXPECT_NE(result("torch.full((4,), 2, dtype=torch.int8)").find("scalar i8 2"), std::string::npos);
   EXPECT_NE(result("torch.eye(2, 3)").find("out: f32[2, 3]"), std::string::npos);
   EXPECT_NE(result("torch.arange(1.0, 6, 2)").find("out: f32[3]"), std::string::npos);
-  const Call call{"f32:3"};
-  EXPECT_NE(refusal("x + torch.zeros(-1)", call).find("Dimension size must be non-negative"), std::string::npos);
-  EXPECT_NE(refusal("x + torch.arange(5, 2)", call).find("inconsistent with step sign"), std::string::npos);
-  EXPECT_NE(refusal("x + torch.full(2, 3)", call).find("must be tuple of ints"), std::string::npos);
-  EXPECT_NE(refusal("x.new_full((3,), 300, dtype=torch.int8)", call).find("type int8_t without overflow"),
+  const LoweringCase call{"f32:3"};
+  EXPECT_NE(rejection_message("x + torch.zeros(-1)", call).find("Dimension size must be non-negative"),
+            std::string::npos);
+  EXPECT_NE(rejection_message("x + torch.arange(5, 2)", call).find("inconsistent with step sign"), std::string::npos);
+  EXPECT_NE(rejection_message("x + torch.full(2, 3)", call).find("must be tuple of ints"), std::string::npos);
+  EXPECT_NE(rejection_message("x.new_full((3,), 300, dtype=torch.int8)", call).find("type int8_t without overflow"),
             std::string::npos);
 }
 

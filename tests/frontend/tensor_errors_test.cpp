@@ -16,7 +16,7 @@ struct ErrorCase {
 
 void expect_errors(std::span<const ErrorCase> cases) {
   for (const ErrorCase& test_case : cases) {
-    const std::string message = refusal(test_case.text, Call(test_case.arguments));
+    const std::string message = rejection_message(test_case.text, LoweringCase(test_case.arguments));
     EXPECT_NE(message.find(test_case.message), std::string::npos) << test_case.text << ":\n" << message;
     EXPECT_NE(message.find(test_case.hint), std::string::npos) << test_case.text << ":\n" << message;
   }
@@ -60,10 +60,10 @@ TEST(TensorErrors, RejectsInvalidOperands) {
 TEST(TensorErrors, AcceptsANumberAsFirstArgumentOnlyIfPyTorchDoes) {
   for (const char* name : {"mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow",
                            "remainder", "floor_divide", "xlogy", "float_power"}) {
-    EXPECT_EQ(refusal(std::string("torch.") + name + "(2.0, x)", {"f32:3"}), "accepted") << name;
+    EXPECT_EQ(rejection_message(std::string("torch.") + name + "(2.0, x)", {"f32:3"}), "accepted") << name;
   }
   for (const char* name : {"eq", "lt", "fmod", "maximum", "atan2", "copysign", "hypot", "logical_and"}) {
-    const std::string message = refusal(std::string("torch.") + name + "(2.0, x)", {"f32:3"});
+    const std::string message = rejection_message(std::string("torch.") + name + "(2.0, x)", {"f32:3"});
     EXPECT_NE(message.find("a tensor as its first argument, not a number"), std::string::npos) << name << message;
   }
 }
@@ -124,7 +124,7 @@ TEST(TensorErrors, RejectsInvalidShapesAndIndices) {
 
 TEST(TensorErrors, ChecksSizesByConditionsWithMessages) {
   const auto definition = frontend::define("x.view(10, 10).flatten() + y");
-  const ir::Graph graph = Call{"f32:100", "f32:100"}.lower(*definition);
+  const ir::Graph graph = LoweringCase{"f32:100", "f32:100"}.lower(*definition);
   ASSERT_EQ(graph.conditions.size(), 2u);
   EXPECT_EQ(message_of(graph.conditions[0], ir::HostValue::of(int64_t{100}), ir::HostValue::of(int64_t{99})),
             "shape [10, 10] is invalid for a tensor of shape [x.size(0)]: it has 100 elements, not 99");
@@ -135,11 +135,11 @@ TEST(TensorErrors, ChecksSizesByConditionsWithMessages) {
 
 /// [9] and [9, 3] do not broadcast, but the sizes are known only when the op is called.
 TEST(TensorErrors, ReportsSizesThatDoNotMatchOnlyAtTheCall) {
-  EXPECT_EQ(refusal("x[:, 0] + y[:, :3]", {"f32:9x4", "f32:9x4"}), "accepted");
+  EXPECT_EQ(rejection_message("x[:, 0] + y[:, :3]", {"f32:9x4", "f32:9x4"}), "accepted");
 }
 
 TEST(TensorErrors, LocatesLibraryErrorsAtTheAuthorsCall) {
-  EXPECT_EQ(refusal("def f(x):\n  return 1 + gelu(x)", {"i32:3"}),
+  EXPECT_EQ(rejection_message("def f(x):\n  return 1 + gelu(x)", {"i32:3"}),
             "error: gelu: not implemented for int32\n"
             " --> <text>:2:14\n"
             "  |\n"

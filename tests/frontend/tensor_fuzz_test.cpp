@@ -284,7 +284,7 @@ void check(unsigned seed) {
     return std::pair(expected[0].value, expected[1].value);
   });
 
-  Call call{};
+  LoweringCase call{};
   for (const Array& argument : arguments) {
     ArgumentSpec spec{.dtype = ir::DType::I64, .rank = static_cast<uint8_t>(argument.shape.size())};
     for (size_t d = 0; d < argument.shape.size(); ++d) spec.ones |= static_cast<uint64_t>(argument.shape[d] == 1) << d;

@@ -18,7 +18,7 @@ Array input() {
   return Array::of({4, 3}, [](const Index& i) { return 10 * i[0] + i[1]; });
 }
 
-ir::Graph lowered(const std::string& body) { return Call{"i64:4x3"}.lower("def f(x):\n" + body); }
+ir::Graph lowered(const std::string& body) { return LoweringCase{"i64:4x3"}.lower("def f(x):\n" + body); }
 
 void expect(const Program& program) {
   const ir::Graph graph = lowered(program.body);
@@ -77,7 +77,7 @@ TEST(InPlace, FillsEmptyTensors) {
   expect({"    y = torch.empty_like(x)\n    y[:1] = 7\n    y[1:] = x[1:]\n    return y", {4, 3}, [](const Index& i) {
             return i[0] == 0 ? 7 : x(i);
           }});
-  EXPECT_NE(refusal("def f(x):\n    y = torch.empty_like(x)\n    y[:1] = 7\n    return y + 1", {"i64:4x3"})
+  EXPECT_NE(rejection_message("def f(x):\n    y = torch.empty_like(x)\n    y[:1] = 7\n    return y + 1", {"i64:4x3"})
                 .find("elements of `y` are read that were never given a value"),
             std::string::npos);
 }
@@ -121,7 +121,7 @@ TEST(InPlace, AcceptsViewsOfTheSameElementsAtTheSameIndices) {
                            "    a = x[0] * 2\n    a.view(-1).add_(a)\n    return a",
                            "    a = (x * 2)[:1, :1]\n    a.mT.copy_(a)\n    return a",
                            "    a = x * 2\n    a.unsqueeze(0).view(4, 1, 3)[:, 0].add_(a)\n    return a"})
-    EXPECT_EQ(refusal("def f(x):\n" + std::string(body), {"i64:4x3"}), "accepted") << body;
+    EXPECT_EQ(rejection_message("def f(x):\n" + std::string(body), {"i64:4x3"}), "accepted") << body;
 }
 
 TEST(InPlace, RejectsInvalidWritesWithMessages) {
@@ -148,7 +148,7 @@ TEST(InPlace, RejectsInvalidWritesWithMessages) {
       {"    y = x + 1", "`f` returns nothing"},
   };
   for (const auto& test_case : cases) {
-    const std::string message = refusal(std::string("def f(x):\n") + test_case.body, {"i64:4x3"});
+    const std::string message = rejection_message(std::string("def f(x):\n") + test_case.body, {"i64:4x3"});
     EXPECT_NE(message.find(test_case.message), std::string::npos) << test_case.body << "\n" << message;
   }
 }

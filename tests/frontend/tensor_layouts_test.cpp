@@ -8,7 +8,7 @@ namespace {
 TEST(TensorLayouts, RecordsTheMemoryFormatOfTheResult) {
   using Kind = ir::LayoutStep::Kind;
   const auto kind = [](const std::string& text) {
-    const ir::Graph graph = Call{"f32:2x3x4x5"}.lower(text);
+    const ir::Graph graph = LoweringCase{"f32:2x3x4x5"}.lower(text);
     return graph.eager_layouts[graph.results[0].layout].kind;
   };
   for (const char* text :
@@ -19,11 +19,12 @@ TEST(TensorLayouts, RecordsTheMemoryFormatOfTheResult) {
   }
   EXPECT_EQ(kind("x.clone(memory_format=torch.contiguous_format)"), Kind::Contiguous);
   EXPECT_EQ(kind("x.clone(memory_format=torch.preserve_format)"), Kind::Preserve);
-  EXPECT_NE(refusal("x.clone(memory_format=torch.channels_last)", {"f32:3x4x5"})
+  EXPECT_NE(rejection_message("x.clone(memory_format=torch.channels_last)", {"f32:3x4x5"})
                 .find("required rank 4 tensor to use channels_last format"),
             std::string::npos);
-  EXPECT_NE(refusal("x.contiguous(memory_format=torch.preserve_format)", {"f32:3"}).find("preserve memory format"),
-            std::string::npos);
+  EXPECT_NE(
+      rejection_message("x.contiguous(memory_format=torch.preserve_format)", {"f32:3"}).find("preserve memory format"),
+      std::string::npos);
 }
 
 }  // namespace

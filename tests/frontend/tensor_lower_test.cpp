@@ -6,9 +6,9 @@ namespace ingot::frontend {
 namespace {
 
 TEST(TensorLower, PointwiseWithARunTimeNumber) {
-  EXPECT_EQ(
-      Call({"f32:100x4", "f32:4", "float=0.5"}).simple("def relu_add(x, y, bias: float): return relu(x) + y + bias"),
-      R"(relu_add(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)], bias: float)
+  EXPECT_EQ(LoweringCase({"f32:100x4", "f32:4", "float=0.5"})
+                .simplified_text("def relu_add(x, y, bias: float): return relu(x) + y + bias"),
+            R"(relu_add(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)], bias: float)
   %0 = scalar f32 0.0
   %1 = load f32 x[i0, i1]
   %2 = maximum f32 %0, %1
@@ -22,7 +22,7 @@ TEST(TensorLower, PointwiseWithARunTimeNumber) {
 }
 
 TEST(TensorLower, BroadcastsASizeOfOne) {
-  EXPECT_EQ(Call({"f32:100x1", "f32:100x30"}).simple("x * y"),
+  EXPECT_EQ(LoweringCase({"f32:100x1", "f32:100x30"}).simplified_text("x * y"),
             R"(expression(x: f32[x.size(0), 1], y: f32[y.size(0), y.size(1)])
   %0 = load f32 x[i0, 0]
   %1 = load f32 y[i0, i1]
@@ -33,7 +33,7 @@ TEST(TensorLower, BroadcastsASizeOfOne) {
 }
 
 TEST(TensorLower, SpecializesTheCoordinatesOfABox) {
-  EXPECT_EQ(Call({"f32:1000x4"}).simple("(x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])"),
+  EXPECT_EQ(LoweringCase({"f32:1000x4"}).simplified_text("(x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])"),
             R"(expression(x: f32[x.size(0), 4])
   %0 = load f32 x[i0, 2]
   %1 = load f32 x[i0, 0]
@@ -48,7 +48,7 @@ TEST(TensorLower, SpecializesTheCoordinatesOfABox) {
 }
 
 TEST(TensorLower, SplitsShortPartsOfACatIntoElements) {
-  EXPECT_EQ(Call({"f32:1000x4"}).simple("cat([x[:, :2], x[:, 2:] - x[:, :2]], -1)"),
+  EXPECT_EQ(LoweringCase({"f32:1000x4"}).simplified_text("cat([x[:, :2], x[:, 2:] - x[:, :2]], -1)"),
             R"(expression(x: f32[x.size(0), 4])
   %0 = load f32 x[i0, 0]
   %1 = load f32 x[i0, 1]
@@ -72,7 +72,7 @@ def denoise(eps, sample, noise, table, t):
     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
 )";
   EXPECT_EQ(
-      Call({"f32:4096", "f32:4096", "f32:4096", "f32:5x1000", "i64:"}).simple(text),
+      LoweringCase({"f32:4096", "f32:4096", "f32:4096", "f32:5x1000", "i64:"}).simplified_text(text),
       R"(denoise(eps: f32[eps.size(0)], sample: f32[sample.size(0)], noise: f32[noise.size(0)], table: f32[5, table.size(1)], t: i64[])
   %0 = load i64 t[]
   %1 = gather f32 table[2, %0]
@@ -118,7 +118,7 @@ def giou(pred, target):
     hull = wh[..., 0] * wh[..., 1]
     return 1 - (overlap / union - (hull - union) / hull)
 )";
-  const ir::Graph graph = ir::simplify(Call{"f32:8x100x4", "u8:8x100x4"}.lower(text));
+  const ir::Graph graph = ir::simplify(LoweringCase{"f32:8x100x4", "u8:8x100x4"}.lower(text));
   EXPECT_LE(graph.count(), 48u);
   const std::string printed = ir::print(graph);
   for (const char* name : {"; lt", "; rb", "; overlap", "; union", "; hull"}) {
@@ -127,7 +127,7 @@ def giou(pred, target):
 }
 
 TEST(TensorLower, StoresAFlattenedStackInterleaved) {
-  EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([x, -y], -1).flatten() * 2"),
+  EXPECT_EQ(LoweringCase({"f32:50", "f32:50"}).simplified_text("stack([x, -y], -1).flatten() * 2"),
             R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
   %0 = load f32 x[i0]
   %1 = scalar f32 2.0
@@ -143,7 +143,8 @@ TEST(TensorLower, StoresAFlattenedStackInterleaved) {
 }
 
 TEST(TensorLower, SelectsAnElementOfNestedStacks) {
-  EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([stack([x, -y], -1), stack([y, x], -1)], -2)[..., 0, 1]"),
+  EXPECT_EQ(LoweringCase({"f32:50", "f32:50"})
+                .simplified_text("stack([stack([x, -y], -1), stack([y, x], -1)], -2)[..., 0, 1]"),
             R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
   %0 = load f32 y[i0]
   %1 = neg f32 %0
@@ -153,7 +154,7 @@ TEST(TensorLower, SelectsAnElementOfNestedStacks) {
 }
 
 TEST(TensorLower, KeepsMergedDimsUpToTheStore) {
-  EXPECT_EQ(Call({"f32:30x40", "f32:1200"}).simple("x.reshape(-1) + y"),
+  EXPECT_EQ(LoweringCase({"f32:30x40", "f32:1200"}).simplified_text("x.reshape(-1) + y"),
             R"(expression(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)])
   %0 = load f32 x[i0, i1]
   %1 = load f32 y[i0*x.size(1) + i1]
@@ -165,8 +166,9 @@ TEST(TensorLower, KeepsMergedDimsUpToTheStore) {
 }
 
 TEST(TensorLower, SymbolicSlicesAndHostNumbers) {
-  EXPECT_EQ(Call({"f32:60x40", "int=7"}).simple("def f(x, n: int): return x[:, n:] * (1.0 / x.shape[-1])"),
-            R"(f(x: f32[x.size(0), x.size(1)], n: int)
+  EXPECT_EQ(
+      LoweringCase({"f32:60x40", "int=7"}).simplified_text("def f(x, n: int): return x[:, n:] * (1.0 / x.shape[-1])"),
+      R"(f(x: f32[x.size(0), x.size(1)], n: int)
   %0 = load f32 x[i0, i1? + min(x.size(1), max(0, x.size(1) + n if n < 0 else n))]
   %1 = scalar f32 1.0 / x.size(1)
   %2 = mul f32 %0, %1
@@ -176,7 +178,7 @@ TEST(TensorLower, SymbolicSlicesAndHostNumbers) {
 }
 
 TEST(TensorLower, KeepsSixteenBitFloatsInFloat32BetweenOps) {
-  EXPECT_EQ(Call({"f16:100", "f16:100"}).simple("x * y + 0.1"),
+  EXPECT_EQ(LoweringCase({"f16:100", "f16:100"}).simplified_text("x * y + 0.1"),
             R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
   %0 = load f16 x[i0]
   %1 = cast f32 %0
@@ -192,8 +194,8 @@ TEST(TensorLower, KeepsSixteenBitFloatsInFloat32BetweenOps) {
 
 TEST(TensorLower, ContractsProductsAndSumsOfSixteenBitFloats) {
   const auto contracts = [](const std::string& text, const std::string& type, Numerics numerics) {
-    const Call call = Call({type + ":100", type + ":100", "f32:100", "f32:"}).with(numerics);
-    return call.simple("def f(x, y, wide, number): return " + text).find("fma") != std::string::npos;
+    const LoweringCase call = LoweringCase({type + ":100", type + ":100", "f32:100", "f32:"}).with(numerics);
+    return call.simplified_text("def f(x, y, wide, number): return " + text).find("fma") != std::string::npos;
   };
   for (const Numerics numerics : {Numerics::Default, Numerics::Fast}) {
     for (const std::string type : {"f16", "bf16"}) {
@@ -214,7 +216,7 @@ TEST(TensorLower, ContractsProductsAndSumsOfSixteenBitFloats) {
 }
 
 TEST(TensorLower, RoundsAfterEachNativeFunctionWithEagerNumerics) {
-  EXPECT_EQ(Call({"f16:100", "f16:100"}).with(Numerics::Eager).simple("silu(x) * y"),
+  EXPECT_EQ(LoweringCase({"f16:100", "f16:100"}).with(Numerics::Eager).simplified_text("silu(x) * y"),
             R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
   %0 = load f16 x[i0]
   %1 = cast f32 %0
@@ -235,7 +237,7 @@ TEST(TensorLower, RoundsAfterEachNativeFunctionWithEagerNumerics) {
 }
 
 TEST(TensorLower, RoundsInAnExplicitCastToSixteenBits) {
-  EXPECT_EQ(Call({"f32:100"}).simple("x.half().float()"),
+  EXPECT_EQ(LoweringCase({"f32:100"}).simplified_text("x.half().float()"),
             R"(expression(x: f32[x.size(0)])
   %0 = load f32 x[i0]
   %1 = cast f16 %0
@@ -245,32 +247,33 @@ TEST(TensorLower, RoundsInAnExplicitCastToSixteenBits) {
 }
 
 TEST(TensorLower, RoundsNumbersToSixteenBitsOnlyInComparisons) {
-  const std::string compared = Call({"f16:100"}).simple("x > 0.3");
+  const std::string compared = LoweringCase({"f16:100"}).simplified_text("x > 0.3");
   EXPECT_NE(compared.find("scalar f32 0.300048828125"), std::string::npos) << compared;
-  const std::string added = Call({"f16:100"}).simple("x + 0.3");
+  const std::string added = LoweringCase({"f16:100"}).simplified_text("x + 0.3");
   EXPECT_NE(added.find("scalar f32 0.3\n"), std::string::npos) << added;
 }
 
 TEST(TensorLower, DividesAsTheDevicesKernelDoes) {
-  const auto has = [](const std::string& text, const char* expected, const Call& call) {
-    const std::string printed = call.simple(text);
+  const auto has = [](const std::string& text, const char* expected, const LoweringCase& call) {
+    const std::string printed = call.simplified_text(text);
     EXPECT_NE(printed.find(expected), std::string::npos) << text << " has no " << expected << "\n" << printed;
   };
-  has("x / 4", "= div f32", Call{"f32:8"});
-  has("x / 4", "scalar f32 0.25", Call({"f32:8"}).on(Device::Cuda));
-  has("x / y", "= mul f32", Call({"f32:8", "cpu f32"}).on(Device::Cuda));
-  has("x / y", "= div f32", Call({"f32:8", "f32:"}).on(Device::Cuda));
-  has("3 / x", "reciprocal f32", Call{"f32:8"});
-  has("torch.div(3, x)", "= div f32", Call{"f32:8"});
-  has("softplus(x, 3.0)", "= div f32", Call({"f32:8"}).on(Device::Cuda));
-  has("x // 3", "= floor_divide f32", Call{"f32:8"});
-  has("x // 3", "fmod f32", Call({"f32:8"}).on(Device::Cuda));
-  has("x // 3", "= floor_divide i32", Call({"i32:8"}).on(Device::Cuda));
-  has("torch.div(x, 3, rounding_mode='trunc')", "= trunc f32", Call({"f32:8"}).on(Device::Cuda));
+  has("x / 4", "= div f32", LoweringCase{"f32:8"});
+  has("x / 4", "scalar f32 0.25", LoweringCase({"f32:8"}).on(Device::Cuda));
+  has("x / y", "= mul f32", LoweringCase({"f32:8", "cpu f32"}).on(Device::Cuda));
+  has("x / y", "= div f32", LoweringCase({"f32:8", "f32:"}).on(Device::Cuda));
+  has("3 / x", "reciprocal f32", LoweringCase{"f32:8"});
+  has("torch.div(3, x)", "= div f32", LoweringCase{"f32:8"});
+  has("softplus(x, 3.0)", "= div f32", LoweringCase({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide f32", LoweringCase{"f32:8"});
+  has("x // 3", "fmod f32", LoweringCase({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide i32", LoweringCase({"i32:8"}).on(Device::Cuda));
+  has("torch.div(x, 3, rounding_mode='trunc')", "= trunc f32", LoweringCase({"f32:8"}).on(Device::Cuda));
 }
 
 TEST(TensorLower, NamesResults) {
-  const ir::Graph graph = Call({"f32:9x40"}).lower("def f(x):\n  scaled = x * 2\n  return scaled, x.t(), scaled[0]");
+  const ir::Graph graph =
+      LoweringCase({"f32:9x40"}).lower("def f(x):\n  scaled = x * 2\n  return scaled, x.t(), scaled[0]");
   ASSERT_EQ(graph.results.size(), 3u);
   EXPECT_EQ(graph.results[0].name, "scaled");
   EXPECT_EQ(graph.results[1].name, "out1");
@@ -278,14 +281,14 @@ TEST(TensorLower, NamesResults) {
 }
 
 TEST(TensorLower, KeepsTheNamesOfEqualTensors) {
-  const ir::Graph graph = Call({"f32:9"}).lower("def f(x):\n  a = x + 1\n  b = x + 1\n  return a, b * 2, b");
+  const ir::Graph graph = LoweringCase({"f32:9"}).lower("def f(x):\n  a = x + 1\n  b = x + 1\n  return a, b * 2, b");
   ASSERT_EQ(graph.results.size(), 3u);
   EXPECT_EQ(graph.results[0].name, "a");
   EXPECT_EQ(graph.results[2].name, "b");
 }
 
 TEST(TensorLower, ReturnsPyTorchsNamedTuples) {
-  const auto returns = [](const char* text) { return Call({"f32:9x4"}).lower(text).returns; };
+  const auto returns = [](const char* text) { return LoweringCase({"f32:9x4"}).lower(text).returns; };
   EXPECT_EQ(returns("x.max(1)"), ir::Returns::Max);
   EXPECT_EQ(returns("torch.min(x, dim=0)"), ir::Returns::Min);
   EXPECT_EQ(returns("x.aminmax(dim=1)"), ir::Returns::AMinMax);
@@ -301,7 +304,7 @@ def f(x):
         x = x[1:-1] * 0.5 + (x[2:] + x[:-2]) * 0.25
     return x
 )";
-  EXPECT_LE((Call{"f32:100000"}.lower(text).count()), 1100u);
+  EXPECT_LE((LoweringCase{"f32:100000"}.lower(text).count()), 1100u);
 }
 
 TEST(TensorLower, SpecializesSizesAboveFiveThousandNodes) {
@@ -312,17 +315,18 @@ def f(x):
         y = y * 1.5 + i
     return y
 )";
-  EXPECT_TRUE(Call{"f32:100"}.lower("x * 1.5").statics.empty());
-  EXPECT_EQ(Call{"f32:100"}.lower(text).statics.size(), 1u);
-  const std::string message = refusal("def f(x):\n  for i in range(60000):\n    x = x + i\n  return x", {"f32:100"});
+  EXPECT_TRUE(LoweringCase{"f32:100"}.lower("x * 1.5").statics.empty());
+  EXPECT_EQ(LoweringCase{"f32:100"}.lower(text).statics.size(), 1u);
+  const std::string message =
+      rejection_message("def f(x):\n  for i in range(60000):\n    x = x + i\n  return x", {"f32:100"});
   EXPECT_NE(message.find("the op is larger than 50000 nodes"), std::string::npos) << message;
 }
 
 TEST(TensorLower, SpecializesSmallIndexedSizesAndRecordsLargeOnes) {
-  const ir::Graph small = Call{"f32:10x4"}.lower("x[:, 0]");
+  const ir::Graph small = LoweringCase{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
   EXPECT_TRUE(small.statics[0].specialized);
-  const ir::Graph large = Call{"f32:10x400"}.lower("x[:, 0]");
+  const ir::Graph large = LoweringCase{"f32:10x400"}.lower("x[:, 0]");
   EXPECT_TRUE(large.statics.empty());
   EXPECT_EQ(large.specialized.size(), 1u);
 }

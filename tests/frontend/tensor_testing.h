@@ -22,20 +22,20 @@ namespace ingot::frontend {
 
 /// Arguments as a signature describes them: "f32:3x4" ("u8:" for 0 dims), "cpu f32", "float=0.5", "int=3",
 /// "bool=1", "None".
-struct Call {
+struct LoweringCase {
   Signature signature;
   std::vector<std::vector<int64_t>> sizes;
   std::vector<ir::HostValue> scalars;
 
-  Call(std::initializer_list<std::string> arguments) {
+  LoweringCase(std::initializer_list<std::string> arguments) {
     for (const std::string& text : arguments) add(text);
   }
 
-  Call& on(Device device) {
+  LoweringCase& on(Device device) {
     signature.device = device;
     return *this;
   }
-  Call& with(Numerics numerics) {
+  LoweringCase& with(Numerics numerics) {
     signature.numerics = numerics;
     return *this;
   }
@@ -47,7 +47,7 @@ struct Call {
   }
   ir::Graph lower(const std::string& text) const { return lower(*frontend::define(text)); }
   /// The printed graph after the passes that apply to every op.
-  std::string simple(const std::string& text) const {
+  std::string simplified_text(const std::string& text) const {
     const ir::Graph graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lower(text)))));
     ir::verify(graph);
     return ir::print(graph);
@@ -91,7 +91,7 @@ struct Call {
 };
 
 /// The error message of an op, or "accepted".
-inline std::string refusal(const std::string& text, const Call& call) {
+inline std::string rejection_message(const std::string& text, const LoweringCase& call) {
   try {
     call.lower(text);
   } catch (const Error& error) {

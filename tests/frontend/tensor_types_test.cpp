@@ -17,14 +17,14 @@ TEST(TensorTypes, PromotesAsPyTorchDoes) {
     std::istringstream words(line);
     std::string a, b, type;
     words >> a >> b >> type;
-    const ir::Graph graph = Call{a, b}.lower("x * y");
+    const ir::Graph graph = LoweringCase{a, b}.lower("x * y");
     EXPECT_EQ(short_name(graph.results[0].dtype), type) << a << " * " << b;
     ++rows;
   }
   EXPECT_EQ(rows, 520u);
 }
 
-std::string dtype_of(const std::string& text, const Call& call) {
+std::string dtype_of(const std::string& text, const LoweringCase& call) {
   return std::string(short_name(call.lower(text).results[0].dtype));
 }
 
@@ -57,14 +57,14 @@ TEST(TensorTypes, ResultDtypeFollowsTheRuleOfTheOp) {
 }
 
 TEST(TensorTypes, UsesTheDefaultDtypeOfTheSignature) {
-  Call call{"i32:3"};
+  LoweringCase call{"i32:3"};
   call.signature.default_dtype = ir::DType::F64;
   EXPECT_EQ(dtype_of("x * 1.5", call), "f64");
   EXPECT_EQ(dtype_of("exp(x)", call), "f64");
 }
 
 TEST(TensorTypes, FoldsOpsThatAreTrivialForTheDtype) {
-  const auto printed = [](const std::string& text, const Call& call) { return call.simple(text); };
+  const auto printed = [](const std::string& text, const LoweringCase& call) { return call.simplified_text(text); };
   EXPECT_NE(printed("floor(x)", {"i32:5"}).find("%0 = load i32 x[i0]\n  out: i32[x.size(0)] = %0"), std::string::npos);
   EXPECT_NE(printed("isnan(x)", {"i32:5"}).find("%0 = scalar bool False"), std::string::npos);
   EXPECT_NE(printed("isfinite(x)", {"u8:5"}).find("%0 = scalar bool True"), std::string::npos);
@@ -74,11 +74,13 @@ TEST(TensorTypes, FoldsOpsThatAreTrivialForTheDtype) {
 }
 
 TEST(TensorTypes, WrapsIntegersToTheDtypeOfTheTensor) {
-  EXPECT_NE(Call({"u8:3"}).simple("x + 300").find("scalar u8 44"), std::string::npos);
-  EXPECT_NE(Call({"i8:3"}).simple("x * 200").find("scalar i8 -56"), std::string::npos);
+  EXPECT_NE(LoweringCase({"u8:3"}).simplified_text("x + 300").find("scalar u8 44"), std::string::npos);
+  EXPECT_NE(LoweringCase({"i8:3"}).simplified_text("x * 200").find("scalar i8 -56"), std::string::npos);
 }
 
-TEST(TensorTypes, AcceptsFloorDivisionOfABoolByANumber) { EXPECT_EQ(refusal("x // 2", {"bool:"}), "accepted"); }
+TEST(TensorTypes, AcceptsFloorDivisionOfABoolByANumber) {
+  EXPECT_EQ(rejection_message("x // 2", {"bool:"}), "accepted");
+}
 
 }  // namespace
 }  // namespace ingot::frontend

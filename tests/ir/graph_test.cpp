@@ -58,12 +58,12 @@ TEST(Graph, CarriesNamesAndLocations) {
   w.graph.name_node(y, "lt");
   w.graph.name_node(y, "left");
   w.graph.name_node(y, "lt");
-  w.graph.place_node(y, {&source, 5, 18});
+  w.graph.set_location(y, {&source, 5, 18});
   w.graph.name_node(x, "x0");
   w.graph.copy_names_and_locations(w.graph, y, x);
   EXPECT_EQ(w.graph.names(x), (std::vector<std::string>{"x0", "lt", "left"}));
   EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");
-  w.graph.place_node(x, {&source, 0, 2});
+  w.graph.set_location(x, {&source, 0, 2});
   EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");  // the first location is kept
   EXPECT_FALSE(w.graph.span(w.op(Op::Abs, {x})));
 }

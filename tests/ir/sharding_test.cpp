@@ -50,11 +50,11 @@ TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
   x.result(x.sum_with_bias());
   const auto rows = x.cut(0), columns = x.cut(1);
   ASSERT_TRUE(rows && columns);
-  EXPECT_EQ(rows->params, (Cuts{0, kWhole}));
+  EXPECT_EQ(rows->params, (ShardedDims{0, kWhole}));
   EXPECT_EQ(rows->results, (Results{0}));
-  EXPECT_EQ(columns->params, (Cuts{1, 0}));
+  EXPECT_EQ(columns->params, (ShardedDims{1, 0}));
   EXPECT_EQ(columns->results, (Results{1}));
-  EXPECT_EQ(shard(x.graph, {kWhole, 0})->params, (Cuts{1, 0}));
+  EXPECT_EQ(shard(x.graph, {kWhole, 0})->params, (ShardedDims{1, 0}));
   EXPECT_FALSE(shard(x.graph, {0, 0}));
 }
 
@@ -62,7 +62,7 @@ TEST(Sharding, ShardsParametersThatOnlyConditionsUse) {
   Matrix x;
   x.sum_with_bias();  // not used by any result
   x.result(x.w.load(x.x));
-  EXPECT_EQ(x.cut(1)->params, (Cuts{1, 0}));
+  EXPECT_EQ(x.cut(1)->params, (ShardedDims{1, 0}));
 }
 
 TEST(Sharding, AcceptsReductionsWithinAShard) {
@@ -162,7 +162,7 @@ TEST(Sharding, MatchesUnitShardsOfTheSameOp) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32, 2);
   w.result(w.op(Op::Mul, {w.load(x), w.real(DType::F32, 2.0)}), {w.size(x, 0), w.size(x, 1)});
-  const std::vector<Cuts> cuts{{0}};
+  const std::vector<ShardedDims> cuts{{0}};
   EXPECT_TRUE(matches_unit_shard(w.graph, cuts, ones(2.0, false)));
   EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(3.0, false)));
   EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(2.0, true)));
@@ -180,7 +180,7 @@ Graph deep_number(double first) {
 }
 
 TEST(Sharding, ComparesDeepNumbersOfUnitShards) {
-  const std::vector<Cuts> cuts(1, Cuts(2));
+  const std::vector<ShardedDims> cuts(1, ShardedDims(2));
   EXPECT_TRUE(matches_unit_shard(deep_number(1), cuts, deep_number(1)));
   EXPECT_FALSE(matches_unit_shard(deep_number(1), cuts, deep_number(2)));
 }
