@@ -38,14 +38,14 @@ def rows(title: str) -> list[list[str]]:
 
 
 def code(cell: str) -> str | None:
-    found = re.fullmatch(r"`([^`]+)`", cell)
-    return found and found.group(1)
+    match = re.fullmatch(r"`([^`]+)`", cell)
+    return match and match.group(1)
 
 
-def span(cell: str) -> str | None:
+def code_in_prose(cell: str) -> str | None:
     """The code span in a cell of prose."""
-    found = re.search(r"`([^`]+)`", cell)
-    return None if code(cell) else found and found.group(1)
+    match = re.search(r"`([^`]+)`", cell)
+    return None if code(cell) else match and match.group(1)
 
 
 def writes_an_input(expression: ast.expr) -> bool:
@@ -58,7 +58,7 @@ def writes_an_input(expression: ast.expr) -> bool:
 
 
 def function(statements: str, parameters: list[str] = [], name: str = "row") -> str:
-    """The source of a function that returns the last statement if that is a value."""
+    """The source of a function, which returns its last statement if that is an expression with a value."""
     lines = statements.split("; ")
     try:
         last = ast.parse(lines[-1], mode="eval").body
@@ -93,8 +93,8 @@ def eager(statements: str, parameters: list[str]):
     return scope["row"]
 
 
-def assert_same(mine, expected, rtol=1e-5):
-    torch.testing.assert_close(mine, expected, rtol=rtol, atol=1e-5, equal_nan=True)
+def assert_same(actual, expected, rtol=1e-5):
+    torch.testing.assert_close(actual, expected, rtol=rtol, atol=1e-5, equal_nan=True)
 
 
 def cases(table: list[list[str]]):
@@ -102,22 +102,22 @@ def cases(table: list[list[str]]):
 
 
 INSIDE, AROUND = rows("Inside an op"), rows("Around a call")
-REFUSED_CALLS = [row for row in rows("Not supported") if re.match(r"`(f|scale|with_\w+|ingot\.op)\(", row[0])]
-REFUSED = [row for row in rows("Not supported") if row not in REFUSED_CALLS]
+REJECTED_CALLS = [row for row in rows("Not supported") if re.match(r"`(f|scale|with_\w+|ingot\.op)\(", row[0])]
+REJECTED = [row for row in rows("Not supported") if row not in REJECTED_CALLS]
 REWRITTEN = [row for row in INSIDE if row[1] != "the same"]
 SAMPLES = re.compile(r"dropout\(x, 0.5\)|randn_like|normal|uniform")
 
 
 @cases(INSIDE)
-def test_a_row_is_as_eager(row):
+def test_row_gives_the_result_of_eager(row):
     left = code(row[0])
     right = left if row[1] == "the same" else code(row[1])
     parameters = inputs_of(left, right)
-    mine = op(right, parameters)
+    fused = op(right, parameters)
     before = ingot.counters().launches
-    result, arguments = call(mine, parameters)
+    result, arguments = call(fused, parameters)
     assert ingot.counters().launches > before  # no fallback to eager
-    expected, expected_arguments = call(mine.reference if SAMPLES.search(left) else eager(left, parameters), parameters)
+    expected, expected_arguments = call(fused.reference if SAMPLES.search(left) else eager(left, parameters), parameters)
     assert_same(arguments, expected_arguments)
     if result is None:
         assert "return" not in function(right)
@@ -126,28 +126,28 @@ def test_a_row_is_as_eager(row):
 
 
 @cases(REWRITTEN)
-def test_the_left_side_of_a_rewritten_row_is_refused(row):
+def test_left_side_of_a_rewritten_row_is_rejected(row):
     parameters = inputs_of(code(row[0]))
     with pytest.raises(ingot.Error):
         call(op(code(row[0]), parameters), parameters)
 
 
-@cases(REFUSED)
-def test_a_row_is_refused(row):
+@cases(REJECTED)
+def test_unsupported_row_is_rejected(row):
     parameters = inputs_of(code(row[0]))
     with pytest.raises(ingot.Error) as raised:
         call(op(code(row[0]), parameters), parameters)
-    assert raised.value.fault == "author" and "^" in str(raised.value)  # it shows the place
+    assert raised.value.fault == "author" and "^" in str(raised.value)  # it shows the location
 
 
-@cases([row for row in REFUSED if code(row[1])])
-def test_what_to_write_instead_in_an_op(row):
+@cases([row for row in REJECTED if code(row[1])])
+def test_replacement_in_an_op_gives_the_result_of_eager(row):
     left, right = code(row[0]), code(row[1])
     parameters = inputs_of(left, right)
     result, arguments = call(op(right, parameters), parameters)
     try:
         expected, expected_arguments = call(eager(left, parameters), parameters)
-    except Exception:  # eager refuses it too
+    except Exception:  # an error in eager too
         return
     if result is None:
         assert_same(arguments, expected_arguments)
@@ -155,9 +155,9 @@ def test_what_to_write_instead_in_an_op(row):
         assert_same(result, expected)
 
 
-@cases([row for row in REFUSED if span(row[1])])
-def test_what_to_do_outside_an_op(row, around):
-    run(span(row[1]), inputs() | around)
+@cases([row for row in REJECTED if code_in_prose(row[1])])
+def test_replacement_outside_an_op_runs(row, around):
+    run(code_in_prose(row[1]), inputs() | around)
 
 
 @pytest.fixture
@@ -182,20 +182,20 @@ def run(statements: str, names: dict):
 
 
 @cases(AROUND)
-def test_a_call_is_as_eager(row, tmp_path):
-    mine, expected = (run(code(cell), names_of_the_block(tmp_path)) for cell in (row[1], row[0]))
-    assert_same(mine, expected, rtol=1e-2 if "autocast" in row[0] else 1e-5)
+def test_call_gives_the_result_of_eager(row, tmp_path):
+    actual, expected = (run(code(cell), names_of_the_block(tmp_path)) for cell in (row[1], row[0]))
+    assert_same(actual, expected, rtol=1e-2 if "autocast" in row[0] else 1e-5)
 
 
-@cases(REFUSED_CALLS)
-def test_a_call_is_refused(row, around):
+@cases(REJECTED_CALLS)
+def test_unsupported_call_is_rejected_and_its_replacement_runs(row, around):
     with pytest.raises(RuntimeError):
         run(code(row[0]), around)
     run(code(row[1]), around)
 
 
 def test_all_rows_are_read():
-    read = [*INSIDE, *AROUND, *REFUSED, *REFUSED_CALLS]
-    assert min(map(len, (INSIDE, AROUND, REFUSED, REFUSED_CALLS))) > 5
+    read = [*INSIDE, *AROUND, *REJECTED, *REJECTED_CALLS]
+    assert min(map(len, (INSIDE, AROUND, REJECTED, REJECTED_CALLS))) > 5
     legend = 6
     assert len(read) + legend == len(re.findall(r"^\| `", PAGE, re.M))

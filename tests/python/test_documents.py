@@ -23,7 +23,7 @@ DOCUMENTS = ["README.md", "docs/language.md"]
 
 def blocks(document: str, language: str) -> list[str]:
     fences = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / document).read_text(), re.M | re.S)
-    return [text for spoken, text in fences if spoken == language]
+    return [text for fence_language, text in fences if fence_language == language]
 
 
 PYTHON = [(document, text) for document in DOCUMENTS for text in blocks(document, "python")]
@@ -62,12 +62,12 @@ Command = tuple[str, str]  # a command line and the output that the document sho
 
 def commands(document: str) -> list[Command]:
     """The lines that begin with `$`, continued by backslashes, each with the output below it."""
-    found = []
+    listed = []
     for text in blocks(document, ""):
         for shown in re.split(r"^\$ ", text, flags=re.M)[1:]:
             line, _, output = re.sub(r" *\\\n *", " ", shown).partition("\n")
-            found.append((line, output.rstrip("\n") + "\n"))
-    return found
+            listed.append((line, output.rstrip("\n") + "\n"))
+    return listed
 
 
 COMMANDS = commands("README.md")
@@ -87,8 +87,8 @@ def printed(line: str, command_line: str, *more: str) -> str:
         (build.parent / "examples").symlink_to(ROOT / "examples")
         if "build/detections.pt" in line:  # script/demo makes this file
             program("examples/detections.py", str(build / "detections.pt"))
-        done = subprocess.run([command_line, *words[1:]], capture_output=True, text=True, cwd=folder, env=environment)
-    return done.stdout + done.stderr
+        completed = subprocess.run([command_line, *words[1:]], capture_output=True, text=True, cwd=folder, env=environment)
+    return completed.stdout + completed.stderr
 
 
 DURATION = r"\d+(\.\d+)? (ns|µs|ms|s)\b"
@@ -105,7 +105,7 @@ def pattern(shown: str) -> str:
 
 
 @pytest.mark.parametrize("line, shown", [command for command in COMMANDS if command not in COMPARISONS])
-def test_the_readmes_commands_print_what_it_shows(line, shown, command_line):
+def test_readme_commands_print_the_shown_output(line, shown, command_line):
     output = printed(line, command_line)
     if " emit " not in line:  # generated code does not depend on the machine
         shown, output = masked(shown), masked(output)
@@ -116,7 +116,7 @@ def test_the_readmes_commands_print_what_it_shows(line, shown, command_line):
 def comparison(command_line: str) -> tuple[list[str], list[str]]:
     """The lines of the README's comparison, and those of a smaller one on the CPU without torch.compile."""
     ((line, shown),) = COMPARISONS
-    line = re.sub(r" torch\.compile|(?<= n=)\d+", lambda found: "" if "torch" in found[0] else "1000000", line)
+    line = re.sub(r" torch\.compile|(?<= n=)\d+", lambda match: "" if "torch" in match[0] else "1000000", line)
     output = printed(line, command_line, "--device", "cpu", "--arch", "90", "--rounds", "3")
     return shown.splitlines(), output.splitlines()
 
@@ -137,7 +137,7 @@ def table(lines: list[str], column: str) -> tuple[list[str], dict[str, list[str]
     return header, {row[0]: row[1:] for row in rows}
 
 
-def test_the_readmes_table_of_times_has_the_programs_columns(command_line):
+def test_readme_table_of_times_has_the_printed_columns(command_line):
     shown, output = comparison(command_line)
     (header, rows), (columns, measured) = table(shown, "± %"), table(output, "± %")
     assert header == [*columns, "CPU overhead"]  # a column of comparisons on a GPU
@@ -147,7 +147,7 @@ def test_the_readmes_table_of_times_has_the_programs_columns(command_line):
         assert on_gpu[:-1] == on_cpu
 
 
-def test_the_readmes_comparison_of_machine_code(command_line):
+def test_readme_comparison_of_machine_code(command_line):
     """The parts of a comparison on a GPU that do not depend on the machine."""
     shown, output = comparison(command_line)
     heading = [re.sub(r"n: \d+\) on .*", "n: #) on #", lines[0]) for lines in (shown, output)]
@@ -166,7 +166,7 @@ def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 200
 
 
-def test_the_readmes_versions():
+def test_readme_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     text = (ROOT / "README.md").read_text()
     python, torch_version = re.search(r"Python ([\d.]+) or newer, PyTorch ([\d.]+)\.", text).groups()
@@ -174,17 +174,17 @@ def test_the_readmes_versions():
     assert any(requirement.startswith(f"torch=={torch_version}.") for requirement in project["dependencies"])
 
 
-def test_the_readmes_number_of_functions():
+def test_readme_number_of_functions():
     (number,) = re.findall(r"(\d+)\s+supported functions", (ROOT / "README.md").read_text())
     assert int(number) == len(ingot.language())
 
 
-def test_the_readmes_cpp_is_in_the_example():
+def test_readme_cpp_is_in_the_example():
     (statement,) = re.findall(r"`(ingot::Op .*;)`", (ROOT / "README.md").read_text())
     assert statement in (ROOT / "examples/cpp/example.cpp").read_text()
 
 
-def test_the_readmes_scripts_are_there():
+def test_readme_scripts_are_there():
     (text,) = blocks("README.md", "sh")
     assert all(os.access(ROOT / line.split()[0], os.X_OK) for line in text.splitlines())
 
@@ -194,40 +194,40 @@ def test_the_readmes_scripts_are_there():
 
 def program(*arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1]), "INGOT_CACHE": "off"}
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def test_the_python_example():
-    said = program("examples/program.py")
-    assert "largest difference from eager" in said and "1 compilation(s)" in said
+    output = program("examples/program.py")
+    assert "largest difference from eager" in output and "1 compilation(s)" in output
 
 
 def test_the_example_after_a_convolution():
-    said = program("examples/group_norm_mish.py")
-    assert "largest difference from eager" in said and "1 launch" in said
+    output = program("examples/group_norm_mish.py")
+    assert "largest difference from eager" in output and "1 launch" in output
 
 
 def test_the_example_that_trains():
-    said = program("examples/train.py")
-    (apart,) = re.findall(r"at most (\S+) apart", said)
-    assert float(apart) < 1e-4
+    output = program("examples/train.py")
+    (difference,) = re.findall(r"at most (\S+) apart", output)
+    assert float(difference) < 1e-4
 
 
-def test_what_the_demo_shows(command_line, tmp_path):
+def test_demo_commands_run(command_line, tmp_path):
     """script/demo without its build: the commands that it prints."""
     boxes = tmp_path / "detections.pt"
     program("examples/detections.py", str(boxes))
     arguments = ["examples/giou.py:giou", f"pred={boxes}:pred", f"target={boxes}:target", "--device", "cpu"]
     for command in (["emit", *arguments, "--stage", "source"], ["run", *arguments]):
-        done = subprocess.run([command_line, *command], capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stderr
-    assert "as eager PyTorch" in done.stdout
+        completed = subprocess.run([command_line, *command], capture_output=True, text=True, cwd=ROOT)
+        assert completed.returncode == 0, completed.stderr
+    assert "as eager PyTorch" in completed.stdout
 
 
 def test_every_mutant_can_be_applied():
     """script/mutate finds the place of a mutant by its source line, which a change may have removed."""
     mutants = json.loads((ROOT / "script/mutants.json").read_text())
-    gone = [mutant["name"] for mutant in mutants if (ROOT / mutant["file"]).read_text().count(mutant["find"]) != 1]
-    assert not gone
+    unmatched = [mutant["name"] for mutant in mutants if (ROOT / mutant["file"]).read_text().count(mutant["find"]) != 1]
+    assert not unmatched

@@ -1,4 +1,4 @@
-"""Run docs/tutorial.md: its Python blocks as one program, its commands, and what both print."""
+"""Run docs/tutorial.md: its Python blocks as one program, its commands, and the output of both."""
 
 import os
 import pathlib
@@ -20,14 +20,14 @@ COMMANDS = [line for language, text in FENCES if language == "sh" for line in te
 
 def program() -> tuple[str, dict[str, str]]:
     """The blocks as one program, which prints a line before each, and the output that the tutorial shows for each."""
-    text, shown, last = "", {}, ""
+    text, shown, heading = "", {}, ""
     for language, block in FENCES:
         if language == "python" and block not in FILES.values():
-            last = f"== block {len(shown)} =="
-            shown[last] = ""
-            text += f"print({last!r}, flush=True)\n{block}\n\n"
+            heading = f"== block {len(shown)} =="
+            shown[heading] = ""
+            text += f"print({heading!r}, flush=True)\n{block}\n\n"
         elif language == "text":
-            shown[last] = block
+            shown[heading] = block
     return text, shown
 
 
@@ -39,35 +39,35 @@ def run(folder: pathlib.Path, *command: str, gpu: bool = False) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_the_program_prints_what_is_shown(tmp_path):
+def test_program_prints_the_shown_output(tmp_path):
     text, shown = program()
     (tmp_path / "tutorial.py").write_text(text)
-    done = run(tmp_path, sys.executable, "tutorial.py")
-    assert done.returncode == 0, done.stderr
-    printed = re.split(r"^(== block \d+ ==)\n", done.stdout, flags=re.M)[1:]
+    completed = run(tmp_path, sys.executable, "tutorial.py")
+    assert completed.returncode == 0, completed.stderr
+    printed = re.split(r"^(== block \d+ ==)\n", completed.stdout, flags=re.M)[1:]
     assert dict(zip(printed[::2], printed[1::2])) == shown
 
 
-def test_the_program_runs_on_a_gpu(tmp_path):
+def test_program_runs_on_a_gpu(tmp_path):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     (tmp_path / "tutorial.py").write_text(program()[0])
-    done = run(tmp_path, sys.executable, "tutorial.py", gpu=True)
-    assert done.returncode == 0, done.stderr
+    completed = run(tmp_path, sys.executable, "tutorial.py", gpu=True)
+    assert completed.returncode == 0, completed.stderr
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=[" ".join(line.split()[:2]) for line in COMMANDS])
-def test_a_command_runs(line, command_line, tmp_path):
+def test_command_runs(line, command_line, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     name, *arguments = shlex.split(line, comments=True)
     assert name == "ingot"
-    done = run(tmp_path, command_line, *arguments)
+    completed = run(tmp_path, command_line, *arguments)
     (status,) = re.findall(r"# exit status (\d+)$", line) or ["0"]
-    assert done.returncode == int(status), done.stdout + done.stderr
-    assert "relu_bias(x: f32" in done.stdout or "op       relu_bias" in done.stdout
+    assert completed.returncode == int(status), completed.stdout + completed.stderr
+    assert "relu_bias(x: f32" in completed.stdout or "op       relu_bias" in completed.stdout
 
 
-def test_it_has_ten_steps():
+def test_tutorial_has_ten_steps():
     steps = re.findall(r"^## (\d+)\. ", (ROOT / "docs/tutorial.md").read_text(), re.M)
     assert steps == [str(k) for k in range(1, 11)]
