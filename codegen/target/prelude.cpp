@@ -15,8 +15,10 @@ extern const std::string_view target_prelude_cuda_cuh;
 extern const std::string_view target_prelude_libm_h;
 extern const std::string_view target_prelude_cpu_types_h;
 extern const std::string_view target_prelude_cpu_h;
+extern const std::string_view target_prelude_cpu_loops_h;
 extern const std::string_view target_prelude_staging_h;
-extern const std::string_view target_prelude_series_h;
+extern const std::string_view target_prelude_cpu_reduce_h;
+extern const std::string_view target_prelude_iterations_h;
 extern const std::string_view target_prelude_igamma_h;
 extern const std::string_view target_prelude_erfcx_h;
 extern const std::string_view target_prelude_philox_h;
@@ -66,15 +68,16 @@ std::vector<Section> all_sections(std::initializer_list<std::string_view> files)
 }
 
 const std::vector<Section>& sections(Target::Kind target) {
-  static const std::string float8 = for_cuda(target_prelude_float8_h), series = for_cuda(target_prelude_series_h),
+  static const std::string float8 = for_cuda(target_prelude_float8_h),
+                           iterations = for_cuda(target_prelude_iterations_h),
                            igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h),
                            philox = for_cuda(target_prelude_philox_h), reduce = for_cuda(target_prelude_reduce_h);
-  static const std::vector<Section> cuda =
-      all_sections({target_prelude_cuda_cuh, float8, series, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
-  static const std::vector<Section> cpu =
-      all_sections({target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
-                    target_prelude_staging_h, target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h,
-                    target_prelude_erfcx_h, target_prelude_philox_h});
+  static const std::vector<Section> cuda = all_sections(
+      {target_prelude_cuda_cuh, float8, iterations, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
+  static const std::vector<Section> cpu = all_sections(
+      {target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
+       target_prelude_cpu_loops_h, target_prelude_staging_h, target_prelude_cpu_reduce_h, target_prelude_float8_h,
+       target_prelude_iterations_h, target_prelude_igamma_h, target_prelude_erfcx_h, target_prelude_philox_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

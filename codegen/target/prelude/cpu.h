@@ -143,39 +143,43 @@ inline T maximum(T a, T b) {
 }
 
 // ingot: minimum
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T minimum(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;
 }
 
 // ingot: larger
-// The larger one; the other one if one is NaN; a if they are equal.
+// The larger operand; if one is NaN, the other; a if they are equal.
 template <typename T>
 inline T larger(T a, T b) {
     return ((a >= b) | (b != b)) ? a : b;
 }
 
 // ingot: smaller
+// The smaller operand; if one is NaN, the other; a if they are equal.
 template <typename T>
 inline T smaller(T a, T b) {
     return ((a <= b) | (b != b)) ? a : b;
 }
 
 // ingot: quotient
+// a / b without a signal: 0 for a division by zero; the smallest integer divided by -1 wraps.
 template <typename T>
 inline T quotient(T a, T b) {
     return b == 0 ? T(0) : b == T(-1) && T(-1) < 0 ? T(0ull - (unsigned long long)a) : T(a / b);
 }
 
 // ingot: rest
+// The remainder a % b without a signal: 0 for a division by zero or by -1.
 template <typename T>
 inline T rest(T a, T b) {
     return b == 0 || (b == T(-1) && T(-1) < 0) ? T(0) : T(a % b);
 }
 
 // ingot: floor_of_quotient
-// Rounds down a quotient whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
-// its sign.
+// Rounds a quotient that is nearly an integer to that integer, as c10::div_floor_floating does. A
+// zero gets the sign of `ratio`.
 template <typename T>
 inline T floor_of_quotient(T value, T ratio) {
     if (value == 0) return T(__builtin_copysign(0.0, double(ratio)));
@@ -184,6 +188,7 @@ inline T floor_of_quotient(T value, T ratio) {
 }
 
 // ingot: integer_floor_divide
+// The quotient rounded down.
 template <typename T>
 inline T integer_floor_divide(T a, T b) {
     return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && is_below_zero(a) != is_below_zero(b)));

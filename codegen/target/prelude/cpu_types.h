@@ -114,8 +114,8 @@ struct float16 {
 };
 
 // ingot: upper_half
-// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
-// are zeros.
+// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
+// lower 16 bits are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
 // ingot: bfloat16

@@ -285,8 +285,8 @@ __device__ inline double minimum(double a, double b) {
 }
 
 // ingot: floor_of_quotient
-// Rounds down a quotient whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
-// its sign.
+// Rounds a quotient that is nearly an integer to that integer, as c10::div_floor_floating does. A
+// zero gets the sign of `ratio`.
 template <typename T>
 __device__ inline T floor_of_quotient(T quotient, T ratio) {
     if (quotient == 0) return copysign(T(0), ratio);
@@ -295,6 +295,7 @@ __device__ inline T floor_of_quotient(T quotient, T ratio) {
 }
 
 // ingot: integer_floor_divide
+// The quotient rounded down.
 template <typename T>
 __device__ inline T integer_floor_divide(T a, T b) {
     const T quotient = a / b;

@@ -18,6 +18,7 @@ inline unsigned float8_bits(unsigned magnitude) {
 }
 
 // ingot: float8_value
+// The float32 value of a float8's bits, without special values.
 template <int M, int bias>
 inline float float8_value(unsigned bits) {
     const unsigned magnitude = bits & 0x7f;
@@ -59,6 +60,7 @@ struct float8_e5m2 {
 };
 
 // ingot: float8_fnuz
+// An 8-bit float without infinity and negative zero; its only NaN is 0x80.
 template <int M, int bias>
 struct float8_fnuz {
     unsigned char bits;

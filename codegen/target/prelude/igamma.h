@@ -4,6 +4,7 @@
 // and igammac of aten/src/ATen/native/Math.h).
 
 // ingot: rounding_unit
+// The unit roundoff of T: half the distance from 1 to the next number.
 template <typename T>
 inline T rounding_unit() {
     return sizeof(T) == 8 ? T(1.11022302462515654042e-16) : T(5.9604644775390625e-8);
@@ -180,6 +181,7 @@ inline T gamma_uniform(T a, T x, T direction) {
 }
 
 // ingot: is_uniform_gamma
+// Whether a is large and x is near a, so that the uniform asymptotic series is accurate.
 template <typename T>
 inline bool is_uniform_gamma(T a, T x) {
     const T distance = math::fabs(x - a) / a;
@@ -187,6 +189,7 @@ inline bool is_uniform_gamma(T a, T x) {
 }
 
 // ingot: upper_gamma
+// The regularised upper incomplete gamma function Q(a, x); NaN outside its domain.
 template <typename T>
 inline T upper_gamma(T a, T x) {
     const T none = T(nan);
@@ -205,6 +208,7 @@ inline T upper_gamma(T a, T x) {
 }
 
 // ingot: lower_gamma
+// The regularised lower incomplete gamma function P(a, x); NaN outside its domain.
 template <typename T>
 inline T lower_gamma(T a, T x) {
     const T none = T(nan);

@@ -68,6 +68,7 @@ __device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
 }
 
 // ingot: unsigned_of
+// The index as an unsigned integer of the same size, which is faster to divide.
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 
@@ -104,7 +105,7 @@ __device__ inline float quotient_of(float a, float b) {
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // whose sign an addition would lose
+    const bool is_zero = a == 0.0f;  // a zero: an addition would lose its sign
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
@@ -302,6 +303,7 @@ __device__ inline T combined_in_cluster(T (&classes)[n]) {
 }
 
 // ingot: combined_found
+// As `combined`, for a reduction that finds a value and its index.
 template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     T best = values[0];
@@ -328,6 +330,7 @@ __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
 }
 
 // ingot: combined_found_in_cluster
+// As `combined_in_cluster`, for a reduction that finds a value and its index.
 template <typename Kind, int lanes, int threads, int blocks, int slot, typename T, typename I,
           int n>
 __device__ inline Found<T, I> combined_found_in_cluster(T (&values)[n], I (&indices)[n]) {
@@ -379,8 +382,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
 }
 
 // ingot: combined_across
-// Combines the results of a row's threads in the order of the threads. The threads of a row are
-// `spacing` apart: as many rows are interleaved.
+// Combines the results of a row's threads in the order of the threads. `spacing` rows are
+// interleaved: the threads of a row are `spacing` apart.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
@@ -394,6 +397,7 @@ __device__ inline T combined_across(T found) {
 }
 
 // ingot: combined_found_across
+// As `combined_across`, for a reduction that finds a value and its index.
 template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found_across(T (&values)[n], I (&indices)[n]) {
     __shared__ T value_of[threads][spacing];

@@ -44,6 +44,7 @@ struct Largest {
 };
 
 // ingot: Smallest
+// NaN if either is NaN; a if they are equal.
 struct Smallest {
     template <typename T>
     static inline T of(T a, T b) {

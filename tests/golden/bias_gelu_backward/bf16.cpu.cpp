@@ -59,8 +59,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
-// are zeros.
+// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
+// lower 16 bits are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
 // Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
@@ -130,13 +130,13 @@ struct Sum {
     }
 };
 
-// A count that the compiler knows.
+// A count known at compile time.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A count below a bound that the compiler knows.
+// A count known at run time that is below n.
 template <int64 n>
 struct Part {
     int64 number;
@@ -177,8 +177,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// Combines the accumulators (`classes`) of a row as a tree: the two halves first. Whole vectors are
-// combined as long as possible.
+// Combines the accumulators (`classes`) of a row as a tree: each round combines the first half with
+// the second half, as vectors.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {

@@ -167,8 +167,8 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Combines the results of a row's threads in the order of the threads. The threads of a row are
-// `spacing` apart: as many rows are interleaved.
+// Combines the results of a row's threads in the order of the threads. `spacing` rows are
+// interleaved: the threads of a row are `spacing` apart.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];

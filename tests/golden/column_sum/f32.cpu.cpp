@@ -21,13 +21,13 @@ struct Sum {
     }
 };
 
-// A count that the compiler knows.
+// A count known at compile time.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A count below a bound that the compiler knows.
+// A count known at run time that is below n.
 template <int64 n>
 struct Part {
     int64 number;

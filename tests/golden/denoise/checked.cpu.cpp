@@ -27,6 +27,7 @@ inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
+// NaN if either is NaN; b if they are equal.
 template <typename T>
 inline T minimum(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;

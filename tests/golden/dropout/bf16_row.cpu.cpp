@@ -23,8 +23,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
-// are zeros.
+// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
+// lower 16 bits are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
 // Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.

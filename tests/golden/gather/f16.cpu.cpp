@@ -123,13 +123,13 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
-// A count that the compiler knows.
+// A count known at compile time.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A count below a bound that the compiler knows.
+// A count known at run time that is below n.
 template <int64 n>
 struct Part {
     int64 number;

@@ -28,8 +28,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// The upper 16 bits of a float, rounded to nearest even; it must not be NaN, unless the last bits
-// are zeros.
+// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
+// lower 16 bits are zeros.
 inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
 
 // Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
@@ -57,7 +57,7 @@ inline bfloat16 to_bfloat16(float value) {
     return result;
 }
 
-// Repeats a row of n elements.
+// Fills all rows with copies of one row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);

@@ -123,7 +123,7 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
-// Repeats a row of n elements.
+// Fills all rows with copies of one row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);

@@ -20,16 +20,19 @@ inline bool is_below_zero(T a) {
         return false;
 }
 
+// a / b without a signal: 0 for a division by zero; the smallest integer divided by -1 wraps.
 template <typename T>
 inline T quotient(T a, T b) {
     return b == 0 ? T(0) : b == T(-1) && T(-1) < 0 ? T(0ull - (unsigned long long)a) : T(a / b);
 }
 
+// The remainder a % b without a signal: 0 for a division by zero or by -1.
 template <typename T>
 inline T rest(T a, T b) {
     return b == 0 || (b == T(-1) && T(-1) < 0) ? T(0) : T(a % b);
 }
 
+// The quotient rounded down.
 template <typename T>
 inline T integer_floor_divide(T a, T b) {
     return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && is_below_zero(a) != is_below_zero(b)));

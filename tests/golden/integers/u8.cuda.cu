@@ -48,6 +48,7 @@ __device__ inline bool is_below_zero(T a) {
         return false;
 }
 
+// The quotient rounded down.
 template <typename T>
 __device__ inline T integer_floor_divide(T a, T b) {
     const T quotient = a / b;

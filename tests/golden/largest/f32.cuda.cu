@@ -57,6 +57,7 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
+// As `combined`, for a reduction that finds a value and its index.
 template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     T best = values[0];

@@ -107,6 +107,7 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
+// The index as an unsigned integer of the same size, which is faster to divide.
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 
@@ -125,6 +126,7 @@ __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
+// As `combined`, for a reduction that finds a value and its index.
 template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     T best = values[0];

@@ -134,6 +134,7 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// The index as an unsigned integer of the same size, which is faster to divide.
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }
 

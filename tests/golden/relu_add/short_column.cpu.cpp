@@ -17,8 +17,8 @@ inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// Fills each row with n copies of one value. Up to seven elements past the last row are
-// overwritten, too.
+// Fills each row of n elements with copies of one value. Up to seven elements after the last row
+// are overwritten, too.
 template <typename T, typename To>
 inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 row = 0; row < rows; ++row) {

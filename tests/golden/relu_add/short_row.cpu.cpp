@@ -17,7 +17,7 @@ inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// Repeats a row of n elements.
+// Fills all rows with copies of one row of n elements.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);

@@ -84,7 +84,7 @@ __device__ inline float quotient_of(float a, float b) {
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // whose sign an addition would lose
+    const bool is_zero = a == 0.0f;  // a zero: an addition would lose its sign
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
@@ -121,8 +121,8 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
     }
 }
 
-// Combines the results of a row's threads in the order of the threads. The threads of a row are
-// `spacing` apart: as many rows are interleaved.
+// Combines the results of a row's threads in the order of the threads. `spacing` rows are
+// interleaved: the threads of a row are `spacing` apart.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];

@@ -117,13 +117,13 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(b, a); }
 };
 
-// A count that the compiler knows.
+// A count known at compile time.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A count below a bound that the compiler knows.
+// A count known at run time that is below n.
 template <int64 n>
 struct Part {
     int64 number;

@@ -24,13 +24,13 @@ struct Sum {
     }
 };
 
-// A count that the compiler knows.
+// A count known at compile time.
 template <int64 n>
 struct Whole {
     constexpr operator int64() const { return n; }
 };
 
-// A count below a bound that the compiler knows.
+// A count known at run time that is below n.
 template <int64 n>
 struct Part {
     int64 number;
@@ -71,8 +71,8 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, Part<size>{end - first});
 }
 
-// Combines the accumulators (`classes`) of a row as a tree: the two halves first. Whole vectors are
-// combined as long as possible.
+// Combines the accumulators (`classes`) of a row as a tree: each round combines the first half with
+// the second half, as vectors.
 template <typename Kind, typename T, int n>
 __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     if constexpr (n == 1) {

@@ -1,8 +1,10 @@
-// Functions that are summed until the sum no longer changes, or for as many steps as an operand
-// gives, for both targets. The file is divided into sections, as all files of the prelude. The
-// functions use fused multiply-adds where the compilers of eager's kernels do.
+// Functions with a loop whose number of steps depends on the operands, for both targets: Euclid's
+// algorithm, series that end when the sum no longer changes, and polynomial recurrences. The file
+// is divided into sections, as all files of the prelude. The functions use fused multiply-adds
+// where the compilers of eager's kernels do.
 
 // ingot: greatest_common_divisor
+// Euclid's algorithm on the absolute values; 0 if both are 0.
 template <typename T>
 inline T greatest_common_divisor(T a, T b) {
     a = absolute<T>(a);
@@ -32,7 +34,7 @@ inline T hurwitz_zeta(T x, T q) {
                                -4.5979787224074726105e15,
                                1.8152105401943546773e17,
                                -7.1661652561756670113e18};
-    constexpr T unit = T(1.11022302462515654042e-16);
+    constexpr T unit = T(1.11022302462515654042e-16);  // 2^-53: the unit roundoff of float64
     if (x == 1) return T(inf);
     if (x < 1) return T(nan);
     if (q <= 0) {
@@ -87,7 +89,7 @@ inline T airy_series(T x) {
 }
 
 // ingot: chebyshev_recurrence
-// The n-th polynomial of Chebyshev's recurrence p(k + 1) = 2 x p(k) - p(k - 1), with p(0) = 1 and
+// Chebyshev polynomials of all kinds: p(n) of p(k + 1) = 2 x p(k) - p(k - 1), with p(0) = 1 and
 // p(1) = `first`.
 template <typename T>
 inline T chebyshev_recurrence(T twice_x, T first, T n) {
@@ -101,8 +103,8 @@ inline T chebyshev_recurrence(T twice_x, T first, T n) {
 }
 
 // ingot: hermite_recurrence
-// p(k + 1) = a x p(k) - a k p(k - 1), with p(0) = 1 and p(1) = a x: the physicists' polynomials for
-// a = 2, the probabilists' for a = 1.
+// Hermite polynomials: p(n) of p(k + 1) = a x p(k) - a k p(k - 1), with p(0) = 1 and
+// p(1) = a x. The physicists' polynomials have a = 2, the probabilists' a = 1.
 template <typename T>
 inline T hermite_recurrence(T ax, T a, T n) {
     T before = 1, value = ax;
@@ -115,6 +117,8 @@ inline T hermite_recurrence(T ax, T a, T n) {
 }
 
 // ingot: laguerre_recurrence
+// Laguerre polynomials: p(n) of p(k + 1) = ((2 k + 1 - x) p(k) - k p(k - 1)) / (k + 1), with
+// p(0) = 1 and p(1) = 1 - x.
 template <typename T>
 inline T laguerre_recurrence(T x, T n) {
     T before = 1, value = 1 - x;
@@ -127,6 +131,8 @@ inline T laguerre_recurrence(T x, T n) {
 }
 
 // ingot: legendre_recurrence
+// Legendre polynomials: p(n) of p(k + 1) = ((2 k + 1) x p(k) - k p(k - 1)) / (k + 1), with
+// p(0) = 1 and p(1) = x.
 template <typename T>
 inline T legendre_recurrence(T x, T n) {
     T before = 1, value = x;
