@@ -19,11 +19,12 @@ Text literal_text(const Value& value) {
   return {std::move(text), precedence};
 }
 
+/// A load that is made only if the third operand holds, and otherwise gives zero.
 Text load_if(ir::DType dtype, std::span<const Text> operands) {
   static const Spelling spelling("a ? b : c");
-  const bool is_plain = ir::compute_type(dtype) == dtype;
+  const bool is_compute_type = ir::compute_type(dtype) == dtype;
   const std::string zero =
-      is_plain ? literal(ir::HostValue::of(int64_t{0}), dtype) : fmt::format("{}()", type_name(dtype));
+      is_compute_type ? literal(ir::HostValue::of(int64_t{0}), dtype) : fmt::format("{}()", type_name(dtype));
   const Text element{fmt::format("{}[{}]", operands[0].text, operands[1].text)};
   return spelling.fill(std::array{operands[2], element, Text{zero}});
 }
@@ -43,8 +44,8 @@ const Spelling& spelling_of(IndexOp op, bool cuda) {
                                                       Spelling("a != b"),
                                                       Spelling("a && b"),
                                                       Spelling("a || b")};
-  static const Spelling kHostMin("smaller_of(a, b)");
-  return op == IndexOp::Min && !cuda ? kHostMin : kSpellings[static_cast<size_t>(op)];
+  static const Spelling kCpuMin("smaller_of(a, b)");
+  return op == IndexOp::Min && !cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ bool Expressions::is_unsigned(ValueId id) const {
   return divides && value.type.dtype == ir::DType::I32;
 }
 
-Text Expressions::text(ValueId id) const { return has_name(id) ? Text{known_[id.index]} : formula(id); }
+Text Expressions::text(ValueId id) const { return has_name(id) ? Text{names_[id.index]} : formula(id); }
 
 Text Expressions::formula(ValueId id) const {
   static const Spelling element("a[b]");
@@ -125,7 +126,7 @@ Text Expressions::formula(ValueId id) const {
     }
     case Value::Kind::Primitive:
       if (kernel_.computes_alike)
-        if (const auto own = spell_reproducible(value.op, value.work, operands)) return *own;
+        if (const auto reproducible = spell_reproducible(value.op, value.work, operands)) return *reproducible;
       return spell(target, value.op, value.work, operands);
     case Value::Kind::Cast:
       if (kernel_.has_short_nans && value.work == ir::DType::F32 && value.type.dtype == ir::DType::BF16)

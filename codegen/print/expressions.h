@@ -10,26 +10,27 @@
 
 namespace ingot::codegen {
 
+/// The type in source: "float", "Vec<float, 4>".
 std::string type_text(const Type& type);
 
 /// The expressions of a kernel's values: a value's name if it has one, its formula otherwise.
 class Expressions {
  public:
-  explicit Expressions(const Kernel& kernel) : kernel_(kernel), known_(kernel.values.size()) {}
+  explicit Expressions(const Kernel& kernel) : kernel_(kernel), names_(kernel.values.size()) {}
 
   /// The expression to write at a use of the value.
   Text text(ValueId id) const;
   /// The formula of a value, whether or not it has a name.
   Text formula(ValueId id) const;
   /// Gives the value a name, which later expressions use.
-  void call(ValueId id, std::string name) { known_[id.index] = name; }
-  bool has_name(ValueId id) const { return !known_[id.index].empty(); }
+  void set_name(ValueId id, std::string name) { names_[id.index] = name; }
+  bool has_name(ValueId id) const { return !names_[id.index].empty(); }
 
  private:
   bool is_unsigned(ValueId id) const;
 
   const Kernel& kernel_;
-  std::vector<std::string> known_;
+  std::vector<std::string> names_;  ///< by value; empty if it has none
 };
 
 }  // namespace ingot::codegen

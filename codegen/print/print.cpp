@@ -11,6 +11,7 @@
 namespace ingot::codegen {
 namespace {
 
+/// Describes a tensor's elements: "contiguous", or "at" the offset of the element that is accessed.
 std::string pointer_comment(const Symbol& symbol, const Expressions& expressions) {
   const std::string dtype = symbol.is_bool ? "bool, " : "";
   if (symbol.is_contiguous) return dtype + "contiguous";
@@ -18,8 +19,8 @@ std::string pointer_comment(const Symbol& symbol, const Expressions& expressions
   std::vector<std::string> terms;
   for (const Symbol::Term& term : symbol.place) {
     const Text index = term.index ? expressions.text(term.index) : Text{"index"};
-    const Text place = term.stride ? product.fill(std::array{index, expressions.text(term.stride)}) : index;
-    terms.push_back(place.text);
+    const Text offset = term.stride ? product.fill(std::array{index, expressions.text(term.stride)}) : index;
+    terms.push_back(offset.text);
   }
   if (symbol.neighbours > 0) terms.push_back(fmt::format("0..{}", symbol.neighbours));
   return dtype + (terms.empty() ? "one element" : fmt::format("at {}", fmt::join(terms, " + ")));
@@ -36,12 +37,13 @@ bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelPa
 std::string parameter_type(const Symbol& symbol) {
   const std::string type = type_text(symbol.type);
   if (!symbol.type.is_pointer) return type;
-  const bool written = !is_tensor(symbol) || symbol.is_written;
-  return (written ? "" : "const ") + type + "*";
+  const bool is_writable = !is_tensor(symbol) || symbol.is_written;
+  return (is_writable ? "" : "const ") + type + "*";
 }
 
 /// Prints the lines with the comments (which may be empty) in an aligned column to their right.
-void print_beside(Statements& out, const std::vector<std::string>& lines, const std::vector<std::string>& comments) {
+void print_with_comments(Statements& out, const std::vector<std::string>& lines,
+                         const std::vector<std::string>& comments) {
   size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, line.size());
   for (size_t l = 0; l < lines.size(); ++l)
@@ -65,12 +67,12 @@ Printed print_cuda(const Kernel& kernel) {
   std::vector<std::string> lines;
   for (const SymbolId id : kernel.parameters) {
     const Symbol& symbol = kernel[id];
-    const bool restricted = is_tensor(symbol) && kernel.restrict_pointers;
+    const bool is_restrict = is_tensor(symbol) && kernel.restrict_pointers;
     lines.push_back(fmt::format("        {}{}{} {}{}", symbol.type.is_pointer ? "" : "const ", parameter_type(symbol),
-                                restricted ? " __restrict__" : "", symbol.name,
+                                is_restrict ? " __restrict__" : "", symbol.name,
                                 id == kernel.parameters.back() ? ") {" : ","));
   }
-  print_beside(out, lines, comments_of(kernel, out));
+  print_with_comments(out, lines, comments_of(kernel, out));
   out.print(kernel.indices, 4);
   if (!kernel.indices.empty()) out.line("");
   out.print(kernel.body, 4);
@@ -87,11 +89,11 @@ Printed print_cpu(const Kernel& kernel) {
   for (size_t p = 0; p < kernel.parameters.size(); ++p) {
     const Symbol& symbol = kernel[kernel.parameters[p]];
     const std::string type = parameter_type(symbol);
-    const bool restricted = is_tensor(symbol) && kernel.restrict_pointers;
+    const bool is_restrict = is_tensor(symbol) && kernel.restrict_pointers;
     lines.push_back(fmt::format("    {}{}{} {} = argument<{}>({}[{}]);", symbol.type.is_pointer ? "" : "const ", type,
-                                restricted ? " __restrict" : "", symbol.name, type, arguments, p));
+                                is_restrict ? " __restrict" : "", symbol.name, type, arguments, p));
   }
-  print_beside(out, lines, comments_of(kernel, out));
+  print_with_comments(out, lines, comments_of(kernel, out));
   out.line("");
   out.print(kernel.before, 4);
   out.print(kernel.body, 4);

@@ -40,7 +40,7 @@ ComputedNodes nodes_of(ir::NodeId node) { return node == kNoNode ? ComputedNodes
 
 /// The nodes for which a value is computed. Variables and parts of addresses have none, since many nodes share them. A
 /// vector belongs to all nodes that read or store its elements, and is loaded ahead of the computation.
-ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
+ComputedNodes nodes_of_value(const Kernel& kernel, ValueId id) {
   const Value& value = kernel[id];
   switch (value.kind) {
     case Value::Kind::Vector:
@@ -65,12 +65,12 @@ ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
 }
 
 /// Whether the value is an element of memory rather than of a variable.
-bool is_of_memory(const Kernel& kernel, ValueId id) {
+bool is_memory_element(const Kernel& kernel, ValueId id) {
   return kernel[id].kind == Value::Kind::Load || kernel[id].kind == Value::Kind::Target;
 }
 
-void add_all(ComputedNodes& nodes, const ComputedNodes& more) {
-  for (const ir::NodeId node : more)
+void add_all(ComputedNodes& nodes, const ComputedNodes& additions) {
+  for (const ir::NodeId node : additions)
     if (std::ranges::count(nodes, node) == 0) nodes.push_back(node);
 }
 
@@ -83,7 +83,7 @@ Statements::Statements(const Kernel& kernel)
   for (uint32_t v = 0; v < kernel.values.size(); ++v) {
     const Value& value = kernel.values[v];
     if (value.naming == Naming::Author || value.naming == Naming::Always) names_.claim(value.name);
-    if (value.naming == Naming::Always) expressions_.call({v}, value.name);
+    if (value.naming == Naming::Always) expressions_.set_name({v}, value.name);
   }
 }
 
@@ -97,18 +97,18 @@ void Statements::statement(const std::string& text, ComputedNodes nodes) {
   line(std::string(static_cast<size_t>(indent_), ' ') + text, std::move(nodes));
 }
 
-ComputedNodes Statements::computed(ValueId value) const {
+ComputedNodes Statements::nodes_of_expression(ValueId value) const {
   if (!value) return {};
-  if (expressions_.has_name(value)) return computed_for(kernel_, value);
+  if (expressions_.has_name(value)) return nodes_of_value(kernel_, value);
   ComputedNodes nodes;
-  add_computed(value, nodes);
+  add_nodes(value, nodes);
   return nodes;
 }
 
-void Statements::add_computed(ValueId id, ComputedNodes& nodes) const {
-  add_all(nodes, computed_for(kernel_, id));
+void Statements::add_nodes(ValueId id, ComputedNodes& nodes) const {
+  add_all(nodes, nodes_of_value(kernel_, id));
   for (const ValueId operand : kernel_[id].operands)
-    if (!expressions_.has_name(operand)) add_computed(operand, nodes);
+    if (!expressions_.has_name(operand)) add_nodes(operand, nodes);
 }
 
 void Statements::print(const Body& statements, int indent) {
@@ -133,17 +133,17 @@ void Statements::print(const Body& statements, int indent) {
   }
 }
 
-void Statements::block(const Body& inner) {
-  const int outer = indent_;
-  print(inner, outer + 4);
-  indent_ = outer;
+void Statements::print_block(const Body& inner) {
+  const int outer_indent = indent_;
+  print(inner, outer_indent + 4);
+  indent_ = outer_indent;
 }
 
 // Values
 
-bool Statements::is_said_by_its_store(ValueId id) const {
-  const Usage::Of& use = usage_[id];
-  return use.count == 1 && !use.stored.empty() && kernel_[id].name.starts_with(use.stored);
+bool Statements::is_named_by_store(ValueId id) const {
+  const Usage::ValueUsage& uses = usage_[id];
+  return uses.count == 1 && !uses.stored_to.empty() && kernel_[id].name.starts_with(uses.stored_to);
 }
 
 /// Whether a load needs a statement of its own before the `? :` that selects it (CPU). GCC 12 turns a load in an arm
@@ -151,19 +151,19 @@ bool Statements::is_said_by_its_store(ValueId id) const {
 /// p[0], p[1], p[2], p[3]. A load with a guard keeps it: without the guard it may read outside of the tensor.
 bool Statements::must_load_unconditionally(ValueId id) const {
   const bool is_plain_load = kernel_[id].kind == Value::Kind::Load && kernel_[id].operands.size() == 2;
-  return is_plain_load && !kernel_.target.cuda() && usage_[id].in_arm;
+  return is_plain_load && !kernel_.target.cuda() && usage_[id].is_in_arm;
 }
 
 bool Statements::needs_name(ValueId id) const {
   const Value& value = kernel_[id];
   if (must_load_unconditionally(id)) return true;
-  if (value.naming == Naming::Pinned || usage_[id].count > 1 || usage_[id].elsewhere) return true;
-  return value.naming == Naming::Author && !is_said_by_its_store(id);
+  if (value.naming == Naming::Pinned || usage_[id].count > 1 || usage_[id].is_used_in_other_block) return true;
+  return value.naming == Naming::Author && !is_named_by_store(id);
 }
 
-std::vector<ValueId> Statements::parts(ValueId id) const {
-  if (usage_.computed[id.index]) return {id};
-  return parts_of(kernel_, usage_, id);
+std::vector<ValueId> Statements::computed_parts(ValueId id) const {
+  if (usage_.is_computed[id.index]) return {id};
+  return computed_operands(kernel_, usage_, id);
 }
 
 template <typename Make>
@@ -172,52 +172,52 @@ void Statements::fit(std::vector<ValueId> parts, size_t prefix, Make make) {
     const auto width = [&](ValueId id) { return expressions_.has_name(id) ? 0 : expressions_.text(id).text.size(); };
     const auto widest = std::ranges::max_element(parts, std::less{}, width);
     if (widest == parts.end() || width(*widest) == 0) return;
-    give_name(*widest);
+    print_named(*widest);
   }
 }
 
-void Statements::give_name(ValueId id) {
+void Statements::print_named(ValueId id) {
   const Value& value = kernel_[id];
   std::string name = value.name;
   if (value.naming != Naming::Author && value.naming != Naming::Always)
-    name = names_.claim(name.empty() ? fmt::format("v{}", ++unnamed_) : name);
+    name = names_.claim(name.empty() ? fmt::format("v{}", ++generated_names_) : name);
   const std::string type = value.type.is_pointer ? "auto" : type_text(value.type);
   ComputedNodes nodes;
-  add_computed(id, nodes);
+  add_nodes(id, nodes);
   statement(fmt::format("const {} {} = {};", type, name, expressions_.formula(id).text), std::move(nodes));
-  expressions_.call(id, name);
+  expressions_.set_name(id, name);
 }
 
 void Statements::print_one(const Let& let) {
   const Value& value = kernel_[let.value];
   if (value.naming == Naming::Always) {
-    if (!usage_.idle.contains(&let)) give_name(let.value);
+    if (!usage_.unused_lets.contains(&let)) print_named(let.value);
     return;
   }
-  const bool authors = value.naming == Naming::Author && !is_said_by_its_store(let.value);
+  const bool shows_author_name = value.naming == Naming::Author && !is_named_by_store(let.value);
   const size_t prefix =
-      std::string_view("const double ").size() + std::max<size_t>(authors ? value.name.size() : 0, 5) + 4;
-  fit(parts_of(kernel_, usage_, let.value), prefix, [&] { return expressions_.formula(let.value).text; });
-  if (needs_name(let.value)) give_name(let.value);
+      std::string_view("const double ").size() + std::max<size_t>(shows_author_name ? value.name.size() : 0, 5) + 4;
+  fit(computed_operands(kernel_, usage_, let.value), prefix, [&] { return expressions_.formula(let.value).text; });
+  if (needs_name(let.value)) print_named(let.value);
 }
 
 // Statements
 
 void Statements::print_one(const Declare& declare) {
   const Symbol& variable = kernel_[declare.variable];
-  fit(parts(declare.value), type_text(variable.type).size() + variable.name.size() + 5,
+  fit(computed_parts(declare.value), type_text(variable.type).size() + variable.name.size() + 5,
       [&] { return expressions_.text(declare.value).text; });
   const std::string value = expressions_.text(declare.value).text;
-  const bool constant = variable.type.lanes > 1;
-  statement(fmt::format("{} {} = {};", constant ? "const auto" : type_text(variable.type), variable.name, value),
-            computed(declare.value));
+  const bool is_vector = variable.type.lanes > 1;
+  statement(fmt::format("{} {} = {};", is_vector ? "const auto" : type_text(variable.type), variable.name, value),
+            nodes_of_expression(declare.value));
 }
 
 void Statements::print_one(const Assign& assign) {
   const std::string target = expressions_.formula(assign.target).text;
-  fit(parts(assign.value), target.size() + 4, [&] { return expressions_.text(assign.value).text; });
-  ComputedNodes nodes = computed(assign.value);
-  if (is_of_memory(kernel_, assign.target)) add_all(nodes, kernel_[pointer_of(kernel_, assign.target)].nodes);
+  fit(computed_parts(assign.value), target.size() + 4, [&] { return expressions_.text(assign.value).text; });
+  ComputedNodes nodes = nodes_of_expression(assign.value);
+  if (is_memory_element(kernel_, assign.target)) add_all(nodes, kernel_[pointer_of(kernel_, assign.target)].nodes);
   statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text), std::move(nodes));
 }
 
@@ -236,18 +236,18 @@ void Statements::print_one(const StoreVector& store) {
     return fmt::format("store_until({}, {}, {}, {})", text(store.pointer), text(store.index), text(store.end),
                        text(store.vector));
   };
-  fit(parts(store.vector), 1, call);
+  fit(computed_parts(store.vector), 1, call);
   ComputedNodes nodes = kernel_[pointer_of(kernel_, store.pointer)].nodes;
-  add_all(nodes, computed(store.vector));
+  add_all(nodes, nodes_of_expression(store.vector));
   statement(call() + ";", std::move(nodes));
 }
 
 void Statements::print_one(const If& branch) {
-  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), computed(branch.condition));
-  block(branch.then);
+  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), nodes_of_expression(branch.condition));
+  print_block(branch.then);
   if (!branch.otherwise.empty()) {
     statement("} else {");
-    block(branch.otherwise);
+    print_block(branch.otherwise);
   }
   statement("}");
 }
@@ -257,7 +257,7 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Over) {
     statement(fmt::format("over({}, [&](int64 {}, bool {}) __attribute__((always_inline)) {{",
                           expressions_.text(loop.end).text, variable.name, kernel_[loop.valid].name));
-    block(loop.body);
+    print_block(loop.body);
     statement("});");
     return;
   }
@@ -266,7 +266,7 @@ void Statements::print_one(const Loop& loop) {
                           kernel_.launch.block_threads, loop.step, expressions_.text(loop.begin).text,
                           expressions_.text(loop.end).text, type_text(variable.type), variable.name,
                           loop.valid ? " " + kernel_[loop.valid].name : ""));
-    block(loop.body);
+    print_block(loop.body);
     statement("});");
     return;
   }
@@ -275,13 +275,13 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
-  const bool counts = loop.step == 1;
+  const bool is_unit_step = loop.step == 1;
   const std::string step = loop.kind == Loop::Kind::Rows ? ""
-                           : counts                      ? " ++" + variable.name
+                           : is_unit_step                ? " ++" + variable.name
                                                          : fmt::format(" {} += {}", variable.name, loop.step);
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
-  block(loop.body);
+  print_block(loop.body);
   statement("}");
 }
 
@@ -302,28 +302,28 @@ void Statements::print_one(const Pieces& pieces) {
                         pieces.aligned ? "in_aligned_pieces" : "in_pieces", pieces.size,
                         expressions_.text(pieces.begin).text, expressions_.text(pieces.end).text,
                         kernel_[pieces.first].name, kernel_[pieces.count].name));
-  block(pieces.body);
+  print_block(pieces.body);
   statement("});");
 }
 
 void Statements::print_one(const Combine& combine) {
   const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
-  const Symbol &value = kernel_[combine.into[0]], &found = kernel_[combine.classes[0]];
+  const Symbol &value = kernel_[combine.into[0]], &classes = kernel_[combine.classes[0]];
   const std::string_view kind = name_of(combine.kind);
-  const bool finds = combine.classes.size() > 1;
+  const bool has_index = combine.classes.size() > 1;
   if (!value.extents.empty()) return print_rows(combine);
-  std::string call = finds ? "combined_found" : "combined", pattern(kind), operand = found.name;
+  std::string call = has_index ? "combined_found" : "combined", pattern(kind), operand = classes.name;
   if (combine.spacing > 1) {
     call += "_across";
     pattern += fmt::format(", {}, {}, {}", combine.threads, combine.spacing, combine.slot);
     if (combine.carried)
-      operand += fmt::format("[{}]", found.extents[0] - 1);
-    else if (!finds)
-      operand = fmt::format("tree<{}, {}>({})", kind, found.extents[0], found.name);
+      operand += fmt::format("[{}]", classes.extents[0] - 1);
+    else if (!has_index)
+      operand = fmt::format("tree<{}, {}>({})", kind, classes.extents[0], classes.name);
   } else if (kernel_.target.cuda()) {
     const bool in_cluster = combine.blocks > 1;
     if (in_cluster) call += "_in_cluster";
-    if (found.is_shared) call += "_of_runs";
+    if (classes.is_shared) call += "_of_runs";
     pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
                            in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
   } else if (combine.kind == ir::ReduceKind::Max || combine.kind == ir::ReduceKind::Min) {
@@ -331,7 +331,7 @@ void Statements::print_one(const Combine& combine) {
     // cpu-vector-maximum).
     call += "_choice";
   }
-  if (!finds)
+  if (!has_index)
     return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),
                                  value.name, call, pattern, operand),
                      nodes_of(combine.node));

@@ -42,19 +42,22 @@ class Statements {
 
   void statement(const std::string& text, ComputedNodes nodes = {});
   /// The nodes computed by the expression that is written for a value: the nodes of the value, and of all values
-  /// inlined in it. If the value has a name, only its own nodes.
-  ComputedNodes computed(ValueId value) const;
-  void add_computed(ValueId id, ComputedNodes& nodes) const;
-  void block(const Body& inner);
+  /// inlined in it. If the value has a name, only the nodes of the value.
+  ComputedNodes nodes_of_expression(ValueId value) const;
+  void add_nodes(ValueId id, ComputedNodes& nodes) const;
+  void print_block(const Body& inner);
   bool needs_name(ValueId id) const;
-  bool is_said_by_its_store(ValueId id) const;
+  /// Whether the value is only stored, to a pointer of its name: a statement with its name would repeat the name.
+  bool is_named_by_store(ValueId id) const;
   bool must_load_unconditionally(ValueId id) const;
-  void give_name(ValueId id);
-  /// Gives names to parts of the values, widest first, until the text from `make` fits on a line after `prefix`
+  /// Prints a statement that computes the value and gives it a name.
+  void print_named(ValueId id);
+  /// Makes statements of the values in `parts`, widest first, until the text from `make` fits on a line after `prefix`
   /// characters.
   template <typename Make>
   void fit(std::vector<ValueId> parts, size_t prefix, Make make);
-  std::vector<ValueId> parts(ValueId id) const;
+  /// The value, if a Let computes it; otherwise the values computed by a Let in its formula.
+  std::vector<ValueId> computed_parts(ValueId id) const;
 
   const Kernel& kernel_;
   Usage usage_;
@@ -62,7 +65,7 @@ class Statements {
   Expressions expressions_;
   Printed printed_;
   int indent_ = 0;
-  int unnamed_ = 0;
+  int generated_names_ = 0;  ///< the number of names v1, v2, … so far
 };
 
 }  // namespace ingot::codegen

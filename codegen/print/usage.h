@@ -11,21 +11,21 @@ namespace ingot::codegen {
 /// How the computed values of a kernel are used.
 struct Usage {
   /// The uses of one value.
-  struct Of {
-    uint32_t count = 0;      ///< number of occurrences if it is written inline
-    bool elsewhere = false;  ///< used in a block other than the one that computes it, such as a later loop
-    bool in_arm = false;     ///< within the expression of an arm of a `where`
-    std::string stored;      ///< the pointer to whose element it is assigned unchanged; empty if none
+  struct ValueUsage {
+    uint32_t count = 0;                   ///< number of occurrences if it is written inline
+    bool is_used_in_other_block = false;  ///< used in a block other than the one that computes it, such as a later loop
+    bool is_in_arm = false;               ///< within the expression of an arm of a `where`
+    std::string stored_to;  ///< the pointer to an element of which the value is assigned unchanged; empty if none
   };
-  std::vector<Of> values;
-  std::vector<bool> computed;  ///< by a Let; other values are always inline
-  std::set<const Let*> idle;   ///< Lets in inner blocks whose values no later statement uses
+  std::vector<ValueUsage> values;
+  std::vector<bool> is_computed;     ///< whether a Let computes the value; other values are always inline
+  std::set<const Let*> unused_lets;  ///< Lets in inner blocks whose values no later statement uses
 
   explicit Usage(const Kernel& kernel);
-  const Of& operator[](ValueId id) const { return values[id.index]; }
+  const ValueUsage& operator[](ValueId id) const { return values[id.index]; }
 };
 
-/// The computed values that occur in the value's formula, if values that are not computed by a Let are written inline.
-std::vector<ValueId> parts_of(const Kernel& kernel, const Usage& usage, ValueId id);
+/// The values computed by a Let that occur in the value's formula, if all other values are written inline.
+std::vector<ValueId> computed_operands(const Kernel& kernel, const Usage& usage, ValueId id);
 
 }  // namespace ingot::codegen
