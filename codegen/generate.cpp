@@ -22,10 +22,10 @@ std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
 
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options) {
-  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
+  const std::vector<Schedule> chosen = schedules(graph, outline, layouts, target, options);
   std::vector<Kernel> all;
   for (uint32_t k = 0; k < layouts.size(); ++k) {
-    for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], decided[k], target, options)) {
+    for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], chosen[k], target, options)) {
       kernel.launch.outline = k;
       kernel.launch.states_of = outline.kernels[k].pieces_of.value_or(k);
       all.push_back(std::move(kernel));
@@ -55,9 +55,9 @@ Source generate(const ir::Graph& graph, const Outline& outline, const std::vecto
                 const Target& target, const Options& options, std::string_view author_text) {
   Source source = generate_functions(graph, outline, layouts, target, options, "");
   const std::string header = comment_out(author_text);
-  const std::string before = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
-  source.text = before + source.text;
-  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(before, '\n')), {});
+  const std::string preamble = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
+  source.text = preamble + source.text;
+  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(preamble, '\n')), {});
   return source;
 }
 
@@ -69,10 +69,10 @@ std::string join(Target::Kind target, std::span<const Source> sources) {
 
 std::string schedule_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                           const Target& target, const Options& options) {
-  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
+  const std::vector<Schedule> chosen = schedules(graph, outline, layouts, target, options);
   std::string text;
-  for (size_t k = 0; k < decided.size(); ++k)
-    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k]) +
+  for (size_t k = 0; k < chosen.size(); ++k)
+    text += (text.empty() ? "" : "\n") + print(chosen[k], outline.kernels[k]) +
             "  layout: " + read_by(target, layouts[k]).text() + "\n";
   return text;
 }

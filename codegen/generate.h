@@ -25,10 +25,12 @@ struct Source {
   std::vector<ComputedNodes> lines;  ///< one per line of the text
 };
 
+/// The schedules that the policy chooses; one per kernel of the outline.
 std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
                                 const std::vector<KernelLayout>& layouts, const Target& target, const Options& options);
 
-/// Errors: Error(Author) if a kernel would take more arguments than the target can pass.
+/// One or two kernels per kernel of the outline. Errors: Error(Author) if a kernel would take more arguments than the
+/// target can pass.
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options);
 

@@ -63,7 +63,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 using Words = std::set<std::string, std::less<>>;
 
-void append_foreign(std::string& text, char32_t code) {
+/// Appends a Greek letter by its name, another character by its number: "lambda", "uf1".
+void append_non_ascii(std::string& text, char32_t code) {
   constexpr char32_t kSmallAlpha = 0x3b1, kCapitalAlpha = 0x391;
   if (code >= kSmallAlpha && code < kSmallAlpha + kGreek.size()) {
     text += kGreek[code - kSmallAlpha];
@@ -96,18 +97,17 @@ std::string identifier(std::string_view name) {
     const Character c = decode_utf8(name, i);
     i += c.bytes;
     if (c.code >= 0x80) {
-      append_foreign(text, c.code);
+      append_non_ascii(text, c.code);
       continue;
     }
     const char ascii = static_cast<char>(c.code);
-    const bool fits = is_letter(ascii) || is_digit(ascii);
-    const char next = fits ? ascii : '_';
+    const bool is_valid = is_letter(ascii) || is_digit(ascii);
+    const char next = is_valid ? ascii : '_';
     // Names that start with an underscore or contain two in a row are reserved for the compiler.
     if (next != '_' || (!text.empty() && text.back() != '_')) text += next;
   }
-  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_')
-    text.pop_back();  // from the bracket of
-                      // "xs[0]"
+  // The last underscore may come from a character such as the bracket of "xs[0]".
+  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_') text.pop_back();
   if (text.empty() || is_digit(text[0])) text.insert(0, "v");
   static const Words reserved = identifiers(kReserved);
   if (reserved.contains(text)) text += text.back() == '_' ? "1" : "_";
@@ -128,7 +128,7 @@ bool is_reserved_function(std::string_view name) {
 
 }  // namespace
 
-Words taken_at_file_scope(std::string_view text) {
+Words names_at_file_scope(std::string_view text) {
   constexpr std::string_view kBuiltin = "__builtin_", kTemplate = "template <";
   Words words;
   int depth = 0;  // nesting of braces and parentheses
@@ -160,8 +160,8 @@ std::string entry_name(std::string_view name) {
 
 Names::Names(std::string_view reserved) : taken_(identifiers(reserved)) {}
 
-std::string Names::claim(std::string_view wanted) {
-  const std::string name = identifier(wanted);
+std::string Names::claim(std::string_view preferred) {
+  const std::string name = identifier(preferred);
   if (taken_.insert(name).second) return name;
   int& number = numbers_[name];
   std::string unique;

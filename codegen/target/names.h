@@ -23,15 +23,15 @@ std::set<std::string, std::less<>> identifiers(std::string_view text);
 /// Gives out unique names within one function.
 class Names {
  public:
-  /// `reserved`: text whose identifiers are all taken, for example the prelude's.
+  /// `reserved`: text whose identifiers are never given out, for example a prelude.
   explicit Names(std::string_view reserved);
 
-  /// The name, with the smallest number appended that makes it free if it is taken: "x", "x_1", "x_2".
-  std::string claim(std::string_view wanted);
+  /// The preferred name; if it is taken, with the smallest number appended that makes it unique: "x", "x_1", "x_2".
+  std::string claim(std::string_view preferred);
 
  private:
   std::set<std::string, std::less<>> taken_;
-  std::map<std::string, int> numbers_;  ///< the last number tried after a name
+  std::map<std::string, int> numbers_;  ///< the last number that was appended to a name
 };
 
 }  // namespace ingot::codegen

@@ -28,20 +28,21 @@ extern const std::string_view target_prelude_reduce_cuh;
 
 namespace {
 
+/// A part of a prelude file that is included as a whole.
 struct Section {
-  std::vector<std::string> required_names;  ///< the section is included if the source mentions all of
-                                            ///< them. The first is the name that it defines.
-  std::string_view text;                    ///< from the line after its marker to the next marker
-  std::set<std::string, std::less<>> mentions;
+  /// The section is included if the source mentions all of these names. The first is the name that it defines.
+  std::vector<std::string> required_names;
+  std::string_view text;                        ///< from the line after its marker to the next marker
+  std::set<std::string, std::less<>> mentions;  ///< the identifiers in its text
 };
 
 std::vector<Section> sections_of(std::string_view file) {
   constexpr std::string_view kMarker = "// ingot: ";
   std::vector<Section> sections;
-  for (size_t at = file.find(kMarker); at != std::string_view::npos;) {
-    const size_t name = at + kMarker.size(), line_end = file.find('\n', at);
-    at = file.find(kMarker, line_end);
-    const std::string_view text = file.substr(line_end + 1, std::min(at, file.size()) - line_end - 1);
+  for (size_t marker = file.find(kMarker); marker != std::string_view::npos;) {
+    const size_t name = marker + kMarker.size(), line_end = file.find('\n', marker);
+    marker = file.find(kMarker, line_end);
+    const std::string_view text = file.substr(line_end + 1, std::min(marker, file.size()) - line_end - 1);
     Section section{{}, text, identifiers(text)};
     std::istringstream words{std::string(file.substr(name, line_end - name))};
     for (std::string word; words >> word;) section.required_names.push_back(word);
@@ -50,9 +51,9 @@ std::vector<Section> sections_of(std::string_view file) {
   return sections;
 }
 
-/// Marks the functions of a file for both targets as CUDA device functions, by editing every "inline ", also in
+/// Marks the functions of a file as CUDA device functions: inserts `__device__` before every "inline ", also in
 /// comments.
-std::string for_cuda(std::string_view file) {
+std::string with_device_functions(std::string_view file) {
   constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
   std::string text(file);
   for (size_t at = 0; (at = text.find(kInline, at)) != std::string::npos; at += kDevice.size() + kInline.size())
@@ -68,10 +69,12 @@ std::vector<Section> all_sections(std::initializer_list<std::string_view> files)
 }
 
 const std::vector<Section>& sections(Target::Kind target) {
-  static const std::string float8 = for_cuda(target_prelude_float8_h),
-                           iterations = for_cuda(target_prelude_iterations_h),
-                           igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h),
-                           philox = for_cuda(target_prelude_philox_h), reduce = for_cuda(target_prelude_reduce_h);
+  static const std::string float8 = with_device_functions(target_prelude_float8_h),
+                           iterations = with_device_functions(target_prelude_iterations_h),
+                           igamma = with_device_functions(target_prelude_igamma_h),
+                           erfcx = with_device_functions(target_prelude_erfcx_h),
+                           philox = with_device_functions(target_prelude_philox_h),
+                           reduce = with_device_functions(target_prelude_reduce_h);
   static const std::vector<Section> cuda = all_sections(
       {target_prelude_cuda_cuh, float8, iterations, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
   static const std::vector<Section> cpu = all_sections(
@@ -112,7 +115,7 @@ const std::set<std::string, std::less<>>& reserved_by_preludes() {
       text += spelling_text(target);
       for (const Section& section : sections(target)) text += section.text;
     }
-    return taken_at_file_scope(text);
+    return names_at_file_scope(text);
   }();
   return reserved;
 }

@@ -6,8 +6,8 @@
 #include "codegen/target/target.h"
 
 // A prelude is the library code that a target's generated source starts with. The preludes are the files of prelude/:
-// cuda.cuh and reduce.cuh for CUDA; libm.h, cpu*.h and staging.h for the CPU; the others for both. The files are divided
-// into sections (`Section`), and generated source contains only the sections that it uses.
+// cuda.cuh and reduce.cuh for CUDA; libm.h, cpu*.h and staging.h for the CPU; the others for both. The files are
+// divided into sections (`Section`), and generated source contains only the sections that it uses.
 
 namespace ingot::codegen {
 

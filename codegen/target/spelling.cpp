@@ -68,64 +68,66 @@ Spelling::Spelling(std::string_view pattern) {
   for (const std::string_view token : tokens)
     if (token[0] != ' ') words.push_back(token);
 
-  // The precedence of the token at `at` if it is an operator.
-  const auto operator_at = [&](size_t at) -> std::optional<Precedence> {
-    if (at >= words.size()) return std::nullopt;
-    if (words[at] == "[") return Precedence::Primary;
-    const bool operand_before = at > 0 && words[at - 1] != "(" && words[at - 1] != "," && words[at - 1] != "[" &&
-                                !binary_operator(words[at - 1]) && !is_prefix(words[at - 1]);
-    if (is_prefix(words[at]) && !operand_before) return Precedence::Unary;
-    return binary_operator(words[at]);
+  // The precedence of a token if it is an operator.
+  const auto operator_at = [&](size_t w) -> std::optional<Precedence> {
+    if (w >= words.size()) return std::nullopt;
+    if (words[w] == "[") return Precedence::Primary;
+    const bool follows_operand = w > 0 && words[w - 1] != "(" && words[w - 1] != "," && words[w - 1] != "[" &&
+                                 !binary_operator(words[w - 1]) && !is_prefix(words[w - 1]);
+    if (is_prefix(words[w]) && !follows_operand) return Precedence::Unary;
+    return binary_operator(words[w]);
   };
 
   int depth = 0;
-  size_t at = 0;
-  pieces_.emplace_back();
+  size_t w = 0;  // number of the token among the words
+  segments_.emplace_back();
   for (const std::string_view token : tokens) {
     if (token[0] == ' ') {
-      pieces_.back().text += token;
+      segments_.back().text += token;
       continue;
     }
     if (token == ")" || token == "]") --depth;
-    const std::optional<Precedence> here = operator_at(at);
-    if (depth == 0 && here && token != "[") precedence_ = std::min(precedence_, *here);
+    const std::optional<Precedence> precedence = operator_at(w);
+    if (depth == 0 && precedence && token != "[") precedence_ = std::min(precedence_, *precedence);
     if (token == "(" || token == "[") ++depth;
     const size_t operand = token.size() == 1 ? kOperands.find(token) : std::string_view::npos;
     if (operand == std::string_view::npos) {
-      pieces_.back().text += token;
+      segments_.back().text += token;
     } else {
-      Hole hole{static_cast<uint32_t>(operand), std::nullopt, operator_at(at + 1)};
-      if (at > 0) hole.left = operator_at(at - 1);
-      if (at > 0 && words[at - 1] == "[") hole.left = std::nullopt;
-      hole.between = at > 0 && words[at - 1] == "?";
-      pieces_.back().hole = hole;
-      pieces_.emplace_back();
+      Placeholder placeholder{static_cast<uint32_t>(operand), std::nullopt, operator_at(w + 1)};
+      if (w > 0) placeholder.left = operator_at(w - 1);
+      if (w > 0 && words[w - 1] == "[") placeholder.left = std::nullopt;
+      placeholder.is_middle = w > 0 && words[w - 1] == "?";
+      segments_.back().placeholder = placeholder;
+      segments_.emplace_back();
     }
-    ++at;
+    ++w;
   }
 }
 
-bool Spelling::needs_parentheses(const Hole& hole, const Text& operand) {
-  const Precedence own = operand.precedence;
-  const auto clashes = [&](Precedence op, bool on_its_right) {
-    if (own >= Precedence::Unary) return own < op;
+bool Spelling::needs_parentheses(const Placeholder& placeholder, const Text& operand) {
+  const Precedence inner = operand.precedence;
+  // Whether the operand needs parentheses next to this operator.
+  const auto needs_them = [&](Precedence op, bool is_on_its_right) {
+    if (inner >= Precedence::Unary) return inner < op;
     if (op == Precedence::Conditional)
-      return hole.between ? own == op : !on_its_right && (own == op || is_obscure(own));
-    if (own < op || (own == op && on_its_right)) return true;
-    if (own == op) return op == Precedence::Equality || op == Precedence::Relational;
-    return is_obscure(op) || is_obscure(own) || (op == Precedence::LogicalOr && own == Precedence::LogicalAnd) ||
-           (op == Precedence::Equality && own == Precedence::Relational);
+      return placeholder.is_middle ? inner == op : !is_on_its_right && (inner == op || is_obscure(inner));
+    if (inner < op || (inner == op && is_on_its_right)) return true;
+    if (inner == op) return op == Precedence::Equality || op == Precedence::Relational;
+    return is_obscure(op) || is_obscure(inner) || (op == Precedence::LogicalOr && inner == Precedence::LogicalAnd) ||
+           (op == Precedence::Equality && inner == Precedence::Relational);
   };
-  const bool two_signs = hole.left == Precedence::Unary && operand.text.starts_with('-');
-  return two_signs || (hole.left && clashes(*hole.left, true)) || (hole.right && clashes(*hole.right, false));
+  const bool has_two_signs = placeholder.left == Precedence::Unary && operand.text.starts_with('-');
+  return has_two_signs || (placeholder.left && needs_them(*placeholder.left, true)) ||
+         (placeholder.right && needs_them(*placeholder.right, false));
 }
 
 Text Spelling::fill(std::span<const Text> operands, std::string_view type, std::string_view suffix) const {
-  if (pieces_.size() == 2 && pieces_[0].text.empty() && pieces_[1].text.empty())
-    return operands[pieces_[0].hole->operand];
+  if (segments_.size() == 2 && segments_[0].text.empty() && segments_[1].text.empty())
+    return operands[segments_[0].placeholder->operand];
   Text result{{}, precedence_};
-  for (const Piece& piece : pieces_) {
-    for (const char c : piece.text) {
+  for (const Segment& segment : segments_) {
+    for (const char c : segment.text) {
       if (c == 'T')
         result.text += type;
       else if (c == '#')
@@ -133,9 +135,9 @@ Text Spelling::fill(std::span<const Text> operands, std::string_view type, std::
       else
         result.text += c;
     }
-    if (!piece.hole) continue;
-    const Text& operand = operands[piece.hole->operand];
-    if (needs_parentheses(*piece.hole, operand))
+    if (!segment.placeholder) continue;
+    const Text& operand = operands[segment.placeholder->operand];
+    if (needs_parentheses(*segment.placeholder, operand))
       result.text += "(" + operand.text + ")";
     else
       result.text += operand.text;

@@ -29,6 +29,7 @@ enum class Precedence : uint8_t {
   Primary,
 };
 
+/// An expression in source, with the precedence of its outermost operator.
 struct Text {
   std::string text;
   Precedence precedence = Precedence::Primary;
@@ -40,21 +41,23 @@ class Spelling {
  public:
   explicit Spelling(std::string_view pattern);
 
+  /// The expression with these operands, each in parentheses if they are necessary.
   Text fill(std::span<const Text> operands, std::string_view type = {}, std::string_view suffix = {}) const;
 
  private:
-  struct Hole {
+  struct Placeholder {
     uint32_t operand = 0;
     std::optional<Precedence> left, right;  ///< precedence of the operators on either side
-    bool between = false;                   ///< the middle operand of a conditional
+    bool is_middle = false;                 ///< the middle operand of a conditional
   };
-  struct Piece {
+  /// Text, followed by a placeholder except at the end.
+  struct Segment {
     std::string text;  ///< the text before the placeholder, which may contain T and #
-    std::optional<Hole> hole;
+    std::optional<Placeholder> placeholder;
   };
-  static bool needs_parentheses(const Hole& hole, const Text& operand);
+  static bool needs_parentheses(const Placeholder& placeholder, const Text& operand);
 
-  std::vector<Piece> pieces_;
+  std::vector<Segment> segments_;
   Precedence precedence_ = Precedence::Primary;
 };
 

@@ -14,6 +14,7 @@ using ir::Op;
 
 constexpr std::string_view kNone;
 
+/// A row of a table of spellings: an op, and its pattern for each group of types.
 struct Row {
   Op op = Op::Load;
   std::string_view floating, wide, narrow, boolean;
@@ -42,27 +43,27 @@ constexpr Table kCpu = table_of({
 });
 #undef INGOT_SPELL
 
-/// Whether the table has every column that the rule and the accepted types of each op need.
+/// Whether the table has every column that the rule and the accepted types of each op required.
 constexpr bool has_all_columns(const Table& table) {
   using namespace ir::accepted;
-  struct Need {
+  struct Requirement {
     Op op;
     ir::Rule rule;
     ir::Accepts accepts;
   };
-  constexpr Need needs[] = {
+  constexpr Requirement requirements[] = {
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) {Op::id, ir::Rule::rule, accepts},
 #include "ir/ops.def"
 #undef INGOT_OP
   };
-  for (const Need& need : needs) {
-    const Row& row = table[static_cast<size_t>(static_cast<int>(need.op) - kFirstPrimitive)];
-    const bool cast_to_float = need.rule == ir::Rule::Float, cast_to_bool = need.rule == ir::Rule::Logical;
-    if (row.op != need.op) return false;
-    if (need.accepts.floating && !cast_to_bool && row.floating.empty()) return false;
-    if (need.accepts.integral && !cast_to_float && !cast_to_bool && (row.wide.empty() || row.narrow.empty()))
+  for (const Requirement& required : requirements) {
+    const Row& row = table[static_cast<size_t>(static_cast<int>(required.op) - kFirstPrimitive)];
+    const bool cast_to_float = required.rule == ir::Rule::Float, cast_to_bool = required.rule == ir::Rule::Logical;
+    if (row.op != required.op) return false;
+    if (required.accepts.floating && !cast_to_bool && row.floating.empty()) return false;
+    if (required.accepts.integral && !cast_to_float && !cast_to_bool && (row.wide.empty() || row.narrow.empty()))
       return false;
-    if (need.accepts.boolean && !cast_to_float && row.boolean.empty()) return false;
+    if (required.accepts.boolean && !cast_to_float && row.boolean.empty()) return false;
   }
   return true;
 }
@@ -97,10 +98,10 @@ std::string_view pattern_of(const Row& row, Column column) {
   return std::array{row.floating, row.wide, row.narrow, row.boolean}[static_cast<size_t>(column)];
 }
 
-using Parsed = std::vector<std::array<Spelling, kColumns>>;
+using Spellings = std::vector<std::array<Spelling, kColumns>>;
 
-Parsed parse(const Table& table) {
-  Parsed parsed;
+Spellings parse(const Table& table) {
+  Spellings parsed;
   for (const Row& row : table)
     parsed.push_back({Spelling(row.floating), Spelling(row.wide), Spelling(row.narrow), Spelling(row.boolean)});
   return parsed;
@@ -153,8 +154,8 @@ std::string_view type_name(DType dtype) {
 }
 
 Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operands) {
-  static const std::array<Parsed, 2> tables = {parse(kCuda), parse(kCpu)};
-  const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
+  static const std::array<Spellings, 2> tables = {parse(kCuda), parse(kCpu)};
+  const Spellings& table = tables[target == Target::Kind::Cuda ? 0 : 1];
   const auto index = static_cast<size_t>(static_cast<int>(op) - kFirstPrimitive);
   const Column column = column_of(work);
   // Unsigned products wrap as C++ defines. But 16-bit operands would be promoted to int, whose products can overflow.
@@ -172,8 +173,8 @@ namespace {
 /// The prelude's reproducible functions for float32: they give the same bits in scalar and vector code. Generated
 /// source calls them instead of the C library's functions (docs/performance.md: cpu-own-functions).
 const std::map<Op, Spelling>& reproducible_functions() {
-  static const std::map<Op, Spelling> all = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
-  return all;
+  static const std::map<Op, Spelling> functions = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
+  return functions;
 }
 
 }  // namespace
@@ -186,15 +187,15 @@ std::optional<Text> spell_reproducible(Op op, DType work, std::span<const Text> 
 bool is_spelled_reproducibly(Op op, DType work) { return work == DType::F32 && reproducible_functions().contains(op); }
 
 bool needs_operands(Target::Kind target, Op op, DType work) {
-  const std::array<Text, 3> marks = {Text{"$"}, Text{"$"}, Text{"$"}};
-  return spell(target, op, work, marks).text.find('$') != std::string::npos;
+  const std::array<Text, 3> markers = {Text{"$"}, Text{"$"}, Text{"$"}};
+  return spell(target, op, work, markers).text.find('$') != std::string::npos;
 }
 
 namespace {
 
 /// The cast of a float to an integer on the CPU. C++ leaves the result undefined for a float out of range. For uint8
-/// the result is c10's. For other dtypes the result is the result of eager's kernels, which convert through an integer
-/// type for which the processor has an instruction.
+/// the result is c10's. For other dtypes it is the result of eager's kernels, which convert to an integer type for
+/// which the processor has an instruction.
 std::string_view float_to_integer(DType to) {
   switch (to) {
     case DType::I8:
@@ -229,8 +230,8 @@ std::string spelling_text(Target::Kind target) {
     for (const std::string_view pattern : {row.floating, row.wide, row.narrow, row.boolean}) {
       if (pattern.empty()) continue;
       for (const std::string_view suffix : {"f", ""}) {
-        const std::array<Text, 3> none;
-        text += Spelling(pattern).fill(none, "", suffix).text + "\n";
+        const std::array<Text, 3> empty_operands;
+        text += Spelling(pattern).fill(empty_operands, "", suffix).text + "\n";
       }
     }
   };

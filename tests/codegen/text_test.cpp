@@ -38,7 +38,7 @@ TEST(Names, OfKernelsDoNotClashWithThePreludes) {
 }
 
 TEST(Names, AtFileScopeIncludeCalledFunctions) {
-  const auto taken = taken_at_file_scope(
+  const auto taken = names_at_file_scope(
       "// note: nothing\ntemplate <typename T, int n>\nstruct Box {\n  T first[n];\n  T get(int at) { return "
       "__builtin_fmaf(at, "
       "more(at), 1); }\n};\nnamespace space {\nint inner;\n}\n");
