@@ -21,10 +21,11 @@ struct Operand {
   std::byte* data;
 };
 
-/// Runs a one-kernel graph on the given operands. The result is allocated between guard pages. Gives the status.
-class Executed {
+/// Runs a one-kernel graph on the given operands, and holds its result and status. The result is allocated between
+/// guard pages.
+class Execution {
  public:
-  Executed(const ir::Graph& graph, const Target& target, const std::vector<Operand>& operands) {
+  Execution(const ir::Graph& graph, const Target& target, const std::vector<Operand>& operands) {
     Tensors tensors;
     for (const Operand& operand : operands) {
       tensors.params.push_back(operand.extents);
@@ -77,8 +78,8 @@ class Executed {
 
 /// A tensor that ends at the end of a page, with a guard page after it.
 template <typename T>
-struct Fenced {
-  Fenced(ir::Sizes sizes, const std::vector<T>& values)
+struct PageEndTensor {
+  PageEndTensor(ir::Sizes sizes, const std::vector<T>& values)
       : memory(values.size() * sizeof(T), true), extents(contiguous(sizes)) {
     std::memcpy(memory.data(), values.data(), values.size() * sizeof(T));
   }
@@ -104,51 +105,51 @@ TEST_P(Edges, GathersReadNothingPastTheEnd) {
     sketch.result("out", DType::F32, sketch.graph.add(Op::Add, DType::F32, {x, row}), {host.size(0, 0)});
     std::vector<float> values(static_cast<size_t>(3 * n));
     std::iota(values.begin(), values.end(), 0.0f);
-    const Fenced<float> w_values({3, n}, values);
+    const PageEndTensor<float> w_values({3, n}, values);
     const Guarded x_memory(static_cast<size_t>(n) * 4, false);
-    const Fenced<int64_t> index({1}, {2});
-    const Executed run(sketch.graph, GetParam(), {{contiguous({n}), x_memory.data()}, index, w_values});
+    const PageEndTensor<int64_t> index({1}, {2});
+    const Execution run(sketch.graph, GetParam(), {{contiguous({n}), x_memory.data()}, index, w_values});
     EXPECT_EQ(run.status(), 0) << run.text();
     for (int64_t k = 0; k < n; ++k) EXPECT_EQ(run.result<float>()[k], static_cast<float>(2 * n + k));
   }
 }
 
-// w[map[t] if m else 1] for many t: a row's elements share the index, but the result of the lazy `where` is a variable
-// of each element.
+// w[map[t] if m else 1] for several t: a row's elements share the index, but the result of the lazy `where` is a
+// variable of each element.
 TEST_P(Edges, GathersRowsWithALazyIndex) {
   Sketch sketch("rows");
   const NodeId x = sketch.tensor("x", DType::F32, 2);
   ir::HostPool& host = sketch.graph.host;
-  const auto of_row = [&](const char* name, DType dtype) {
+  const auto row_value = [&](const char* name, DType dtype) {
     const uint32_t param = sketch.add_param(name, dtype, 1);
     const ir::Term row{0, host.integer(1)};
     const ir::AccessDim columns{host.size(0, 1), {}};
     return sketch.graph.load(
         dtype, {{ir::SourceRef::Kind::Param, param}, {host.integer(0)}, {{host.size(0, 0), {row}}, columns}, {}});
   };
-  const NodeId t = of_row("t", DType::I64), m = of_row("m", DType::Bool);
+  const NodeId t = row_value("t", DType::I64), m = row_value("m", DType::Bool);
   const uint32_t map = sketch.add_param("map", DType::I64, 1), w = sketch.add_param("w", DType::F32, 2);
   const ir::AccessDim rows{host.size(0, 0), {}}, columns{host.size(0, 1), {}};
-  const ir::Access of_map{{ir::SourceRef::Kind::Param, map},
-                          {host.integer(0)},
-                          {rows, columns},
-                          {{host.size(map, 0), {{0, host.integer(1)}}}}};
-  const ir::Access of_w{{ir::SourceRef::Kind::Param, w},
-                        {host.integer(0), host.integer(0)},
-                        {rows, {host.size(w, 1), {{1, host.integer(1)}}}},
-                        {{host.size(w, 0), {{0, host.integer(1)}}}}};
-  const NodeId mapped = sketch.graph.gather(DType::I64, of_map, {t});
+  const ir::Access map_access{{ir::SourceRef::Kind::Param, map},
+                              {host.integer(0)},
+                              {rows, columns},
+                              {{host.size(map, 0), {{0, host.integer(1)}}}}};
+  const ir::Access w_access{{ir::SourceRef::Kind::Param, w},
+                            {host.integer(0), host.integer(0)},
+                            {rows, {host.size(w, 1), {{1, host.integer(1)}}}},
+                            {{host.size(w, 0), {{0, host.integer(1)}}}}};
+  const NodeId mapped = sketch.graph.gather(DType::I64, map_access, {t});
   const NodeId index = sketch.graph.add(Op::Where, DType::I64, {m, mapped, sketch.constant(DType::I64, int64_t{1})});
-  const NodeId row = sketch.graph.gather(DType::F32, of_w, {index});
+  const NodeId row = sketch.graph.gather(DType::F32, w_access, {index});
   sketch.result("out", DType::F32, sketch.graph.add(Op::Add, DType::F32, {x, row}), {host.size(0, 0), host.size(0, 1)});
   constexpr int64_t n = 1024;
   std::vector<float> values(3 * n);
   std::iota(values.begin(), values.end(), 0.0f);
   const Guarded zeros(2 * n * 4, false);
-  const Fenced<float> table({3, n}, values);
-  const Fenced<int64_t> chosen({2}, {1, 0}), mapping({2}, {0, 2});
-  const Fenced<uint8_t> mask({2}, {1, 0});
-  const Executed run(sketch.graph, GetParam(), {{contiguous({2, n}), zeros.data()}, chosen, mask, mapping, table});
+  const PageEndTensor<float> table({3, n}, values);
+  const PageEndTensor<int64_t> rows_of_t({2}, {1, 0}), mapping({2}, {0, 2});
+  const PageEndTensor<uint8_t> mask({2}, {1, 0});
+  const Execution run(sketch.graph, GetParam(), {{contiguous({2, n}), zeros.data()}, rows_of_t, mask, mapping, table});
   EXPECT_EQ(run.status(), 0) << run.text();
   EXPECT_NE(run.text().find("chosen"), std::string::npos) << run.text();
   for (int64_t k = 0; k < 2 * n; ++k)
@@ -166,24 +167,24 @@ TEST_P(Edges, ChecksIndicesOnlyWithinTheDomain) {
         {ir::SourceRef::Kind::Param, table}, {host.integer(0)}, {}, {{host.size(table, 0), {{0, host.integer(1)}}}}};
     const NodeId index = sketch.graph.add(Op::Add, DType::I64, {t, sketch.constant(DType::I64, int64_t{100})});
     sketch.result("out", DType::F32, sketch.graph.gather(DType::F32, access, {index}), {host.size(0, 0)});
-    const Fenced<float> values({3}, {5, 6, 7});
+    const PageEndTensor<float> values({3}, {5, 6, 7});
     const Guarded memory(static_cast<size_t>(n) * 8, false);
     for (int64_t k = 0; k < n; ++k) {
       const int64_t shifted = k % 3 - 100;
       std::memcpy(memory.data() + k * 8, &shifted, 8);
     }
-    const Executed run(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values});
+    const Execution run(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values});
     EXPECT_EQ(run.status(), 0) << run.text();
     for (int64_t k = 0; k < n; ++k) EXPECT_EQ(run.result<float>()[k], static_cast<float>(5 + k % 3));
     const int64_t outside = 3 - 100;
     std::memcpy(memory.data() + (n - 1) * 8, &outside, 8);
-    EXPECT_NE(Executed(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values}).status(), 0);
+    EXPECT_NE(Execution(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values}).status(), 0);
   }
 }
 
-// Rows with padding, beside an unaligned tensor. The first is loaded by vectors within its rows, the second out of two
-// aligned vectors even across ends of rows; neither must use the other's bounds.
-TEST_P(Edges, PaddedRowsBesideAnUnalignedTensor) {
+// Rows with padding, next to an unaligned tensor. The padded tensor is loaded by vectors within its rows; the unaligned
+// one from two aligned vectors, even across ends of rows. Neither load may use the other's bounds.
+TEST_P(Edges, LoadsPaddedRowsNextToAnUnalignedTensor) {
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{34, 32}, {5, 8}, {1, 4}, {300, 4}}) {
     Sketch sketch("rows");
     const NodeId x = sketch.tensor("x", DType::F32, 2), y = sketch.tensor("y", DType::F32, 2);
@@ -192,24 +193,25 @@ TEST_P(Edges, PaddedRowsBesideAnUnalignedTensor) {
     const int64_t pitch = columns + 4;
     const Guarded padded(static_cast<size_t>((rows - 1) * pitch + columns) * 4, false);
     const Guarded shifted(static_cast<size_t>(rows * columns + 1) * 4, false);
-    const auto put = [](std::byte* at, float value) { std::memcpy(at, &value, sizeof(value)); };
+    const auto put = [](std::byte* address, float value) { std::memcpy(address, &value, sizeof(value)); };
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) {
         put(padded.data() + (r * pitch + c) * 4, static_cast<float>(3 * (r * columns + c)));
         put(shifted.data() + (r * columns + c + 1) * 4, static_cast<float>(r * columns + c));
       }
-    const Operand in_rows{{{rows, columns}, {pitch, 1}}, padded.data()};
-    const Operand off{contiguous({rows, columns}), shifted.data() + 4};
-    for (const bool swapped : {false, true}) {
-      const Executed run(sketch.graph, GetParam(), swapped ? std::vector{off, in_rows} : std::vector{in_rows, off});
+    const Operand padded_rows{{{rows, columns}, {pitch, 1}}, padded.data()};
+    const Operand unaligned{contiguous({rows, columns}), shifted.data() + 4};
+    for (const bool is_swapped : {false, true}) {
+      const Execution run(sketch.graph, GetParam(),
+                          is_swapped ? std::vector{unaligned, padded_rows} : std::vector{padded_rows, unaligned});
       for (int64_t k = 0; k < rows * columns; ++k)
-        ASSERT_EQ(run.result<float>()[k], static_cast<float>(swapped ? -2 * k : 2 * k)) << k << "\n" << run.text();
+        ASSERT_EQ(run.result<float>()[k], static_cast<float>(is_swapped ? -2 * k : 2 * k)) << k << "\n" << run.text();
     }
   }
 }
 
 /// x + y of two dims with very large strides.
-TEST_P(Edges, SixtyFourBitIndices) {
+TEST_P(Edges, Computes64BitIndices) {
   Sketch sketch("far");
   const NodeId x = sketch.tensor("x", DType::U8, 2), y = sketch.tensor("y", DType::U8, 2);
   ir::HostPool& host = sketch.graph.host;
@@ -225,7 +227,7 @@ TEST_P(Edges, SixtyFourBitIndices) {
     std::byte* base = strides[0] < 0 ? memory + (size_t{1} << 32) : memory;
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t c = 0; c < 3; ++c) base[r * strides[0] + c * strides[1]] = static_cast<std::byte>(10 * r + c);
-    const Executed run(sketch.graph, GetParam(), {{{{2, 3}, strides}, base}, {contiguous({2, 3}), ones.data()}});
+    const Execution run(sketch.graph, GetParam(), {{{{2, 3}, strides}, base}, {contiguous({2, 3}), ones.data()}});
     EXPECT_EQ(run.layout().index_bits, 64);
     for (int k = 0; k < 6; ++k) EXPECT_EQ(run.result<uint8_t>()[k], 10 * (k / 3) + k % 3 + 1) << run.text();
   }
@@ -237,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, Edges, testing::Values(kCpu, kCuda),
 
 constexpr Op kDivisions[] = {Op::FloorDivide, Op::TruncDivide, Op::Remainder, Op::Fmod};
 
-TEST(Divisions, ByZeroAreReportedOnTheCpu) {
+TEST(Divisions, ReportsDivisionByZeroOnTheCpu) {
   for (const Op op : kDivisions) {
     Sketch sketch("quotient");
     const NodeId x = sketch.tensor("x", DType::I32, 1), y = sketch.tensor("y", DType::I32, 1);
@@ -246,30 +248,31 @@ TEST(Divisions, ByZeroAreReportedOnTheCpu) {
     const NodeId never = sketch.graph.add(Op::Lt, DType::Bool, {x, sketch.constant(DType::I32, int64_t{-1})});
     sketch.result("out", DType::I32, sketch.graph.add(Op::Where, DType::I32, {never, quotient, x}),
                   {sketch.graph.host.size(0, 0)});
-    const Fenced<int32_t> xs({5}, {1, 2, 3, 4, 5}), good({5}, {1, -1, 7, 2, 3}), bad({5}, {1, 2, 3, 4, 0});
-    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, good}).status(), 0);
-    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, bad}).status(), 4) << "three accesses, then the divisions";
-    const Fenced<int32_t> one({1}, {0});
-    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, one}).status(), 4) << "a divisor that is the same for all";
+    const PageEndTensor<int32_t> xs({5}, {1, 2, 3, 4, 5}), nonzero({5}, {1, -1, 7, 2, 3}),
+        has_zero({5}, {1, 2, 3, 4, 0});
+    EXPECT_EQ(Execution(sketch.graph, kCpu, {xs, nonzero}).status(), 0);
+    EXPECT_EQ(Execution(sketch.graph, kCpu, {xs, has_zero}).status(), 4) << "the codes of three accesses come first";
+    const PageEndTensor<int32_t> zero({1}, {0});
+    EXPECT_EQ(Execution(sketch.graph, kCpu, {xs, zero}).status(), 4) << "a divisor shared by all elements";
   }
 }
 
-TEST(Divisions, AreCheckedWhereTheyMayFail) {
-  const auto divisions = [](DType dtype, std::optional<int64_t> constant) {
+TEST(Divisions, ChecksOnlyDivisionsThatMayFail) {
+  const auto checked_divisions = [](DType dtype, std::optional<int64_t> constant) {
     Sketch sketch("quotient");
     const NodeId x = sketch.tensor("x", dtype, 1);
     const NodeId y = constant ? sketch.constant(dtype, *constant) : sketch.tensor("y", dtype, 1);
     sketch.result("out", dtype, sketch.graph.add(Op::Remainder, dtype, {x, y}), {sketch.graph.host.size(0, 0)});
-    const size_t listed = outline(sketch.graph).kernels[0].divisions.size();
+    const size_t checked_count = outline(sketch.graph).kernels[0].divisions.size();
     const Tensors tensors{{contiguous({16}), contiguous({16})}, {}, {}, {}};
-    EXPECT_EQ(generate_for(sketch.graph, tensors, kCpu).text.find("status") != std::string::npos, listed > 0);
+    EXPECT_EQ(generate_for(sketch.graph, tensors, kCpu).text.find("status") != std::string::npos, checked_count > 0);
     EXPECT_EQ(generate_for(sketch.graph, tensors, kCuda, "", {true, false}).text.find("status"), std::string::npos);
-    return listed;
+    return checked_count;
   };
-  EXPECT_EQ(divisions(DType::I32, std::nullopt), 1u);
-  EXPECT_EQ(divisions(DType::U8, 0), 1u);
-  EXPECT_EQ(divisions(DType::I64, 3), 0u);
-  EXPECT_EQ(divisions(DType::F32, std::nullopt), 0u);
+  EXPECT_EQ(checked_divisions(DType::I32, std::nullopt), 1u);
+  EXPECT_EQ(checked_divisions(DType::U8, 0), 1u);
+  EXPECT_EQ(checked_divisions(DType::I64, 3), 0u);
+  EXPECT_EQ(checked_divisions(DType::F32, std::nullopt), 0u);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class Guarded {
   }
   ~Guarded() {
     EXPECT_TRUE(std::ranges::all_of(rest_, [](std::byte byte) { return byte == kUntouched; }))
-        << "something is written beside a tensor";
+        << "memory outside a tensor was overwritten";
     munmap(base_, total_);
   }
   Guarded(const Guarded&) = delete;
@@ -83,7 +83,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  bool loaded() const { return handle_ != nullptr; }
+  bool is_loaded() const { return handle_ != nullptr; }
   template <typename Function>
   Function* find(const std::string& name) const {
     return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name.c_str()));
@@ -116,7 +116,7 @@ static OF_BLOCK ucontext_t between_threads;
 static OF_BLOCK std::vector<ucontext_t> waiting;
 static OF_BLOCK std::vector<bool> done;
 static OF_BLOCK void (*thread_of_block)();
-// Waits until all threads that have not returned have come here.
+// Waits until all threads that have not returned have called this function.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
   swapcontext(&waiting[self.x], &between_threads);
@@ -150,8 +150,8 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
   thread_of_block();
   done[threadIdx.x] = true;
 }
-[[maybe_unused]] static void run_block(unsigned threads, void (*thread)(), bool meet) {
-  if (!meet) {
+[[maybe_unused]] static void run_block(unsigned threads, void (*thread)(), bool uses_barriers) {
+  if (!uses_barriers) {
     for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) thread();
     return;
   }
@@ -180,12 +180,12 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
 #if HAS_CLUSTERS
 #include <pthread.h>
 #include <thread>
-static pthread_barrier_t meeting;  // std::barrier spins, which is much slower on a busy machine
+static pthread_barrier_t cluster_barrier;  // std::barrier spins, which is much slower on a busy machine
 static thread_local char of_block;
 static char* of_blocks[8];
 static void wait_for_cluster() {
   __syncthreads();
-  if (threadIdx.x == 0) pthread_barrier_wait(&meeting);
+  if (threadIdx.x == 0) pthread_barrier_wait(&cluster_barrier);
   __syncthreads();
 }
 template <typename T>
@@ -194,7 +194,7 @@ static const T* in_other_block(const T* here, int block) {
 }
 // The blocks of a cluster run as threads of this machine, each with its own shared memory.
 static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void (*thread)()) {
-  pthread_barrier_init(&meeting, nullptr, blocks);
+  pthread_barrier_init(&cluster_barrier, nullptr, blocks);
   std::vector<std::thread> of_cluster;
   for (unsigned b = 0; b < blocks; ++b)
     of_cluster.emplace_back([=] {
@@ -203,7 +203,7 @@ static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void 
       run_block(threads, thread, true);
     });
   for (std::thread& block : of_cluster) block.join();
-  pthread_barrier_destroy(&meeting);
+  pthread_barrier_destroy(&cluster_barrier);
 }
 #endif
 #define __builtin_assume(holds)
@@ -234,8 +234,8 @@ inline std::string cuda_on_host(const Target& target, std::string_view kernels) 
 }
 
 inline std::string argument_type(const Symbol& symbol) {
-  const bool read = symbol.parameter->kind == KernelParameter::Kind::Pointer && !symbol.is_written;
-  return (read ? "const " : "") + type_text(symbol.type) + (symbol.type.is_pointer ? "*" : "");
+  const bool is_input = symbol.parameter->kind == KernelParameter::Kind::Pointer && !symbol.is_written;
+  return (is_input ? "const " : "") + type_text(symbol.type) + (symbol.type.is_pointer ? "*" : "");
 }
 
 /// A function `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel; `end` is
@@ -247,9 +247,9 @@ inline std::string cuda_runner(const Kernel& kernel) {
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
   const std::string& entry = kernel.launch.entry;
   const std::string text = print_source(kernel).text;
-  const bool meet =
+  const bool uses_barriers =
       std::ranges::any_of(std::initializer_list{"__syncthreads", "__syncwarp", "combined"},
-                          [&](std::string_view meeting) { return text.find(meeting) != std::string::npos; });
+                          [&](std::string_view name) { return text.find(name) != std::string::npos; });
   const uint32_t threads = kernel.launch.block_threads, blocks = kernel.cluster_blocks;
   const std::string run =
       blocks > 1
@@ -257,7 +257,7 @@ inline std::string cuda_runner(const Kernel& kernel) {
                 "for (long long block = begin; block < end; block += {1}) run_cluster(block, {1}, {2}, thread_of_{0});",
                 entry, blocks, threads)
           : fmt::format("for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x) run_block({1}, thread_of_{0}, {2});",
-                        entry, threads, meet);
+                        entry, threads, uses_barriers);
   return fmt::format(R"(
 static const void* const* arguments_of_{0};
 static void thread_of_{0}() {{
@@ -274,9 +274,9 @@ extern "C" void run_{0}(const void* const* arguments, long long begin, long long
 
 /// Replaces inline PTX by equivalent C++.
 inline std::string without_ptx(std::string text) {
-  const auto replace = [&](std::string_view asm_begin, std::string_view with) {
+  const auto replace = [&](std::string_view asm_begin, std::string_view replacement) {
     for (size_t at; (at = text.find(asm_begin)) != std::string::npos;)
-      text.replace(at, text.find(");", at) + 2 - at, with);
+      text.replace(at, text.find(");", at) + 2 - at, replacement);
   };
   replace("asm(\"cvt.rn.f16.f32", "bits = __builtin_bit_cast(unsigned short, (_Float16)value);");
   replace("asm(\"cvt.f32.f16", "value = __builtin_bit_cast(_Float16, bits);");

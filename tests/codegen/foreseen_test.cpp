@@ -11,13 +11,13 @@
 namespace ingot::codegen {
 namespace {
 
-struct Masked {
+struct MaskedOp {
   const char* text;
-  bool is_foreseen;
-  float (*value)(float a, float b);  ///< for the pair of elements that both tensors have
+  bool is_hoisted;
+  float (*value)(float a, float b);  ///< the expected result; both tensors contain the pair (a, b)
 };
 
-constexpr Masked kMasked[] = {
+constexpr MaskedOp kMaskedOps[] = {
     {"def op(x, y):\n    return where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1])\n", true,
      [](float a, float b) { return a > 0 ? a * b : b; }},
     {"def op(x, y):\n    return where(x[..., 0] - 1 > x[..., 1], x[..., 1], y[..., 0] * y[..., 1])\n", true,
@@ -31,88 +31,89 @@ constexpr Masked kMasked[] = {
      [](float a, float b) { return a > 0 ? a * b : b; }},
 };
 
-TEST(Foreseen, ElementsAreCorrect) {
+TEST(Foreseen, ComputesCorrectElements) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
-  std::vector<std::shared_ptr<const frontend::Definition>> texts;  // into which the graphs point
+  std::vector<std::shared_ptr<const frontend::Definition>> definitions;  // the graphs point into their sources
   std::vector<ReduceCase> cases;
-  for (const Masked& op : kMasked) {
-    texts.push_back(frontend::define(op.text));
+  for (const MaskedOp& op : kMaskedOps) {
+    definitions.push_back(frontend::define(op.text));
     for (const ir::Sizes& sizes :
          std::vector<ir::Sizes>{{2, 2}, {255, 2}, {257, 2}, {5000, 2}, {33, 31, 2}, {40, 300, 2}}) {
-      ReduceCase& one = cases.emplace_back();
-      one.name = "case" + std::to_string(cases.size());
+      ReduceCase& test_case = cases.emplace_back();
+      test_case.name = "case" + std::to_string(cases.size());
       const auto rank = static_cast<uint8_t>(sizes.size());
-      one.graph = graph_of(*texts.back(), {rank, rank});
-      one.graph.name = one.name;
+      test_case.graph = graph_of(*definitions.back(), {rank, rank});
+      test_case.graph.name = test_case.name;
       std::vector<size_t> order(sizes.size());
       std::iota(order.begin(), order.end(), size_t{0});
-      one.x = tensor(sizes, order, 0, whole);
+      test_case.x = tensor(sizes, order, 0, whole);
     }
   }
   const Library library = library_of(cases, kCuda);
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
-    ReduceCase& one = cases[c];
-    const Masked& op = kMasked[c * std::size(kMasked) / cases.size()];
-    const Prepared prepared = one.prepared();
-    const Schedule schedule = schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
-    EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen), op.is_foreseen) << op.text;
-    const std::vector<Bytes> results = run(one, kCuda, library, random);
-    int64_t at = 0;
+    ReduceCase& test_case = cases[c];
+    const MaskedOp& op = kMaskedOps[c * std::size(kMaskedOps) / cases.size()];
+    const Prepared prepared = test_case.prepared();
+    const Schedule schedule = schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
+    EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen), op.is_hoisted) << op.text;
+    const std::vector<Bytes> results = run(test_case, kCuda, library, random);
+    int64_t element_number = 0;
     std::vector<float> pair;
-    for_each_index(one.x.extents.sizes, [&](const std::vector<int64_t>& index) {
-      pair.push_back(one.x.at(index));
+    for_each_index(test_case.x.extents.sizes, [&](const std::vector<int64_t>& index) {
+      pair.push_back(test_case.x.at(index));
       if (pair.size() < 2) return;
-      ASSERT_EQ(element<float>(results[0], at), op.value(pair[0], pair[1])) << at << " of\n" << op.text;
+      ASSERT_EQ(element<float>(results[0], element_number), op.value(pair[0], pair[1])) << element_number << " of\n"
+                                                                                        << op.text;
       pair.clear();
-      ++at;
+      ++element_number;
     });
   }
 }
 
 /// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands at
 /// their uses.
-TEST(Foreseen, OnlyRowsThatStoreElementsHoistPredicates) {
+TEST(Foreseen, HoistsPredicatesOnlyInRowsThatStoreElements) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   constexpr const char* kTexts[] = {
       "def op(x, y):\n    v = where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1])\n    return v, v.sum()\n",
       "def op(x, y):\n    return where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1]).sum()\n"};
-  std::vector<std::shared_ptr<const frontend::Definition>> texts;
+  std::vector<std::shared_ptr<const frontend::Definition>> definitions;
   std::vector<ReduceCase> cases;
   for (const char* text : kTexts) {
-    texts.push_back(frontend::define(text));
+    definitions.push_back(frontend::define(text));
     for (const int64_t n : {2, 255, 3000, 3001, 9001, 40000}) {
-      ReduceCase& one = cases.emplace_back();
-      one.name = "case" + std::to_string(cases.size());
-      one.graph = graph_of(*texts.back(), {2, 2});
-      one.graph.name = one.name;
-      one.x = tensor({n, 2}, {0, 1}, 0, whole);
+      ReduceCase& test_case = cases.emplace_back();
+      test_case.name = "case" + std::to_string(cases.size());
+      test_case.graph = graph_of(*definitions.back(), {2, 2});
+      test_case.graph.name = test_case.name;
+      test_case.x = tensor({n, 2}, {0, 1}, 0, whole);
     }
   }
   const Library library = library_of(cases, kCuda);
-  ASSERT_TRUE(library.loaded());
-  size_t foreseen[2] = {};
+  ASSERT_TRUE(library.is_loaded());
+  size_t hoisted[2] = {};
   for (size_t c = 0; c < cases.size(); ++c) {
-    ReduceCase& one = cases[c];
+    ReduceCase& test_case = cases[c];
     const bool stores = c < cases.size() / 2;
-    const Prepared prepared = one.prepared();
-    for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
-      foreseen[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen));
-    const std::vector<Bytes> results = run(one, kCuda, library, random);
+    const Prepared prepared = test_case.prepared();
+    for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
+      hoisted[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen));
+    const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     float sum = 0;
-    for (int64_t i = 0; i < one.x.extents.sizes[0]; ++i) {
-      const float a = one.x.at({i, 0}), b = one.x.at({i, 1}), value = a > 0 ? a * b : b;
+    for (int64_t i = 0; i < test_case.x.extents.sizes[0]; ++i) {
+      const float a = test_case.x.at({i, 0}), b = test_case.x.at({i, 1}), value = a > 0 ? a * b : b;
       if (stores) {
-        ASSERT_EQ(element<float>(results[0], i), value) << i << " of " << one.name;
+        ASSERT_EQ(element<float>(results[0], i), value) << i << " of " << test_case.name;
       }
       sum += value;
     }
-    ASSERT_EQ(element<float>(results[stores ? 1 : 0], 0), sum) << one.name;
+    ASSERT_EQ(element<float>(results[stores ? 1 : 0], 0), sum) << test_case.name;
   }
-  EXPECT_GT(foreseen[true], 1u);
-  EXPECT_EQ(foreseen[false], 0u);
+  EXPECT_GT(hoisted[true], 1u);
+  EXPECT_EQ(hoisted[false], 0u);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = "tests/golden";
 
-struct Row {
+struct GoldenCase {
   std::string_view op, layout;
   /// One per parameter: "f32 1000x4", optionally strides as "/ 4x1" and the address's distance from alignment as "@ 4";
   /// or "float 0.5", "int 3", "bool 1".
@@ -33,11 +33,11 @@ struct Row {
   /// A digit per parameter: the case is the op's gradient with respect to the parameters marked 1. The last argument is
   /// then the gradient with respect to its result.
   std::string_view gradient = {};
-  bool with_value = false;  ///< the value and those gradients, in one op
+  bool has_value = false;  ///< the op returns its value together with these gradients
 };
 
-const std::vector<Row>& table() {
-  static const std::vector<Row> rows = {
+const std::vector<GoldenCase>& table() {
+  static const std::vector<GoldenCase> rows = {
       {"relu_add", "contiguous", {"f32 1000x1000", "f32 1000x1000", "float 0.5"}},
       {"relu_add", "row", {"f32 1000x1000", "f32 1000", "float 0.5"}},
       {"relu_add", "column", {"f32 1000x1000", "f32 1000x1", "float 0.5"}},
@@ -130,9 +130,9 @@ struct Call {
   Tensors tensors;
   std::vector<ir::HostValue> numbers;  // one per parameter
 
-  Call(const Row& row, frontend::Device device) {
+  Call(const GoldenCase& golden, frontend::Device device) {
     signature.device = device;
-    for (const std::string_view argument : row.arguments) add(std::string(argument));
+    for (const std::string_view argument : golden.arguments) add(std::string(argument));
   }
 
   frontend::SymbolValues symbol_values() const {
@@ -145,7 +145,7 @@ struct Call {
     std::istringstream words(text);
     std::string type, word;
     words >> type;
-    frontend::ArgumentSpec fact;
+    frontend::ArgumentSpec spec;
     ir::SizesAndStrides extents;
     uintptr_t address = 0;
     ir::HostValue number;
@@ -154,10 +154,10 @@ struct Call {
       number = type == "float" ? ir::HostValue::of(std::stod(word))
                : type == "int" ? ir::HostValue::of(int64_t{std::stoll(word)})
                                : ir::HostValue::of(word == "1");
-      fact.kind = frontend::ArgumentSpec::Kind::Number;
-      fact.number = number.kind;
+      spec.kind = frontend::ArgumentSpec::Kind::Number;
+      spec.number = number.kind;
     } else {
-      fact.dtype = ir::parse_dtype(type).value();
+      spec.dtype = ir::parse_dtype(type).value();
       if (words >> word) extents = contiguous(sizes_from(word));
       while (words >> word) {
         std::string value;
@@ -165,14 +165,14 @@ struct Call {
         if (word == "/") extents.strides = sizes_from(value);
         if (word == "@") address = std::stoull(value);
       }
-      fact.rank = static_cast<uint8_t>(extents.sizes.size());
-      for (size_t d = 0; d < extents.sizes.size(); ++d) fact.ones |= uint64_t{extents.sizes[d] == 1} << d;
+      spec.rank = static_cast<uint8_t>(extents.sizes.size());
+      for (size_t d = 0; d < extents.sizes.size(); ++d) spec.ones |= uint64_t{extents.sizes[d] == 1} << d;
     }
-    signature.arguments.push_back(fact);
+    signature.arguments.push_back(spec);
     tensors.params.push_back(extents);
     tensors.addresses.push_back(address);
     numbers.push_back(number);
-    if (fact.kind == frontend::ArgumentSpec::Kind::Number) tensors.numbers.push_back(number);
+    if (spec.kind == frontend::ArgumentSpec::Kind::Number) tensors.numbers.push_back(number);
   }
 };
 
@@ -182,20 +182,21 @@ std::string read(const fs::path& path) {
 }
 
 /// The expected files of a row of the table: path → contents.
-std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
-  const fs::path folder = kRoot / row.op;
+std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
+  const fs::path folder = kRoot / golden.op;
   const std::string text = read(folder / "op.py");
   auto definition = frontend::define(text, "op.py");
-  if (!row.gradient.empty()) {
-    std::vector<bool> wanted;
-    for (const char mark : row.gradient) wanted.push_back(mark == '1');
-    definition = row.with_value ? frontend::value_and_grad(definition, std::move(wanted), /*has_aux=*/false)
-                                : frontend::backward(definition, std::move(wanted), 1, {}, /*returns_arguments=*/true);
+  if (!golden.gradient.empty()) {
+    std::vector<bool> requires_grad;
+    for (const char mark : golden.gradient) requires_grad.push_back(mark == '1');
+    definition = golden.has_value
+                     ? frontend::value_and_grad(definition, std::move(requires_grad), /*has_aux=*/false)
+                     : frontend::backward(definition, std::move(requires_grad), 1, {}, /*returns_arguments=*/true);
   }
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
     const bool cuda = target.kind == Target::Kind::Cuda;
-    const Call call(row, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
+    const Call call(golden, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.symbol_values());
     ir::verify(graph);
     graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
@@ -203,8 +204,8 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
     graph = ir::align_rows(graph);
     ir::verify(graph);
     const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_pass=*/cuda);
-    const Options options{row.check_indices, false};
-    texts[folder / (std::string(row.layout) + (cuda ? ".cuda.cu" : ".cpu.cpp"))] =
+    const Options options{golden.check_indices, false};
+    texts[folder / (std::string(golden.layout) + (cuda ? ".cuda.cu" : ".cpu.cpp"))] =
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
     if (!first || !cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
@@ -214,14 +215,14 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   return texts;
 }
 
-TEST(Golden, GeneratedSourceIsAsReviewed) {
+TEST(Golden, MatchesTheGoldenFiles) {
   const bool rebase = std::getenv("INGOT_REBASE_GOLDENS") != nullptr;
   std::set<fs::path> expected;
   std::set<std::string_view> seen;
-  for (const Row& row : table()) {
-    const bool first = seen.insert(row.op).second;
-    if (first) expected.insert(kRoot / row.op / "op.py");
-    for (const auto& [path, text] : texts_of(row, first)) {
+  for (const GoldenCase& golden : table()) {
+    const bool first = seen.insert(golden.op).second;
+    if (first) expected.insert(kRoot / golden.op / "op.py");
+    for (const auto& [path, text] : texts_of(golden, first)) {
       expected.insert(path);
       if (rebase) std::ofstream(path, std::ios::binary) << text;
       ASSERT_TRUE(fs::exists(path)) << path << " is missing: script/rebase-goldens writes it";
@@ -229,13 +230,14 @@ TEST(Golden, GeneratedSourceIsAsReviewed) {
     }
   }
   for (const auto& entry : fs::recursive_directory_iterator(kRoot)) {
-    const bool known = !entry.is_regular_file() || expected.contains(entry.path());
-    EXPECT_TRUE(known) << entry.path() << " belongs to no row of the table";
+    const bool is_expected = !entry.is_regular_file() || expected.contains(entry.path());
+    EXPECT_TRUE(is_expected) << entry.path() << " belongs to no row of the table";
   }
 }
 
-TEST(Golden, SourceIsDeterministic) {
-  for (const Row& row : table()) EXPECT_EQ(texts_of(row, true), texts_of(row, true)) << row.op << " " << row.layout;
+TEST(Golden, IsDeterministic) {
+  for (const GoldenCase& golden : table())
+    EXPECT_EQ(texts_of(golden, true), texts_of(golden, true)) << golden.op << " " << golden.layout;
 }
 
 }  // namespace

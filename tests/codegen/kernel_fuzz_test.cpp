@@ -15,39 +15,39 @@ namespace {
 
 constexpr unsigned kKernels = 120;
 
-/// Evaluates the graph at one index of the domain. Operands of a `where` arm may be skipped if the arm is not selected,
-/// so an index out of range in such an arm may or may not be reported.
-class Meaning {
+/// Evaluates the graph at one index of the domain. Operands of a `where` arm may be skipped if the arm is not
+/// selected, so an index out of range in such an arm may or may not be reported.
+class Evaluator {
  public:
-  Meaning(const Case& one, const Prepared& prepared)
-      : case_(one), kernel_(prepared.outline.kernels[0]), host_(prepared.host) {}
+  Evaluator(const Case& test_case, const Prepared& prepared)
+      : case_(test_case), kernel_(prepared.outline.kernels[0]), host_(prepared.host) {}
 
-  /// Whether indices are out of range: in any arm, or in a selected one.
-  struct Bad {
-    bool anywhere = false, taken = false;
+  /// Whether an index is out of range: in any arm of a `where`, and in a selected arm.
+  struct OutOfRange {
+    bool in_any_arm = false, in_selected_arm = false;
   };
 
-  double at(NodeId result, const std::vector<int64_t>& index, Bad& bad) const {
+  double at(NodeId result, const std::vector<int64_t>& index, OutOfRange& out_of_range) const {
     std::vector<double> values(case_.graph.count());
-    std::vector<bool> bad_nodes(case_.graph.count()), seen(case_.graph.count());
+    std::vector<bool> bad_nodes(case_.graph.count()), is_visited(case_.graph.count());
     for (const NodeId id : nodes_of(case_.graph, kernel_)) {
       if (id > result) continue;
       bool is_bad = false;
       values[id.index] = node(id, index, values, is_bad);
       bad_nodes[id.index] = is_bad;
     }
-    for (std::vector<NodeId> rest = {result}; !rest.empty();) {
-      const NodeId id = rest.back();
-      rest.pop_back();
-      if (seen[id.index]) continue;
-      seen[id.index] = true;
-      bad.taken |= bad_nodes[id.index];
+    for (std::vector<NodeId> pending = {result}; !pending.empty();) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (is_visited[id.index]) continue;
+      is_visited[id.index] = true;
+      out_of_range.in_selected_arm |= bad_nodes[id.index];
       const std::vector<NodeId>& args = case_.graph[id].args;
-      const bool chooses = case_.graph[id].op == Op::Where;
+      const bool is_where = case_.graph[id].op == Op::Where;
       for (size_t k = 0; k < args.size(); ++k)
-        if (!chooses || k == 0 || k == (values[args[0].index] != 0 ? 1u : 2u)) rest.push_back(args[k]);
+        if (!is_where || k == 0 || k == (values[args[0].index] != 0 ? 1u : 2u)) pending.push_back(args[k]);
     }
-    bad.anywhere |= std::ranges::count(bad_nodes, true) > 0;
+    out_of_range.in_any_arm |= std::ranges::count(bad_nodes, true) > 0;
     return values[result.index];
   }
 
@@ -87,7 +87,7 @@ class Meaning {
     }
   }
 
-  /// The coordinates without gathered ones.
+  /// The coordinates of an access, before the gathered indices are added.
   std::vector<int64_t> coordinates(const ir::Access& access, const std::vector<int64_t>& index) const {
     std::vector<int64_t> coordinate;
     for (const ir::HostId offset : access.offsets) coordinate.push_back(host(offset));
@@ -143,32 +143,33 @@ struct Variant {
 };
 
 /// The kernels of a case: with the chosen schedule, and with some of the others that its layout allows.
-std::vector<Variant> variants_of(const Case& one, const Prepared& prepared, const Target& target) {
+std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared, const Target& target) {
   constexpr size_t kVariants = 4;
   const KernelOutline& outline = prepared.outline.kernels.at(0);
-  const Schedule chosen = schedule(one.graph, outline, prepared.layouts[0], target, {});
-  std::vector<Schedule> schedules = allowed_schedules(one.graph, outline, prepared.layouts[0], target);
+  const Schedule chosen = schedule(test_case.graph, outline, prepared.layouts[0], target, {});
+  std::vector<Schedule> schedules = allowed_schedules(test_case.graph, outline, prepared.layouts[0], target);
   std::erase(schedules, chosen);
-  std::mt19937 random(static_cast<uint32_t>(one.graph.count()));
+  std::mt19937 random(static_cast<uint32_t>(test_case.graph.count()));
   std::ranges::shuffle(schedules, random);
   schedules.insert(schedules.begin(), chosen);
   schedules.resize(std::min(schedules.size(), kVariants));
   std::vector<Variant> variants;
-  for (const Schedule& each : schedules)
-    variants.push_back({each, build(one.graph, outline, prepared.layouts[0], each, target, {true, false})[0]});
+  for (const Schedule& candidate : schedules)
+    variants.push_back(
+        {candidate, build(test_case.graph, outline, prepared.layouts[0], candidate, target, {true, false})[0]});
   return variants;
 }
 
 /// Counts kernels of kinds that only some layouts allow.
-struct Seen {
-  int tiles = 0, turned_chunks = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
+struct Coverage {
+  int tiles = 0, transposed_chunks = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
 
   void add(const Schedule& schedule, const KernelLayout& layout) {
     const auto has = [&](AccessSchedule::How how) {
       return std::ranges::count(schedule.accesses, how, &AccessSchedule::how) > 0;
     };
     tiles += schedule.is_tile();
-    turned_chunks += schedule.is_chunk() && has(AccessSchedule::How::Staged);
+    transposed_chunks += schedule.is_chunk() && has(AccessSchedule::How::Staged);
     spread += has(AccessSchedule::How::Spread);
     repeated += has(AccessSchedule::How::Repeated);
     widened += std::ranges::count(schedule.accesses, true, &AccessSchedule::widened) > 0;
@@ -185,8 +186,8 @@ std::string name_of(const Kernel& kernel, size_t variant) {
 /// All kernels of a target in one library, each in a namespace of its own.
 std::string library_text(const std::vector<Case>& cases, const Target& target) {
   std::string text(target.cuda() ? cuda_on_host(target, {}) : "");
-  for (const Case& one : cases) {
-    std::vector<Variant> variants = variants_of(one, prepare(one.graph, one.tensors), target);
+  for (const Case& test_case : cases) {
+    std::vector<Variant> variants = variants_of(test_case, prepare(test_case.graph, test_case.tensors), target);
     for (size_t v = 0; v < variants.size(); ++v) {
       Kernel& kernel = variants[v].kernel;
       kernel.launch.entry = name_of(kernel, v);
@@ -199,16 +200,17 @@ std::string library_text(const std::vector<Case>& cases, const Target& target) {
 }
 
 /// Runs a kernel on the case's memory; returns the status that it wrote.
-int run(const Case& one, const Prepared& prepared, const Kernel& kernel, Entry* entry, Maker& random) {
+int run(const Case& test_case, const Prepared& prepared, const Kernel& kernel, Entry* entry,
+        RandomKernelMaker& random) {
   const KernelGeometry& geometry = prepared.geometries[0];
   std::vector<std::byte*> data;
   for (const AccessUse& use : prepared.outline.kernels[0].accesses) {
-    const auto& memory = use.kind == AccessUse::Kind::Store ? one.results : one.memory;
+    const auto& memory = use.kind == AccessUse::Kind::Store ? test_case.results : test_case.memory;
     data.push_back(use.has_tensor() ? memory[use.tensor]->data() : nullptr);
   }
-  for (size_t r = 0; r < one.results.size(); ++r) {
-    const auto bytes = static_cast<size_t>(geometry.numel * ir::size_of(one.graph.results[r].dtype));
-    std::memset(one.results[r]->data(), 0x7b, bytes);  // a value that no kernel here computes
+  for (size_t r = 0; r < test_case.results.size(); ++r) {
+    const auto bytes = static_cast<size_t>(geometry.numel * ir::size_of(test_case.graph.results[r].dtype));
+    std::memset(test_case.results[r]->data(), 0x7b, bytes);  // a value that no kernel here computes
   }
   int status = 0;
   const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status);
@@ -225,74 +227,75 @@ int run(const Case& one, const Prepared& prepared, const Kernel& kernel, Entry* 
   return status;
 }
 
-void expect_meaning(const Case& one, const Prepared& prepared, int status, const std::string& what) {
-  const Meaning meaning(one, prepared);
-  Meaning::Bad bad;
-  std::vector<int64_t> index(one.domain.size());
+void expect_matches_graph(const Case& test_case, const Prepared& prepared, int status, const std::string& what) {
+  const Evaluator evaluator(test_case, prepared);
+  Evaluator::OutOfRange out_of_range;
+  std::vector<int64_t> index(test_case.domain.size());
   for (int64_t e = 0; e < prepared.geometries[0].numel; ++e) {
     int64_t rest = e;
-    for (size_t d = index.size(); d-- > 0; rest /= one.domain[d]) index[d] = rest % one.domain[d];
+    for (size_t d = index.size(); d-- > 0; rest /= test_case.domain[d]) index[d] = rest % test_case.domain[d];
     float value;
-    std::memcpy(&value, one.results[0]->data() + e * 4, 4);
-    ASSERT_EQ(value, meaning.at(one.graph.results[0].blocks[0].node, index, bad)) << "element " << e << ", " << what;
-    if (one.results.size() == 1) continue;
-    const DType dtype = one.graph.results[1].dtype;
-    const double other = meaning.at(one.graph.results[1].blocks[0].node, index, bad);
+    std::memcpy(&value, test_case.results[0]->data() + e * 4, 4);
+    ASSERT_EQ(value, evaluator.at(test_case.graph.results[0].blocks[0].node, index, out_of_range))
+        << "element " << e << ", " << what;
+    if (test_case.results.size() == 1) continue;
+    const DType dtype = test_case.graph.results[1].dtype;
+    const double second = evaluator.at(test_case.graph.results[1].blocks[0].node, index, out_of_range);
     const uint16_t expected =
-        dtype == DType::F16 ? half_bits(static_cast<float>(other), dtype) : static_cast<uint16_t>(other);
+        dtype == DType::F16 ? half_bits(static_cast<float>(second), dtype) : static_cast<uint16_t>(second);
     uint16_t bits = 0;
-    std::memcpy(&bits, one.results[1]->data() + e * ir::size_of(dtype), static_cast<size_t>(ir::size_of(dtype)));
+    std::memcpy(&bits, test_case.results[1]->data() + e * ir::size_of(dtype), static_cast<size_t>(ir::size_of(dtype)));
     ASSERT_EQ(bits, expected) << "element " << e << ", " << what;
   }
   if (status == 0) {
-    ASSERT_FALSE(bad.taken) << what;
+    ASSERT_FALSE(out_of_range.in_selected_arm) << what;
   } else {
-    ASSERT_TRUE(bad.anywhere) << what;
+    ASSERT_TRUE(out_of_range.in_any_arm) << what;
   }
 }
 
 void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed) {
   // A GPU faults on unaligned vectors; here the sanitizer does.
   const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
-  ASSERT_TRUE(library.loaded());
-  Maker random(seed);
-  Seen seen;
-  for (const Case& one : cases) {
-    const Prepared prepared = prepare(one.graph, one.tensors);
-    const std::vector<Variant> variants = variants_of(one, prepared, target);
+  ASSERT_TRUE(library.is_loaded());
+  RandomKernelMaker random(seed);
+  Coverage coverage;
+  for (const Case& test_case : cases) {
+    const Prepared prepared = prepare(test_case.graph, test_case.tensors);
+    const std::vector<Variant> variants = variants_of(test_case, prepared, target);
     for (size_t v = 0; v < variants.size(); ++v) {
       const Kernel& kernel = variants[v].kernel;
-      seen.add(variants[v].schedule, read_by(target, prepared.layouts[0]));
+      coverage.add(variants[v].schedule, read_by(target, prepared.layouts[0]));
       auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernel, v));
       ASSERT_NE(entry, nullptr);
-      const int status = run(one, prepared, kernel, entry, random);
-      expect_meaning(one, prepared, status,
-                     "seed " + std::to_string(seed) + "\n" + print(one.graph) + prepared.layouts[0].text() + "\n" +
-                         text_of(kernel));
+      const int status = run(test_case, prepared, kernel, entry, random);
+      expect_matches_graph(test_case, prepared, status,
+                           "seed " + std::to_string(seed) + "\n" + print(test_case.graph) + prepared.layouts[0].text() +
+                               "\n" + text_of(kernel));
       if (testing::Test::HasFatalFailure()) return;
     }
   }
   if (cases.size() < kKernels) return;
-  EXPECT_GT(seen.tiles, 2);
-  EXPECT_GT(seen.lazy, 20);
-  EXPECT_GT(seen.masked, 10);
+  EXPECT_GT(coverage.tiles, 2);
+  EXPECT_GT(coverage.lazy, 20);
+  EXPECT_GT(coverage.masked, 10);
   if (!target.cuda()) {
-    EXPECT_GT(seen.tiles, 8);
-    EXPECT_GT(seen.steps, 15);
-    EXPECT_GT(seen.turned_chunks, 5);
-    EXPECT_GT(seen.widened, 10);
-    EXPECT_GT(seen.spread, 3);
-    EXPECT_GT(seen.repeated, 3);
+    EXPECT_GT(coverage.tiles, 8);
+    EXPECT_GT(coverage.steps, 15);
+    EXPECT_GT(coverage.transposed_chunks, 5);
+    EXPECT_GT(coverage.widened, 10);
+    EXPECT_GT(coverage.spread, 3);
+    EXPECT_GT(coverage.repeated, 3);
   }
 }
 
 class KernelFuzz : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(KernelFuzz, BothTargetsComputeTheGraph) {
+TEST_P(KernelFuzz, BothTargetsMatchTheGraph) {
   const uint32_t seed = GetParam();
   std::vector<Case> cases;
   for (unsigned k = 0; k < rounds(kKernels); ++k) {
-    Maker maker(seed * 1000 + k);
+    RandomKernelMaker maker(seed * 1000 + k);
     cases.push_back(maker.make("kernel" + std::to_string(k)));
     ir::verify(cases.back().graph);
   }

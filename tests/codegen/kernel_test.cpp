@@ -1,4 +1,4 @@
-// Properties of kernels other than speed: parameters, names, the place where a value is computed, aliasing.
+// Properties of kernels other than speed: parameters, names, how often a value is computed, aliasing.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::string authors_error(Generate generate) {
 
 Tensors vectors(size_t count) { return {std::vector<ir::SizesAndStrides>(count, contiguous({64})), {}, {}, {}}; }
 
-TEST(Kernel, ArgumentsAreInputsScalarsResultsSizes) {
+TEST(Kernel, PassesInputsScalarsResultsThenSizes) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1), s = sketch.number("s", ir::HostKind::Float, DType::F32);
   sketch.result("out", DType::F32, sketch.graph.add(Op::Mul, DType::F32, {x, s}), {sketch.graph.host.size(0, 0)});
@@ -55,11 +55,11 @@ TEST(Kernel, ArgumentsAreInputsScalarsResultsSizes) {
   const auto text = [&](int64_t size, int64_t stride) {
     return print(kernel_of(sketch.graph, {{{{size}, {stride}}, {}}, {}, {}, {}}, kCuda));
   };
-  EXPECT_EQ(print(kernel), text(99, 5)) << "a new size and stride";
+  EXPECT_EQ(print(kernel), text(99, 5)) << "sizes and strides are parameters";
   EXPECT_NE(print(kernel), text(64, 1));
 }
 
-TEST(Kernel, UnneededStatementsAreRemoved) {
+TEST(Kernel, RemovesUnneededStatements) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::I32, 1);
   sketch.tensor("unused", DType::F32, 1);
@@ -76,7 +76,7 @@ TEST(Kernel, UnneededStatementsAreRemoved) {
   }
 }
 
-TEST(Kernel, ResultsThatAliasInputs) {
+TEST(Kernel, LoadsBeforeStoresIfResultsAliasInputs) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1), y = sketch.tensor("y", DType::F32, 1);
   const ir::HostId n = sketch.graph.host.size(0, 0);
@@ -95,7 +95,7 @@ TEST(Kernel, ResultsThatAliasInputs) {
   }
 }
 
-TEST(Kernel, ValuesSharedByARowAreComputedOnce) {
+TEST(Kernel, ComputesRowValuesOnce) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 2), scale = sketch.tensor("scale", DType::F32, 2);
   const NodeId factor = sketch.graph.add(Op::Exp, DType::F32, {scale});
@@ -108,17 +108,17 @@ TEST(Kernel, ValuesSharedByARowAreComputedOnce) {
   }
 }
 
-TEST(Kernel, TileBlocksFollowTheDomainsOrder) {
+TEST(Kernel, OrdersTileBlocksLikeTheDomain) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 3);
   ir::HostPool& host = sketch.graph.host;
   sketch.result("out", DType::F32, x, {host.size(0, 0), host.size(0, 1), host.size(0, 2)});
-  const Tensors turned{{{{64, 5, 96}, {1, 64, 320}}}, {}, {}, {}};
-  const Kernel kernel = kernel_of(sketch.graph, turned, kCuda);
+  const Tensors transposed{{{{64, 5, 96}, {1, 64, 320}}}, {}, {}, {}};
+  const Kernel kernel = kernel_of(sketch.graph, transposed, kCuda);
   EXPECT_EQ(kernel.launch.grid, (std::vector<GridFactor>{{2, 1, 64}, {1, 1, 1}, {0, 1, 64}}));
 }
 
-TEST(Kernel, LongExpressionsAreSplitAndShortOnesAreNot) {
+TEST(Kernel, SplitsOnlyLongExpressions) {
   Sketch sketch("f");
   NodeId sum = sketch.tensor("x", DType::F32, 1);
   for (int k = 0; k < 60; ++k)
@@ -131,7 +131,7 @@ TEST(Kernel, LongExpressionsAreSplitAndShortOnesAreNot) {
   EXPECT_LT(lines, 40u) << body;
 }
 
-TEST(Kernel, NamesAreTheAuthorsFirst) {
+TEST(Kernel, PrefersTheAuthorsNames) {
   Sketch sketch("f");
   const NodeId i = sketch.tensor("i", DType::F32, 1), n = sketch.tensor("n", DType::F32, 1);
   const NodeId k = sketch.graph.add(Op::Add, DType::F32, {i, n});
@@ -144,7 +144,7 @@ TEST(Kernel, NamesAreTheAuthorsFirst) {
   EXPECT_NE(body.find("maximum_1_4[k_1] = maximum(k, i4[k_1]);"), std::string::npos) << body;
 }
 
-TEST(Kernel, EveryLineRecordsItsNodes) {
+TEST(Kernel, RecordsTheNodesOfEachLine) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1);
   const NodeId sine = sketch.graph.add(Op::Sin, DType::F32, {x});
@@ -171,7 +171,7 @@ TEST(Kernel, EveryLineRecordsItsNodes) {
   }
 }
 
-TEST(Kernel, TooManyTensorsAreTheAuthorsError) {
+TEST(Kernel, RejectsTooManyTensors) {
   Sketch sketch("f");
   NodeId sum = sketch.tensor("x", DType::F32, 1);
   for (int k = 0; k < 600; ++k)
@@ -182,7 +182,7 @@ TEST(Kernel, TooManyTensorsAreTheAuthorsError) {
   EXPECT_NE(error.find("too many tensors for one kernel"), std::string::npos) << error;
 }
 
-TEST(Kernel, TooManyValuesAreTheAuthorsError) {
+TEST(Kernel, RejectsTooManyValues) {
   const auto doublings = [](int count) {
     Sketch sketch("f");
     NodeId x = sketch.tensor("x", DType::F32, 1);
@@ -197,7 +197,7 @@ TEST(Kernel, TooManyValuesAreTheAuthorsError) {
   }
 }
 
-TEST(Kernel, CudaChecksIndicesOnlyOnRequest) {
+TEST(Kernel, ChecksIndicesOnCudaOnlyOnRequest) {
   Sketch sketch("f");
   const NodeId index = sketch.tensor("index", DType::I64, 1);
   const uint32_t table = sketch.add_param("table", DType::F32, 1);

@@ -39,39 +39,39 @@ struct Loads {
     host.push_back(ir::HostValue::of(value));
     return {static_cast<uint32_t>(host.size() - 1)};
   }
-  KernelGeometry shape() const { return geometry(kernel, host, {params, results, {}}); }
+  KernelGeometry geometry() const { return codegen::geometry(kernel, host, {params, results, {}}); }
   KernelLayout layout(std::vector<uintptr_t> addresses = {}) const {
     addresses.resize(kernel.accesses.size());
-    return classify(kernel, shape(), addresses, false);
+    return classify(kernel, geometry(), addresses, false);
   }
 };
 
-TEST(Geometry, ContiguousTensorsAreOneAxis) {
+TEST(Geometry, MergesContiguousDimsIntoOneAxis) {
   const Loads loads({2, 3, 4}, {{12, 4, 1}, {12, 4, 1}, {12, 4, 1}});
-  const KernelGeometry shape = loads.shape();
-  EXPECT_EQ(shape.extents, (std::vector<int64_t>{24}));
-  EXPECT_EQ(shape.numel, 24);
-  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1}));
+  const KernelGeometry geometry = loads.geometry();
+  EXPECT_EQ(geometry.extents, (std::vector<int64_t>{24}));
+  EXPECT_EQ(geometry.numel, 24);
+  EXPECT_EQ(geometry.accesses[0].strides, (std::vector<int64_t>{1}));
 }
 
-TEST(Geometry, AnElementHasNoAxes) {
-  EXPECT_TRUE(Loads({}, {{}, {}}).shape().extents.empty());
-  EXPECT_TRUE(Loads({1, 1}, {{7, 9}, {1, 1}}).shape().extents.empty());
-  EXPECT_EQ(Loads({}, {{}, {}}).shape().numel, 1);
+TEST(Geometry, HasNoAxesForASingleElement) {
+  EXPECT_TRUE(Loads({}, {{}, {}}).geometry().extents.empty());
+  EXPECT_TRUE(Loads({1, 1}, {{7, 9}, {1, 1}}).geometry().extents.empty());
+  EXPECT_EQ(Loads({}, {{}, {}}).geometry().numel, 1);
 }
 
-TEST(Geometry, AxesFollowTheResultsMemory) {
+TEST(Geometry, OrdersAxesByTheResultsStrides) {
   // A column-major result with a row-major operand: the result's rows come last.
-  const KernelGeometry shape = Loads({3, 5}, {{1, 3}, {5, 1}}).shape();
-  EXPECT_EQ(shape.extents, (std::vector<int64_t>{5, 3}));
-  EXPECT_EQ(shape.accesses.back().strides, (std::vector<int64_t>{3, 1}));
-  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1, 5}));
+  const KernelGeometry geometry = Loads({3, 5}, {{1, 3}, {5, 1}}).geometry();
+  EXPECT_EQ(geometry.extents, (std::vector<int64_t>{5, 3}));
+  EXPECT_EQ(geometry.accesses.back().strides, (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(geometry.accesses[0].strides, (std::vector<int64_t>{1, 5}));
 }
 
-TEST(Geometry, SixteenDims) {
+TEST(Geometry, SupportsSixteenDims) {
   ir::Sizes sizes(16, 2), strides = ir::contiguous_strides(sizes), reversed(strides.rbegin(), strides.rend());
-  EXPECT_EQ(Loads(sizes, {strides, strides}).shape().extents.size(), 1u);
-  EXPECT_EQ(Loads(sizes, {strides, reversed}).shape().extents.size(), 16u);
+  EXPECT_EQ(Loads(sizes, {strides, strides}).geometry().extents.size(), 1u);
+  EXPECT_EQ(Loads(sizes, {strides, reversed}).geometry().extents.size(), 16u);
 }
 
 /// The offsets of all elements of a domain, by brute force.
@@ -90,7 +90,7 @@ std::multiset<std::vector<int64_t>> offsets_of(const std::vector<int64_t>& exten
   return all;
 }
 
-TEST(Geometry, MergingKeepsAllOffsets) {
+TEST(Geometry, MergingPreservesOffsets) {
   std::mt19937 random(7);
   const auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -105,22 +105,22 @@ TEST(Geometry, MergingKeepsAllOffsets) {
       for (int64_t& stride : strides.back()) stride = pick(0, 5) == 0 ? 0 : pick(0, 5) == 0 ? -stride : stride;
     }
     const Loads loads(domain, strides);
-    const KernelGeometry shape = loads.shape();
+    const KernelGeometry geometry = loads.geometry();
     std::vector<std::vector<int64_t>> before, after;
-    for (const AccessGeometry& access : shape.accesses) after.push_back(access.strides);
+    for (const AccessGeometry& access : geometry.accesses) after.push_back(access.strides);
     for (size_t a = 1; a < strides.size(); ++a) before.push_back(strides[a]);
     before.push_back(strides[0]);
-    EXPECT_EQ(offsets_of(domain, before), offsets_of(shape.extents, after));
-    EXPECT_LE(shape.extents.size(), domain.size());
+    EXPECT_EQ(offsets_of(domain, before), offsets_of(geometry.extents, after));
+    EXPECT_LE(geometry.extents.size(), domain.size());
     // No further pair can be merged.
-    for (size_t d = 1; d < shape.extents.size(); ++d) {
-      const auto merges = [&](const std::vector<int64_t>& s) { return s[d - 1] == s[d] * shape.extents[d]; };
+    for (size_t d = 1; d < geometry.extents.size(); ++d) {
+      const auto merges = [&](const std::vector<int64_t>& s) { return s[d - 1] == s[d] * geometry.extents[d]; };
       EXPECT_FALSE(std::ranges::all_of(after, merges));
     }
   }
 }
 
-/// A kernel of two dims that uses a position, with this stride along each dim.
+/// A kernel of two dims that reads a position; `rows` and `columns` are the position's strides along the dims.
 KernelGeometry with_position(int64_t rows, int64_t columns) {
   Loads loads({4, 6}, {{6, 1}, {6, 1}});
   AccessUse use{AccessUse::Kind::Index, 0, DType::I64, {}, ""};
@@ -128,22 +128,22 @@ KernelGeometry with_position(int64_t rows, int64_t columns) {
   use.access.dims.push_back({loads.kernel.domain[0], {{0, loads.number(rows)}}});
   use.access.dims.push_back({loads.kernel.domain[1], {{0, loads.number(columns)}}});
   loads.kernel.accesses.insert(loads.kernel.accesses.begin(), use);
-  return loads.shape();
+  return loads.geometry();
 }
 
-TEST(Geometry, APositionKeepsItsDim) {
-  const KernelGeometry shape = with_position(1, 0);
-  EXPECT_EQ(shape.extents, (std::vector<int64_t>{4, 6}));
-  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1, 0}));
+TEST(Geometry, PositionAlongOneDimPreventsMerging) {
+  const KernelGeometry geometry = with_position(1, 0);
+  EXPECT_EQ(geometry.extents, (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(geometry.accesses[0].strides, (std::vector<int64_t>{1, 0}));
 }
 
-TEST(Geometry, APositionAmongAllElementsIsOneAxis) {
-  const KernelGeometry shape = with_position(6, 1);
-  EXPECT_EQ(shape.extents, (std::vector<int64_t>{24}));
-  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1}));
+TEST(Geometry, PositionInTheDomainAllowsMerging) {
+  const KernelGeometry geometry = with_position(6, 1);
+  EXPECT_EQ(geometry.extents, (std::vector<int64_t>{24}));
+  EXPECT_EQ(geometry.accesses[0].strides, (std::vector<int64_t>{1}));
 }
 
-TEST(Layout, NewSizesShareALayout) {
+TEST(Layout, IsSharedByDifferentSizes) {
   const auto text = [](int64_t n) { return Loads({n}, {{1}, {1}, {1}}).layout().text(); };
   EXPECT_EQ(text(1000), text(1001));
   EXPECT_EQ(text(7), text(1 << 20));
@@ -152,7 +152,7 @@ TEST(Layout, NewSizesShareALayout) {
   EXPECT_FALSE(rows(40, 128) == rows(10, 127));
 }
 
-TEST(Layout, Strides) {
+TEST(Layout, ClassifiesStrides) {
   const KernelLayout layout = Loads({3, 5}, {{5, 1}, {0, 1}, {5, -1}, {40, 8}}).layout();
   EXPECT_EQ(layout.rank, 2u);
   EXPECT_EQ(layout.accesses[0].axes, (std::vector{StrideClass::Zero, StrideClass::One}));
@@ -162,7 +162,7 @@ TEST(Layout, Strides) {
   EXPECT_TRUE(layout.accesses[3].linear);
 }
 
-TEST(Layout, SmallStepsOfTheInnermostAxisAreKnown) {
+TEST(Layout, RecordsSmallInnermostStrides) {
   const auto step = [](ir::Sizes strides) {
     return int{Loads({8, 64}, {{64, 1}, strides}).layout().accesses[0].inner_step};
   };
@@ -171,7 +171,7 @@ TEST(Layout, SmallStepsOfTheInnermostAxisAreKnown) {
   EXPECT_EQ(step({512, 5}), 0);
   EXPECT_EQ(step({64, 1}), 0);
   EXPECT_EQ(step({256, -2}), 0);
-  EXPECT_EQ(step({2, 100}), 0) << "of another axis";
+  EXPECT_EQ(step({2, 100}), 0) << "the stride belongs to another axis";
 }
 
 /// Layouts that differ only in properties that one target uses are distinct for that target alone.
@@ -190,7 +190,7 @@ TEST(Layout, TargetsIgnoreIrrelevantProperties) {
   EXPECT_TRUE(differ(kCuda, {80, 1}, {80, 1}, 40));
 }
 
-TEST(Layout, Alignment) {
+TEST(Layout, RecordsAlignment) {
   const auto alignment = [](ir::Sizes strides, uintptr_t address) {
     return int{Loads({8, 64}, {{64, 1}, strides}).layout({address}).accesses[0].alignment};
   };
@@ -201,7 +201,7 @@ TEST(Layout, Alignment) {
   EXPECT_EQ(alignment({0, 1}, 0x1000), 16);
   EXPECT_EQ(alignment({1, 1}, 0x1000), 4) << "windows that overlap";
   EXPECT_EQ(alignment({1, 8}, 0x1000), 16) << "along the other axis";
-  EXPECT_EQ(alignment({2, 8}, 0x1000), 4) << "no vector could use more";
+  EXPECT_EQ(alignment({2, 8}, 0x1000), 4) << "no vector can use a larger alignment";
 }
 
 /// Every vector that a schedule may make of a layout is aligned and within its row.
@@ -221,18 +221,18 @@ TEST(Layout, EveryVectorIsAlignedAndInsideItsRow) {
     const auto dtype = std::array{DType::U8, DType::F16, DType::F32, DType::F64}[static_cast<size_t>(pick(0, 3))];
     const Loads loads(domain, strides, dtype);
     const uintptr_t address = 0x10000 + static_cast<uintptr_t>(pick(0, 3) == 0 ? ir::size_of(dtype) * pick(0, 8) : 0);
-    const KernelGeometry shape = loads.shape();
+    const KernelGeometry geometry = loads.geometry();
     const KernelLayout layout = loads.layout({address});
     const AccessLayout& access = layout.accesses[0];
     if (layout.rank == 0 || access.axes.back() != StrideClass::One) continue;
-    const int64_t bytes = ir::size_of(dtype), row = shape.extents.back();
+    const int64_t bytes = ir::size_of(dtype), row = geometry.extents.back();
     int64_t lanes = std::max<int64_t>(1, access.alignment / bytes);
     if (layout.rank > 1) lanes = std::min<int64_t>(lanes, layout.inner_multiple);
     overlapping += std::ranges::count(access.axes, StrideClass::One) > 1;
-    for (int64_t first = 0; first < shape.numel; first += lanes, ++vectors) {
+    for (int64_t first = 0; first < geometry.numel; first += lanes, ++vectors) {
       int64_t offset = 0, rest = first;
-      for (size_t d = shape.extents.size(); d-- > 0; rest /= shape.extents[d])
-        offset += rest % shape.extents[d] * shape.accesses[0].strides[d];
+      for (size_t d = geometry.extents.size(); d-- > 0; rest /= geometry.extents[d])
+        offset += rest % geometry.extents[d] * geometry.accesses[0].strides[d];
       const uint64_t at = address + static_cast<uint64_t>((access.linear ? first : offset) * bytes);
       ASSERT_EQ(at % static_cast<uint64_t>(lanes * bytes), 0u) << layout.text() << " at " << first;
       ASSERT_TRUE(layout.rank == 1 || first % row + lanes <= row) << layout.text();
@@ -242,19 +242,19 @@ TEST(Layout, EveryVectorIsAlignedAndInsideItsRow) {
   EXPECT_GT(overlapping, 1000) << "windows that overlap";
 }
 
-TEST(Layout, IndexWidth) {
+TEST(Layout, ChoosesIndexWidth) {
   const auto bits = [](int64_t n, ir::Sizes strides, DType dtype = DType::F32) {
     return int{Loads({n}, {{1}, strides}, dtype).layout().index_bits};
   };
-  EXPECT_EQ(bits(1 << 30, {1}), 32) << "4 GiB of floats, whose elements are counted";
+  EXPECT_EQ(bits(1 << 30, {1}), 32) << "4 GiB of floats: elements are counted, not bytes";
   EXPECT_EQ(bits(1 << 30, {1}, DType::F64), 32);
   EXPECT_EQ(bits((int64_t{1} << 31) - 10, {1}, DType::U8), 64) << "the last block counts past the end";
-  EXPECT_EQ(bits(1 << 20, {1 << 12}), 64) << "few elements, far apart";
+  EXPECT_EQ(bits(1 << 20, {1 << 12}), 64) << "the offsets need 64 bits, the count does not";
   EXPECT_EQ(bits(1 << 20, {-(1 << 12)}), 64);
   EXPECT_EQ(bits(3, {0}), 32);
 }
 
-TEST(Layout, NeighboursFormGroups) {
+TEST(Layout, GroupsNeighbours) {
   Sketch sketch("boxes");
   const uint32_t boxes = sketch.add_param("boxes", DType::F32, 2);
   ir::NodeId sum = sketch.corner(boxes, 3);
@@ -272,12 +272,12 @@ TEST(Layout, NeighboursFormGroups) {
   }
   EXPECT_EQ(packed.accesses[2].alignment, 16);
   // Separate columns are not a group; nor are elements whose distance is the stride of the rows.
-  for (const ir::SizesAndStrides& apart :
+  for (const ir::SizesAndStrides& separate :
        {ir::SizesAndStrides{{10, 4}, {1, 10}}, ir::SizesAndStrides{{10, 4}, {2, 20}}})
-    for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(apart).accesses[a].leader, a);
+    for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(separate).accesses[a].leader, a);
 }
 
-TEST(Outline, PartsOfOneShapeAreOneKernel) {
+TEST(Outline, FusesOutputBlocksOfOneShape) {
   Sketch sketch("exp");
   const ir::NodeId x = sketch.tensor("x", DType::F32, 2);
   ir::HostPool& host = sketch.graph.host;

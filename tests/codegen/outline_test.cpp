@@ -1,5 +1,5 @@
-// Which kernels an op is partitioned into: nodes that share rows are in one kernel; nodes that read rows in another way
-// are in a later kernel, and the reason is recorded.
+// The kernels into which an op is partitioned. Nodes that share rows are in one kernel. Nodes that read rows in another
+// way are in a later kernel, and the outline records the reason.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Row {
   size_t workspaces;
 };
 
-TEST(Outline, NodesThatShareRowsAreOneKernel) {
+TEST(Outline, FusesNodesThatShareRows) {
   const std::vector<Row> rows = {
       {"x + 1", {2}, {1}, 0},
       {"x.sum(1)", {2}, {1}, 0},
@@ -32,7 +32,7 @@ TEST(Outline, NodesThatShareRowsAreOneKernel) {
       // No rows and no operands in common.
       {"(x.sum(1), y + 1)", {2, 2}, {1, 1}, 0},
       {"(x.sum(0), x.sum(1))", {2}, {1, 1}, 0},
-      // The reduction is read in another way than by rows.
+      // The reduction is not read by rows.
       {"x.sum(1).sum()", {2}, {1, 1}, 1},
       {"(x - x.mean(1, keepdim=True)).sum(0)", {2}, {1, 1}, 1},
       {"x.sum(1)[2:]", {2}, {1, 1}, 1},
@@ -50,7 +50,7 @@ TEST(Outline, NodesThatShareRowsAreOneKernel) {
   }
 }
 
-TEST(Outline, LateReductionsJoinOutputBlocks) {
+TEST(Outline, PlacesLateReductionsWithOutputBlocks) {
   struct LateRow {
     std::string text;
     std::vector<std::pair<size_t, size_t>> kernels;  ///< for each kernel, the numbers of its reductions and of its
@@ -87,7 +87,7 @@ struct PassingRow {
   std::vector<std::vector<uint32_t>> passed;
 };
 
-TEST(Outline, FusedColumnPartials) {
+TEST(Outline, FusesColumnPartials) {
   const std::vector<PassingRow> rows = {
       {"(x.sum(1), x.sum(0))", {2}, {{0}, {}}},
       {"(x.sum(0), x.sum(1))", {2}, {{0}, {}}},
@@ -110,12 +110,12 @@ TEST(Outline, FusedColumnPartials) {
       {"(x.sum(1), y.sum(0))", {2, 2}, {}},
       {"(x.sum(1), (x - x.sum(1).flip(0)[:, None]).sum(0))", {2}, {}},
       {"(x.sum(1), x.argmax(0))", {2}, {}},
-      // More accumulators than a thread can hold per column: one kernel of their own has all the reductions.
+      // With more accumulators per column than a thread can hold, a separate kernel computes all of these reductions.
       {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0))", {2}, {{0, 0, 0, 0, 0}, {}}},
       {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0), (x * 5).sum(0))", {2}, {}},
       {"(x.sum(1), x.amax(0), x.argmax(0), x.sum(0))", {2}, {}},
       {"(x.sum(), x.sum(0))", {2}, {}},
-      // Column results are read again by element, or reduced together with elements: that needs kernels of their own.
+      // Column results that are read per element, or reduced together with elements, need separate kernels.
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
       {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
   };
@@ -134,7 +134,7 @@ TEST(Outline, FusedColumnPartials) {
   }
 }
 
-TEST(Outline, FusedColumnPartialsNeedManyLongRows) {
+TEST(Outline, FusesColumnPartialsOnlyOfManyLongRows) {
   const auto definition = frontend::define("(x.softmax(2), x.sum((0, 1)))");
   const ir::Graph graph = graph_of(*definition, {3});
   const Outlines all = outlines(graph);
@@ -146,8 +146,8 @@ TEST(Outline, FusedColumnPartialsNeedManyLongRows) {
   };
   EXPECT_TRUE(passes({1, 2048, 4096}));
   EXPECT_TRUE(passes({8, 256, 4096}));
-  EXPECT_FALSE(passes({1, 2047, 4096})) << "eight rows a piece";
-  EXPECT_TRUE(passes({1, 2047, 4097})) << "longer rows have fewer pieces";
+  EXPECT_FALSE(passes({1, 2047, 4096})) << "fewer than eight rows per chunk";
+  EXPECT_TRUE(passes({1, 2047, 4097})) << "longer rows have fewer chunks";
   EXPECT_TRUE(passes({1, 1024, 8192}));
   EXPECT_FALSE(passes({1, 100'000, 8193}));
   EXPECT_FALSE(passes({1, 100'000, 128}));
@@ -156,7 +156,7 @@ TEST(Outline, FusedColumnPartialsNeedManyLongRows) {
   EXPECT_FALSE(passes({1, 100'000, 0}));
 }
 
-TEST(Outline, AShortLoneRowHasOneKernel) {
+TEST(Outline, UsesOneKernelForAShortLoneRow) {
   const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
     const auto definition = frontend::define(text);
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(sizes.size())});
@@ -167,27 +167,27 @@ TEST(Outline, AShortLoneRowHasOneKernel) {
   };
   EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
   EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);
-  EXPECT_EQ(kernels_of("x.softmax(0)", {32769}), 3u) << "it is shared out";
+  EXPECT_EQ(kernels_of("x.softmax(0)", {32769}), 3u) << "many blocks share the row";
   EXPECT_EQ(kernels_of("x / x.sum()", {100, 100}), 1u);
   EXPECT_EQ(kernels_of("x / x.sum()", {1000, 100}), 2u);
-  EXPECT_EQ(kernels_of("x.softmax(1)", {1000, 100'000}), 1u) << "it is not alone";
+  EXPECT_EQ(kernels_of("x.softmax(1)", {1000, 100'000}), 1u) << "there are many rows";
   EXPECT_EQ(kernels_of("(x.sum(1) - x.sum(1).mean()).softmax(0)", {1000, 100'000}), 2u)
-      << "the first kernel's rows are long, but they are not alone";
+      << "the first kernel's rows are long, but there are many";
   EXPECT_EQ(kernels_of("x.sum(1).softmax(0)", {40'000, 10}), 4u);
 }
 
-struct KeptRow {
+struct WorkspaceRow {
   std::string text;
   std::vector<uint8_t> ranks;
   Apart apart;
-  std::string line;  ///< of the schedule's text
+  std::string line;  ///< expected in the schedule's text
 };
 
-TEST(Outline, RecordsWhyAValueIsKept) {
+TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
   const std::string other_rows = "its reader has other rows", reduced = "its reader is reduced over other rows",
                     one_row = "many blocks share its only row, and each phase has a kernel",
                     later = "its reader also needs a later kernel";
-  const std::vector<KeptRow> rows = {
+  const std::vector<WorkspaceRow> rows = {
       {"x.sum(1)[i.long()]",
        {2, 1},
        Apart::Gathered,
@@ -211,7 +211,7 @@ TEST(Outline, RecordsWhyAValueIsKept) {
        Apart::OtherRows,
        "access 1 stores x.sum( for a later kernel: " + other_rows},
   };
-  for (const KeptRow& row : rows) {
+  for (const WorkspaceRow& row : rows) {
     const auto definition = frontend::define(row.text);
     const ir::Graph graph = graph_of(*definition, row.ranks);
     Tensors tensors;
@@ -227,14 +227,14 @@ TEST(Outline, RecordsWhyAValueIsKept) {
   }
 }
 
-TEST(Outline, ManyDependentReductionsAreFast) {
+TEST(Outline, OutlinesManyReductionsQuickly) {
   const auto definition =
       frontend::define("def f(x):\n    for i in range(1000): x = x - x.sum() * 0.1\n    return x\n");
   const ir::Graph graph = graph_of(*definition, {2});
   const std::clock_t begin = std::clock();
   EXPECT_EQ(outline(graph).kernels.size(), 1001U);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 40) << "half a second where the build is optimised";
+  EXPECT_LT(seconds, 40) << "an optimised build takes half a second";
 #if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)
   EXPECT_LT(seconds, 4);
 #endif

@@ -61,12 +61,12 @@ std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStra
   static const auto definition = frontend::define(kText);  // graphs point into its source
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
-    ReduceCase& one = cases.emplace_back();
-    one.name = "case" + std::to_string(cases.size());
-    one.graph = graph_of(*definition, {static_cast<uint8_t>(shape.sizes.size())});
-    one.graph.name = one.name;
-    one.x = tensor(shape.sizes, shape.order, shape.pad, value);
-    one.strategy = strategy;
+    ReduceCase& test_case = cases.emplace_back();
+    test_case.name = "case" + std::to_string(cases.size());
+    test_case.graph = graph_of(*definition, {static_cast<uint8_t>(shape.sizes.size())});
+    test_case.graph.name = test_case.name;
+    test_case.x = tensor(shape.sizes, shape.order, shape.pad, value);
+    test_case.strategy = strategy;
   }
   return cases;
 }
@@ -75,12 +75,12 @@ std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStra
 void expect_equal(const Bytes& bytes, const ir::SizesAndStrides& result, const std::vector<float>& expected,
                   const std::string& what) {
   ASSERT_EQ(bytes.size(), 4 * expected.size());
-  size_t e = 0;  // number of correct elements, from the first on
+  size_t matching = 0;  // number of correct elements before the first incorrect one
   for_each_index(result.sizes, [&](const std::vector<int64_t>& index) {
-    const int64_t at = std::inner_product(index.begin(), index.end(), result.strides.begin(), int64_t{0});
-    if (e < expected.size() && element<float>(bytes, at) == expected[e]) ++e;
+    const int64_t offset = std::inner_product(index.begin(), index.end(), result.strides.begin(), int64_t{0});
+    if (matching < expected.size() && element<float>(bytes, offset) == expected[matching]) ++matching;
   });
-  EXPECT_EQ(e, expected.size()) << what << ": the first element that is not as expected";
+  EXPECT_EQ(matching, expected.size()) << what << ": the index of the first incorrect element";
 }
 
 TEST(Passing, ColumnResultsAreCorrect) {
@@ -97,7 +97,7 @@ TEST(Passing, ColumnResultsAreCorrect) {
   shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 260}, {1, 0, 2}});
   const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::Passing, whole);
   const Library library = library_of(cases, kCuda);
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   std::set<bool> prefetches;
   std::set<uint32_t> lanes;
   for (size_t c = 0; c < cases.size(); ++c) {
@@ -119,20 +119,20 @@ TEST(Passing, ColumnResultsAreCorrect) {
   EXPECT_EQ(lanes, (std::set<uint32_t>{1, 4}));
 }
 
-TEST(Passing, RowsHaveTheSameBitsAsWithout) {
+TEST(Passing, FusedColumnsDoNotChangeRowBits) {
   std::mt19937 random(11);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
   std::vector<ReduceCase> passing = cases_of(shapes, PartitionStrategy::Passing, any);
   const Library library_passing = library_of(passing, kCuda);
   std::vector<ReduceCase> shared = passing;
-  for (ReduceCase& one : shared) one.strategy = PartitionStrategy::Shared;
+  for (ReduceCase& test_case : shared) test_case.strategy = PartitionStrategy::Shared;
   const Library library_shared = library_of(shared, kCuda);
   for (size_t c = 0; c < shapes.size(); ++c) {
-    const std::vector<Bytes> with = run(passing[c], kCuda, library_passing, random);
-    const std::vector<Bytes> without = run(shared[c], kCuda, library_shared, random);
-    EXPECT_EQ(with[0], without[0]);
-    EXPECT_EQ(with[1], without[1]);
+    const std::vector<Bytes> fused = run(passing[c], kCuda, library_passing, random);
+    const std::vector<Bytes> separate = run(shared[c], kCuda, library_shared, random);
+    EXPECT_EQ(fused[0], separate[0]);
+    EXPECT_EQ(fused[1], separate[1]);
   }
 }
 
@@ -151,37 +151,37 @@ TEST(Passing, ColumnBitsDoNotDependOnTheLayout) {
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
 }
 
-TEST(Passing, KernelsWithoutRowReductions) {
+TEST(Passing, WorksWithoutRowReductions) {
   std::mt19937 random(17);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define("(x * x - 1, (x * x).sum(0), x.amax(0))");
   std::vector<ReduceCase> cases;
   for (const ir::Sizes& sizes : std::vector<ir::Sizes>{
            {3, 129}, {40, 260}, {1030, 130}, {70, 1024}, {259, 4096}, {140, 5000}, {130, 8192}, {66, 8190}}) {
-    ReduceCase& one = cases.emplace_back();
-    one.name = "case" + std::to_string(cases.size());
-    one.graph = graph_of(*definition, {2});
-    one.graph.name = one.name;
-    one.x = tensor(sizes, {0, 1}, 0, whole);
-    one.strategy = PartitionStrategy::Passing;
+    ReduceCase& test_case = cases.emplace_back();
+    test_case.name = "case" + std::to_string(cases.size());
+    test_case.graph = graph_of(*definition, {2});
+    test_case.graph.name = test_case.name;
+    test_case.x = tensor(sizes, {0, 1}, 0, whole);
+    test_case.strategy = PartitionStrategy::Passing;
   }
   const Library library = library_of(cases, kCuda);
-  ASSERT_TRUE(library.loaded());
-  for (ReduceCase& one : cases) {
-    const Prepared prepared = one.prepared();
+  ASSERT_TRUE(library.is_loaded());
+  for (ReduceCase& test_case : cases) {
+    const Prepared prepared = test_case.prepared();
     ASSERT_EQ(prepared.outline.kernels.size(), 2u);
     EXPECT_TRUE(prepared.outline.kernels[0].reductions.empty());
-    const std::vector<Bytes> results = run(one, kCuda, library, random);
-    const int64_t rows = one.x.extents.sizes[0], columns = one.x.extents.sizes[1];
+    const std::vector<Bytes> results = run(test_case, kCuda, library, random);
+    const int64_t rows = test_case.x.extents.sizes[0], columns = test_case.x.extents.sizes[1];
     std::vector<float> elements, sums(columns), largest(columns, -std::numeric_limits<float>::infinity());
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) {
-        const float x = one.x.at({r, c});
+        const float x = test_case.x.at({r, c});
         elements.push_back(x * x - 1), sums[c] += x * x, largest[c] = std::max(largest[c], x);
       }
-    expect_equal(results[0], prepared.results[0], elements, one.name + " elements");
-    expect_equal(results[1], prepared.results[1], sums, one.name + " sums");
-    expect_equal(results[2], prepared.results[2], largest, one.name + " largest");
+    expect_equal(results[0], prepared.results[0], elements, test_case.name + " elements");
+    expect_equal(results[1], prepared.results[1], sums, test_case.name + " sums");
+    expect_equal(results[2], prepared.results[2], largest, test_case.name + " largest");
   }
 }
 
@@ -197,14 +197,14 @@ TEST(Passing, RequiresRowsContiguousInMemory) {
   const std::string text = "(x.sum(-1), x.sum(tuple(range(x.dim() - 1))))";
   EXPECT_TRUE(passes(text, contiguous({5000, 300})));
   EXPECT_TRUE(passes(text, {{5000, 300}, {304, 1}})) << "rows are padded";
-  EXPECT_TRUE(passes(text, {{5000, 300}, {1, 0}})) << "a row is one number";
-  EXPECT_TRUE(passes(text, {{50, 100, 300}, {300, 15000, 1}})) << "batches lie the other way around";
+  EXPECT_TRUE(passes(text, {{5000, 300}, {1, 0}})) << "all elements of a row share one address";
+  EXPECT_TRUE(passes(text, {{50, 100, 300}, {300, 15000, 1}})) << "the batch dims are exchanged in memory";
   EXPECT_FALSE(passes(text, {{5000, 300}, {1, 5000}}));
   EXPECT_FALSE(passes(text, {{5000, 300}, {600, 2}}));
   EXPECT_FALSE(passes("def f(x): y = x.T; return y.sum(1), y.sum(0)", contiguous({300, 5000})));
 }
 
-TEST(Passing, ColumnsOfRowStatisticsAreReducedAcross) {
+TEST(Passing, ReducesColumnsOfRowStatisticsAcross) {
   const auto definition = frontend::define("((x - x.mean(1, keepdim=True)) * x.amax(1, keepdim=True)).sum(0)");
   const ir::Graph graph = graph_of(*definition, {2});
   Tensors tensors;

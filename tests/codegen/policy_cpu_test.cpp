@@ -10,66 +10,67 @@ namespace {
 using How = AccessSchedule::How;
 
 TEST(Cpu, TransposesStridedOperands) {
-  AccessFacts turned = strided(4);
-  turned.across = StrideClass::One;
+  AccessFacts transposed = strided(4);
+  transposed.across = StrideClass::One;
   const auto across = [](std::vector<AccessFacts> accesses, bool results_alias = false) {
     return cpu_axis_across({.accesses = std::move(accesses), .rank = 2, .results_alias = results_alias});
   };
-  EXPECT_EQ(across({turned, stored(4)}), 0u);
+  EXPECT_EQ(across({transposed, stored(4)}), 0u);
   EXPECT_EQ(across({along(4), stored(4)}), kNoAxis);
-  EXPECT_EQ(across({turned, gathered(4), stored(4)}), kNoAxis);
-  EXPECT_EQ(across({turned, stored(4)}, true), kNoAxis) << "a later tile would read what an earlier one has written";
-  AccessFacts stepped = turned;
+  EXPECT_EQ(across({transposed, gathered(4), stored(4)}), kNoAxis);
+  EXPECT_EQ(across({transposed, stored(4)}, true), kNoAxis)
+      << "a later tile would read what an earlier one has written";
+  AccessFacts stepped = transposed;
   stepped.inner_step = 3;
-  EXPECT_EQ(across({stepped, stored(4)}), kNoAxis) << "whole vectors are loaded anyhow";
+  EXPECT_EQ(across({stepped, stored(4)}), kNoAxis) << "a small stride loads whole vectors";
 
-  AccessFacts wide = turned;
+  AccessFacts wide = transposed;
   wide.bytes = 8;
   EXPECT_EQ(cpu_tile_rows({.accesses = {wide, stored(8)}, .rank = 2}), 64u);
   EXPECT_EQ(cpu_tile_rows({.accesses = {wide, wide, stored(8)}, .rank = 2}), 32u);
 }
 
-TEST(Cpu, ShortRowsFormChunksIfOperandsCanBeCopied) {
-  AccessFacts row = row_bias(4), column = column_bias(4), turned = strided(4), padded = in_rows(4);
+TEST(Cpu, BatchesShortRowsIfOperandsCanBeCopied) {
+  AccessFacts row = row_bias(4), column = column_bias(4), transposed = strided(4), padded = in_rows(4);
   row.across = StrideClass::Zero;
   column.across = StrideClass::Other;
-  turned.across = StrideClass::One;
+  transposed.across = StrideClass::One;
   padded.across = StrideClass::Other;
   const auto facts = [](std::vector<AccessFacts> accesses, bool is_short = true) {
     return KernelFacts{.accesses = std::move(accesses), .rank = 2, .has_short_rows = is_short};
   };
   EXPECT_EQ(how_in_chunk(row, facts({})), How::Repeated);
   EXPECT_EQ(how_in_chunk(column, facts({})), How::Spread);
-  EXPECT_EQ(how_in_chunk(turned, facts({})), How::Staged);
+  EXPECT_EQ(how_in_chunk(transposed, facts({})), How::Staged);
   EXPECT_EQ(how_in_chunk(padded, facts({})), std::nullopt);
   EXPECT_EQ(cpu_chunk(facts({along(4), row, column, stored(4)})), 1024u);
-  EXPECT_EQ(cpu_chunk(facts({along(4), turned, stored(4)})), 4096u);
+  EXPECT_EQ(cpu_chunk(facts({along(4), transposed, stored(4)})), 4096u);
   EXPECT_EQ(cpu_chunk(facts({along(4), padded, row, stored(4)})), 0u);
   EXPECT_EQ(cpu_chunk(facts({along(4), row, stored(4)}, false)), 0u);
   KernelFacts heavy = facts({along(4), column, stored(4)});
   heavy.row_cost = 20;
-  EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) once a row";
+  EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) should be computed once per row";
 }
 
-TEST(Cpu, Float16IsConvertedInBulkIfContiguous) {
-  AccessFacts half = along(2), turned = strided(2), column = column_bias(2);
-  half.rounds = turned.rounds = column.rounds = true;
+TEST(Cpu, ConvertsContiguousFloat16InBulk) {
+  AccessFacts half = along(2), transposed = strided(2), column = column_bias(2);
+  half.rounds = transposed.rounds = column.rounds = true;
   EXPECT_TRUE(is_widened(half, How::Single));
   EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or a use of the exact bits";
-  EXPECT_FALSE(is_widened(turned, How::Single));
-  EXPECT_FALSE(is_widened(turned, How::Staged));
+  EXPECT_FALSE(is_widened(transposed, How::Single));
+  EXPECT_FALSE(is_widened(transposed, How::Staged));
   EXPECT_FALSE(is_widened(column, How::Fixed));
   EXPECT_TRUE(is_widened(column, How::Spread));
 }
 
-TEST(Cpu, MemoryBoundKernelsHaveShortVectors) {
+TEST(Cpu, UsesShortVectorsInMemoryBoundKernels) {
   const auto facts = [](std::vector<AccessFacts> accesses, uint32_t cost = 1) {
     return KernelFacts{.accesses = std::move(accesses), .cost = cost};
   };
   EXPECT_EQ(cpu_simd(facts({along(4), along(4), stored(4)})), 8u);
   EXPECT_EQ(cpu_simd(facts({along(1), stored(1)})), 32u);
   EXPECT_EQ(cpu_simd(facts({along(4), stored(4)}, 13)), 0u) << "more than 6 instructions an access";
-  EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "of two widths";
+  EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "the elements have two widths";
   KernelFacts calls = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
   EXPECT_EQ(cpu_simd(calls), 8u);
   calls.has_functions = true;
@@ -83,68 +84,70 @@ TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulator) {
   EXPECT_EQ(cpu_piece(30), 1u << 15);
 }
 
-TEST(CpuRows, AreSplitIfThereAreFew) {
-  const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool again = false) {
-    const RowsOf rows({of_elements(4)}, length_bits, rows_bits);
-    return cpu_rows(rows.facts, rows.layout, again).splits;
+TEST(CpuRows, SplitsFewRows) {
+  const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool has_several_phases = false) {
+    const RowSetup rows({row_elements(4)}, length_bits, rows_bits);
+    return cpu_rows(rows.facts, rows.layout, has_several_phases).splits;
   };
   EXPECT_TRUE(splits(20, 3));
-  EXPECT_FALSE(splits(20, 6)) << "a unit each";
-  EXPECT_FALSE(splits(10, 0)) << "one piece";
+  EXPECT_FALSE(splits(20, 6)) << "each row has a unit";
+  EXPECT_FALSE(splits(10, 0)) << "one chunk";
   EXPECT_FALSE(splits(20, 0, true));
 }
 
-TEST(CpuRows, AreVectorisedAcrossIfAdjacentInMemory) {
-  const RowsOf across({of_elements(4)}, 10, 6, true), along({of_elements(4)}, 10, 6);
+TEST(CpuRows, VectorisesAcrossAdjacentRows) {
+  const RowSetup across({row_elements(4)}, 10, 6, true), along({row_elements(4)}, 10, 6);
   EXPECT_TRUE(cpu_rows(across.facts, across.layout, false).across);
   EXPECT_FALSE(cpu_rows(along.facts, along.layout, false).across);
-  RowsOf of_functions = across;
-  of_functions.facts.has_bits_of_vectors = true;
-  EXPECT_FALSE(cpu_rows(of_functions.facts, of_functions.layout, false).across) << "a row would have other bits alone";
+  RowSetup with_functions = across;
+  with_functions.facts.has_bits_of_vectors = true;
+  EXPECT_FALSE(cpu_rows(with_functions.facts, with_functions.layout, false).across)
+      << "the bits would depend on the other rows";
 }
 
 /// Whether short rows that are contiguous in memory are transposed.
-bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
+bool are_transposed(RowSetup rows, bool has_several_phases, uint8_t multiple = 1) {
   for (AccessFacts& access : rows.facts.accesses)
     if (access.moves_in_row) access.along_rows = StrideClass::Other;
   rows.facts.row_multiple = multiple;
-  return cpu_rows(rows.facts, rows.layout, again).across;
+  return cpu_rows(rows.facts, rows.layout, has_several_phases).across;
 }
 
-TEST(CpuRows, AreVectorisedAcrossIfShort) {
-  const AccessFacts element = of_elements(4);
-  EXPECT_TRUE(are_turned({{element}, 5, 6}, false)) << "31 columns";
-  EXPECT_FALSE(are_turned({{element}, 4, 6}, false, 16)) << "16 columns, whole vectors";
-  EXPECT_TRUE(are_turned({{element}, 6, 6}, false, 8)) << "40 columns, half ones";
-  EXPECT_FALSE(are_turned({{element}, 7, 6}, false));
-  RowsOf stored_rows({element, stored(4)}, 6, 6);
+TEST(CpuRows, VectorisesAcrossShortRows) {
+  const AccessFacts element = row_elements(4);
+  EXPECT_TRUE(are_transposed({{element}, 5, 6}, false)) << "31 columns";
+  EXPECT_FALSE(are_transposed({{element}, 4, 6}, false, 16)) << "16 columns, whole vectors";
+  EXPECT_TRUE(are_transposed({{element}, 6, 6}, false, 8)) << "40 columns, half vectors";
+  EXPECT_FALSE(are_transposed({{element}, 7, 6}, false));
+  RowSetup stored_rows({element, stored(4)}, 6, 6);
   stored_rows.facts.accesses[1].moves_in_row = true;
   stored_rows.facts.has_functions = true;
-  EXPECT_FALSE(are_turned(stored_rows, true, 16)) << "softmax of 48 columns";
-  EXPECT_TRUE(are_turned(stored_rows, true, 8)) << "of 40";
+  EXPECT_FALSE(are_transposed(stored_rows, true, 16)) << "softmax of 48 columns";
+  EXPECT_TRUE(are_transposed(stored_rows, true, 8)) << "softmax of 40 columns";
   stored_rows.layout.length_bits = 4;
-  EXPECT_TRUE(are_turned(stored_rows, true, 16)) << "of 16: most is making the classes of a single vector one";
-  RowsOf numbers({element}, 6, 6);
+  EXPECT_TRUE(are_transposed(stored_rows, true, 16))
+      << "softmax of 16 columns: most of the time combines the accumulators of a single vector";
+  RowSetup numbers({element}, 6, 6);
   numbers.facts.has_functions = true;
-  EXPECT_TRUE(are_turned(numbers, true, 64)) << "logsumexp of 64 columns: what is of a row alone is a vector, too";
+  EXPECT_TRUE(are_transposed(numbers, true, 64)) << "logsumexp of 64 columns: the values per row are vectors, too";
   numbers.layout.length_bits = 7;
-  EXPECT_FALSE(are_turned(numbers, true, 64)) << "of 128";
-  EXPECT_FALSE(are_turned({{element}, 5, 4}, true, 32)) << "of 30 rows of 32";
-  EXPECT_TRUE(are_turned({{element}, 5, 4}, true, 8)) << "of 30 rows of 24";
-  EXPECT_FALSE(are_turned({{element}, 8, 6}, true));
-  EXPECT_FALSE(are_turned({{element}, 5, 3}, true)) << "there are few";
-  RowsOf in_place({element}, 5, 6);
+  EXPECT_FALSE(are_transposed(numbers, true, 64)) << "logsumexp of 128 columns";
+  EXPECT_FALSE(are_transposed({{element}, 5, 4}, true, 32)) << "30 rows of 32 columns";
+  EXPECT_TRUE(are_transposed({{element}, 5, 4}, true, 8)) << "30 rows of 24 columns";
+  EXPECT_FALSE(are_transposed({{element}, 8, 6}, true));
+  EXPECT_FALSE(are_transposed({{element}, 5, 3}, true)) << "there are few rows";
+  RowSetup in_place({element}, 5, 6);
   in_place.facts.results_alias = true;
-  EXPECT_FALSE(are_turned(in_place, true)) << "a buffer is written back when all is read";
-  EXPECT_FALSE(are_turned({std::vector(100, element), 7, 6}, true)) << "the stack has no room for so many buffers";
+  EXPECT_FALSE(are_transposed(in_place, true)) << "a buffer is written back after all loads";
+  EXPECT_FALSE(are_transposed({std::vector(100, element), 7, 6}, true)) << "the stack has no room for so many buffers";
   AccessFacts strided = element;
   strided.inner = StrideClass::Other;
-  EXPECT_FALSE(are_turned({{element, strided}, 5, 6}, true));
+  EXPECT_FALSE(are_transposed({{element, strided}, 5, 6}, true));
 }
 
-TEST(CpuRows, AcrossFillVectorsAndFitTheCache) {
+TEST(CpuRows, RowsAcrossFillVectorsAndFitTheCache) {
   const auto lanes = [](uint8_t rows_bits, uint32_t found_bytes) {
-    RowsOf rows({of_elements(4)}, 10, rows_bits, true);
+    RowSetup rows({row_elements(4)}, 10, rows_bits, true);
     rows.facts.found_bytes = found_bytes;
     return cpu_row_lanes(rows.facts, rows.layout, cpu_rows(rows.facts, rows.layout, false));
   };
@@ -152,11 +155,11 @@ TEST(CpuRows, AcrossFillVectorsAndFitTheCache) {
   EXPECT_EQ(lanes(2, 4), 4u) << "four columns";
   EXPECT_EQ(lanes(6, 12), 64u);
   EXPECT_EQ(lanes(6, 40), 16u);
-  const RowsOf along({of_elements(4)}, 10, 6);
+  const RowSetup along({row_elements(4)}, 10, 6);
   EXPECT_EQ(cpu_row_lanes(along.facts, along.layout, cpu_rows(along.facts, along.layout, false)), 1u);
 }
 
-TEST(CpuRows, CacheValuesThatFit) {
+TEST(CpuRows, CachesValuesThatFit) {
   KernelLayout layout;
   layout.length_bits = 18;
   EXPECT_TRUE(cpu_keeps(layout, 1, 4));

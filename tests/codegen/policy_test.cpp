@@ -18,43 +18,43 @@ Preset preset(std::vector<AccessFacts> accesses, uint32_t rank = 1, uint32_t inn
   return preset_for(facts, lanes_for(facts));
 }
 
-TEST(Lanes, SixteenBytesOfTheWidestElement) {
+TEST(Lanes, FillSixteenBytesWithTheWidestElement) {
   EXPECT_EQ(lanes({along(4), along(4), along(4)}), 4u);
   EXPECT_EQ(lanes({along(1), along(4)}), 4u);
   EXPECT_EQ(lanes({along(1), along(1)}), 16u);
   EXPECT_EQ(lanes({along(8), along(2)}), 2u);
-  EXPECT_EQ(lanes({along(2), column_bias(8)}), 8u) << "what does not move is no vector";
-  EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "a gather has no say";
+  EXPECT_EQ(lanes({along(2), column_bias(8)}), 8u) << "a broadcast operand is no vector";
+  EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "gathers do not limit the vector";
 }
 
-TEST(Lanes, TwiceAsManyForHeavyBodiesWithoutSteps) {
+TEST(Lanes, DoubleForHeavyBodiesWithoutSteps) {
   EXPECT_EQ(lanes({along(4), along(4)}, 50), 4u);
-  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u) << "it is shifted";
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u) << "the load is shifted";
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 39), 4u) << "fewer than 5 instructions a byte";
   EXPECT_EQ(lanes({along(4, 4), along(4), along(4)}, 50), 4u);
   EXPECT_EQ(lanes({along(2), along(2)}, 50, 2), 8u);
   EXPECT_EQ(lanes({along(4), along(4)}, 200), 4u) << "too much to compile";
   EXPECT_EQ(lanes({along(4), along(4)}, 5000), 2u);
-  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 4), 4u) << "a second vector is not worth leaving a row for";
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 4), 4u) << "a thread does not cross a row's end for a second vector";
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 8), 8u);
 }
 
-TEST(Steps, TwoForHeavyBodiesWithVectorsOrUniformAccesses) {
+TEST(Steps, AreTwoForHeavyBodiesWithVectorsOrUniformAccesses) {
   const auto steps = [](std::vector<AccessFacts> accesses, uint32_t cost, uint32_t lanes = 4, uint32_t rank = 1,
                         uint32_t inner_multiple = 16) {
     return steps_for({std::move(accesses), rank, inner_multiple, cost}, Preset::Flat, lanes).count;
   };
-  AccessFacts number = column_bias(4), masked = along(4);
-  number.still = masked.masked = true;
-  EXPECT_EQ(steps({along(4), number, stored(4)}, 40), 2u);
+  AccessFacts scalar = column_bias(4), masked = along(4);
+  scalar.still = masked.masked = true;
+  EXPECT_EQ(steps({along(4), scalar, stored(4)}, 40), 2u);
   EXPECT_EQ(steps({along(4), stored(4)}, 39), 1u) << "fewer than 5 instructions a byte";
   EXPECT_EQ(steps({along(4), along(4), stored(4)}, 50), 1u);
   EXPECT_EQ(steps({along(4), stored(4)}, 133), 2u);
-  EXPECT_EQ(steps({along(4), stored(4)}, 134), 1u) << "three copies of it are too much to compile";
+  EXPECT_EQ(steps({along(4), stored(4)}, 134), 1u) << "three copies of the body take too long to compile";
   EXPECT_EQ(steps({along(2), stored(2)}, 20, 8), 2u);
   EXPECT_EQ(steps({along(2), stored(2)}, 66, 8), 2u);
   EXPECT_EQ(steps({along(2), stored(2)}, 67, 8), 1u);
-  EXPECT_EQ(steps({along(4, 4), stored(4)}, 50), 1u) << "it is shifted";
+  EXPECT_EQ(steps({along(4, 4), stored(4)}, 50), 1u) << "the load is shifted";
   EXPECT_EQ(steps({along(4), gathered(4), stored(4)}, 90), 1u);
   EXPECT_EQ(steps({along(4), masked, stored(4)}, 90), 1u);
   EXPECT_EQ(steps({along(4), row_bias(4), column_bias(4), stored(4)}, 40, 4, 2, 4), 2u) << "a vector lies in one row";
@@ -62,11 +62,11 @@ TEST(Steps, TwoForHeavyBodiesWithVectorsOrUniformAccesses) {
   EXPECT_EQ(steps({position, along(4), stored(4)}, 40), 2u);
   KernelFacts in_place{{along(4), stored(4)}, 1, 16, 50};
   in_place.results_alias = true;
-  EXPECT_EQ(steps_for(in_place, Preset::Flat, 4).count, 1u) << "what is loaded second may be what was stored first";
+  EXPECT_EQ(steps_for(in_place, Preset::Flat, 4).count, 1u) << "the second load may read the first store";
   EXPECT_EQ(steps_for({{along(4), stored(4)}, 1, 16, 50}, Preset::Flat, 4).threads, 64u);
 }
 
-TEST(Blocks, SmallerForBusyOrConditionalKernels) {
+TEST(Blocks, AreSmallerForBusyOrConditionalKernels) {
   const auto threads = [](std::vector<AccessFacts> accesses, uint32_t cost, Preset preset = Preset::Flat) {
     return steps_for({std::move(accesses), 1, 16, cost}, preset, 4).threads;
   };
@@ -78,7 +78,7 @@ TEST(Blocks, SmallerForBusyOrConditionalKernels) {
   EXPECT_EQ(threads({group, stored(4)}, 66), 256u);
 }
 
-TEST(Lanes, OneForUniformAccessesAndGroups) {
+TEST(Lanes, AreOneForUniformAccessesAndGroups) {
   EXPECT_EQ(lanes({column_bias(4)}), 1u);
   EXPECT_EQ(lanes({along(4)}, 0, 0), 1u);
   AccessFacts group = strided(4);
@@ -86,7 +86,7 @@ TEST(Lanes, OneForUniformAccessesAndGroups) {
   EXPECT_EQ(lanes({group, along(4)}), 1u);
 }
 
-TEST(Lanes, TwoVectorsForGatheredRows) {
+TEST(Lanes, AreTwoVectorsForGatheredRows) {
   AccessFacts row = gathered(4);
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 4u);
   row.inner = StrideClass::One;
@@ -94,7 +94,7 @@ TEST(Lanes, TwoVectorsForGatheredRows) {
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 8u);
 }
 
-TEST(Presets, FlatIfEveryAccessIsAVectorOrShifted) {
+TEST(Presets, AreFlatIfEveryAccessIsAVectorOrShifted) {
   EXPECT_EQ(preset({along(4), stored(4)}), Preset::Flat);
   EXPECT_EQ(preset({along(4, 4), stored(4)}), Preset::Flat);
   EXPECT_EQ(preset({along(4), stored(4, 4)}), Preset::Interleaved) << "a store is not shifted";
@@ -102,40 +102,42 @@ TEST(Presets, FlatIfEveryAccessIsAVectorOrShifted) {
   EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 4), Preset::Flat);
 }
 
-TEST(Presets, CarriedIfLargeAccessesAreLinear) {
+TEST(Presets, AreCarriedIfLargeAccessesAreLinear) {
   EXPECT_EQ(preset({along(4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
   EXPECT_EQ(preset({along(4), column_bias(4), stored(4)}, 2, 1), Preset::Carried);
   EXPECT_EQ(preset({along(4, 4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
-  EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 1), Preset::Interleaved) << "as large as the result, and not along it";
+  EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 1), Preset::Interleaved) << "the operand is large and not linear";
 }
 
-TEST(Presets, RowByRowForLongUnalignedRows) {
-  const auto of_long_rows = [](std::vector<AccessFacts> accesses, uint32_t inner_multiple = 1) {
+TEST(Presets, AreRowByRowForLongUnalignedRows) {
+  const auto preset_of_long_rows = [](std::vector<AccessFacts> accesses, uint32_t inner_multiple = 1) {
     KernelFacts facts{std::move(accesses), 2, inner_multiple, 0};
     facts.has_long_rows = inner_multiple < 8;
     return preset_for(facts, lanes_for(facts));
   };
-  EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}), Preset::RowByRow);
-  EXPECT_EQ(of_long_rows({along(2), column_bias(4), position, stored(2)}), Preset::RowByRow);
-  EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}, 8), Preset::Flat);
-  EXPECT_EQ(of_long_rows({along(2), row_bias(2), stored(2)}), Preset::Carried) << "rows begin elsewhere in it";
-  EXPECT_EQ(of_long_rows({along(2, 4), column_bias(4), stored(2)}), Preset::Carried) << "it is shifted";
-  EXPECT_NE(of_long_rows({along(2), gathered(4), stored(2)}), Preset::RowByRow) << "what is no index of a row's";
+  EXPECT_EQ(preset_of_long_rows({along(2), column_bias(4), stored(2)}), Preset::RowByRow);
+  EXPECT_EQ(preset_of_long_rows({along(2), column_bias(4), position, stored(2)}), Preset::RowByRow);
+  EXPECT_EQ(preset_of_long_rows({along(2), column_bias(4), stored(2)}, 8), Preset::Flat);
+  EXPECT_EQ(preset_of_long_rows({along(2), row_bias(2), stored(2)}), Preset::Carried)
+      << "the operand's rows have other alignments";
+  EXPECT_EQ(preset_of_long_rows({along(2, 4), column_bias(4), stored(2)}), Preset::Carried) << "the load is shifted";
+  EXPECT_NE(preset_of_long_rows({along(2), gathered(4), stored(2)}), Preset::RowByRow)
+      << "the gather has an index per element";
 }
 
-TEST(Presets, RowByRowForCostlyRowValues) {
+TEST(Presets, AreRowByRowForCostlyRowValues) {
   KernelFacts facts{{along(2), column_bias(4), stored(2)}, 2, 8, 0};
   facts.row_cost = 20;
-  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors of a row";
+  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors per row";
   facts.has_many_steps = true;
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::RowByRow);
   EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 4u);
   facts.row_cost = 1;
-  EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 1u) << "there is little to share";
+  EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 1u) << "the row value is cheap";
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat);
 }
 
-TEST(Presets, InterleavedForSingleElementLoads) {
+TEST(Presets, AreInterleavedForSingleElementLoads) {
   EXPECT_EQ(preset({strided(4), stored(4)}), Preset::Interleaved);
   EXPECT_EQ(preset({strided(4), along(4), stored(4)}, 2, 4), Preset::Interleaved);
 }
@@ -147,21 +149,22 @@ TEST(Accesses, FollowTheMemoryLayout) {
   EXPECT_EQ(how(along(4), Preset::Flat), How::Vector);
   EXPECT_EQ(how(along(4, 8), Preset::Flat), How::Shifted);
   EXPECT_EQ(how(along(4, 8), Preset::Flat, 2), How::Vector);
-  EXPECT_EQ(how(along(4), Preset::Flat, 8), How::Vector) << "two of 16 bytes";
+  EXPECT_EQ(how(along(4), Preset::Flat, 8), How::Vector) << "two vectors of 16 bytes";
   EXPECT_EQ(how(along(1, 1), Preset::Flat, 2), How::Single) << "less than a word";
   EXPECT_EQ(how(in_rows(4), Preset::Flat), How::Vector);
   EXPECT_EQ(how(in_rows(4), Preset::Carried), How::Single);
   EXPECT_EQ(how(column_bias(4), Preset::Flat), How::Fixed);
-  EXPECT_EQ(how(column_bias(4), Preset::Carried), How::Single) << "another row, another element";
+  EXPECT_EQ(how(column_bias(4), Preset::Carried), How::Single) << "the next row has another element";
   EXPECT_EQ(how(along(4), Preset::Interleaved), How::Single);
   EXPECT_EQ(how(stored(4, 4), Preset::Flat), How::Single);
 }
 
-TEST(Tiles, HaveVectorsIfEveryRowIsAligned) {
-  AccessFacts turned = strided(4);
-  turned.unit_axis = 0;
+TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
+  AccessFacts transposed = strided(4);
+  transposed.unit_axis = 0;
   const auto facts = [&](uint32_t inner_multiple) {
-    return KernelFacts{.accesses = {turned, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 3};
+    return KernelFacts{
+        .accesses = {transposed, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 3};
   };
   EXPECT_EQ(tile_size_for(facts(4)).lanes, 4u);
   EXPECT_EQ(tile_size_for(facts(2)).lanes, 1u) << "the second row begins between vectors";
@@ -178,8 +181,9 @@ TEST(Chunks, CornersOfABoxAreOneVector) {
 }
 
 TEST(Chunks, StayInsideTheTensorAndStoreOnlyUsedElements) {
-  EXPECT_EQ(chunks_of({0, 1, 2}, 4, 16, false), (std::vector<Chunk>{{0, 2}, {2, 1}})) << "a fourth might not exist";
-  EXPECT_EQ(chunks_of({0, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}})) << "what lies between two elements exists";
+  EXPECT_EQ(chunks_of({0, 1, 2}, 4, 16, false), (std::vector<Chunk>{{0, 2}, {2, 1}}))
+      << "a fourth element may not exist";
+  EXPECT_EQ(chunks_of({0, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}})) << "elements between two used ones exist";
   EXPECT_EQ(chunks_of({0, 1, 3}, 4, 16, true), (std::vector<Chunk>{{0, 2}, {3, 1}}));
   EXPECT_EQ(chunks_of({0, 2, 3}, 4, 16, true), (std::vector<Chunk>{{0, 1}, {2, 2}}));
 }

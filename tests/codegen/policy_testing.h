@@ -11,10 +11,13 @@
 
 namespace ingot::codegen {
 
+// Accesses with elements of `bytes` bytes. By default an access is a load that is contiguous over the whole domain.
+
 inline AccessFacts along(uint32_t bytes, uint32_t alignment = 16) { return {.bytes = bytes, .alignment = alignment}; }
 inline AccessFacts stored(uint32_t bytes, uint32_t alignment = 16) {
   return {.bytes = bytes, .alignment = alignment, .kind = AccessUse::Kind::Store};
 }
+/// Rows with padding: contiguous within a row only.
 inline AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .linear = false}; }
 inline AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .linear = false, .broadcasts = true}; }
 inline AccessFacts column_bias(uint32_t bytes) {
@@ -27,20 +30,20 @@ inline AccessFacts gathered(uint32_t bytes) {
 inline const AccessFacts position{.bytes = 8, .linear = false, .kind = AccessUse::Kind::Index};
 
 /// An access that advances by one element per element of a row.
-inline AccessFacts of_elements(uint32_t bytes, uint32_t alignment = 16) {
+inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
   AccessFacts access = along(bytes, alignment);
   access.moves_in_row = true;
   return access;
 }
 
-/// 2^rows_bits rows of at most 2^length_bits elements; `across`: corresponding elements of adjacent rows are adjacent
-/// in memory.
-struct RowsOf {
+/// The input of the row rules: 2^rows_bits rows of at most 2^length_bits elements; `across`: corresponding elements of
+/// adjacent rows are adjacent in memory.
+struct RowSetup {
   KernelFacts facts;
   KernelLayout layout;
 
-  RowsOf(std::vector<AccessFacts> accesses, uint8_t length_bits, uint8_t rows_bits, bool across = false,
-         uint8_t rows_multiple = 16) {
+  RowSetup(std::vector<AccessFacts> accesses, uint8_t length_bits, uint8_t rows_bits, bool across = false,
+           uint8_t rows_multiple = 16) {
     facts.accesses = std::move(accesses);
     facts.shared_bytes = cuda_shared_bytes(90);
     layout.reduces = true;
@@ -56,10 +59,11 @@ struct RowsOf {
     }
   }
 
-  RowSchedule once() const { return cuda_rows(facts, layout, false); }
-  RowSchedule again() const { return cuda_rows(facts, layout, true); }
-  uint32_t lanes() const { return cuda_row_lanes(facts, layout, once()); }
-  bool are_ragged() const { return cuda_rows_are_ragged(facts, layout, once(), lanes()); }
+  /// The schedule of a kernel with one phase, and of a kernel with several.
+  RowSchedule one_phase() const { return cuda_rows(facts, layout, false); }
+  RowSchedule several_phases() const { return cuda_rows(facts, layout, true); }
+  uint32_t lanes() const { return cuda_row_lanes(facts, layout, one_phase()); }
+  bool are_ragged() const { return cuda_rows_are_ragged(facts, layout, one_phase(), lanes()); }
 };
 
 }  // namespace ingot::codegen

@@ -15,14 +15,14 @@ namespace {
 
 float expected(float a, float b) { return a / b + b / a + a / (b + 1) + (a - b) / (a + b); }
 
-ReduceCase of_pairs(const frontend::Definition& definition, const ir::Sizes& sizes,
-                    const std::function<float()>& element) {
-  ReduceCase one;
-  one.name = "quotients";
-  one.graph = graph_of(definition, {static_cast<uint8_t>(sizes.size())});
-  one.graph.name = one.name;
-  one.x = tensor(sizes, {0, 1}, 0, element);
-  return one;
+ReduceCase pairs_case(const frontend::Definition& definition, const ir::Sizes& sizes,
+                      const std::function<float()>& element) {
+  ReduceCase test_case;
+  test_case.name = "quotients";
+  test_case.graph = graph_of(definition, {static_cast<uint8_t>(sizes.size())});
+  test_case.graph.name = test_case.name;
+  test_case.x = tensor(sizes, {0, 1}, 0, element);
+  return test_case;
 }
 
 TEST(Quotients, ManyQuotientsAreCorrectlyRounded) {
@@ -39,22 +39,23 @@ def op(x):
     return a / b + b / a + a / (b + 1) + (a - b) / (a + b)
 )");
   for (const int64_t columns : {2, 3}) {
-    ReduceCase one = of_pairs(*pairs, {3001, columns}, any);
-    const Library library = library_of({one}, kCuda);
-    ASSERT_TRUE(library.loaded());
-    const Prepared prepared = one.prepared();
-    const std::string text = generate(one.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;
+    ReduceCase test_case = pairs_case(*pairs, {3001, columns}, any);
+    const Library library = library_of({test_case}, kCuda);
+    ASSERT_TRUE(library.is_loaded());
+    const Prepared prepared = test_case.prepared();
+    const std::string text = generate(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;
     EXPECT_NE(text.find("= quotient_of("), std::string::npos) << text;
-    EXPECT_TRUE(schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {})[0].own_quotients);
-    EXPECT_FALSE(schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].own_quotients);
-    const std::vector<Bytes> results = run(one, kCuda, library, random);
+    EXPECT_TRUE(schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0].own_quotients);
+    EXPECT_FALSE(
+        schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].own_quotients);
+    const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     for (int64_t i = 0; i < 3001; ++i) {
-      const float a = one.x.at({i, 0}), b = one.x.at({i, 1}), want = expected(a, b),
-                  got = element<float>(results[0], i);
-      if (std::isnan(want))
-        ASSERT_TRUE(std::isnan(got)) << a << " " << b;
+      const float a = test_case.x.at({i, 0}), b = test_case.x.at({i, 1}), exact = expected(a, b),
+                  actual = element<float>(results[0], i);
+      if (std::isnan(exact))
+        ASSERT_TRUE(std::isnan(actual)) << a << " " << b;
       else
-        ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(want)) << a << " " << b;
+        ASSERT_EQ(std::bit_cast<uint32_t>(actual), std::bit_cast<uint32_t>(exact)) << a << " " << b;
     }
   }
 }

@@ -38,9 +38,9 @@ inline uint16_t half_bits(float value, DType dtype) {
 
 /// Makes one random kernel at a time. Parameters are of float, int64 or uint8; the arithmetic is exact, so that all
 /// targets give the same bits.
-class Maker {
+class RandomKernelMaker {
  public:
-  explicit Maker(uint32_t seed) : random_(seed) {}
+  explicit RandomKernelMaker(uint32_t seed) : random_(seed) {}
 
   Case make(const std::string& name) {
     Sketch sketch(name);
@@ -49,14 +49,14 @@ class Maker {
     case_.domain.resize(pick(5));
     for (int64_t& size : case_.domain) size = pick(8) == 0 ? 1 : pick(40) == 0 ? 0 : 1 + pick(pick(3) == 0 ? 40 : 9);
     if (pick(3) == 0 && !case_.domain.empty()) case_.domain.back() = 4 * (1 + pick(8));
-    is_plain_ = pick(5) < 2;
-    if (is_plain_) {  // short rows, and operands that are transposed
+    has_short_rows_ = pick(5) < 2;
+    if (has_short_rows_) {  // short rows, and operands that are transposed
       case_.domain.resize(static_cast<size_t>(2 + pick(2)));
       for (int64_t& size : case_.domain) size = 1 + pick(30);
       case_.domain.back() = 1 + pick(80);
       case_.domain.front() = 1 + pick(200);
     }
-    is_long_ = !is_plain_ && pick(3) == 0 && case_.domain.size() > 1;
+    is_long_ = !has_short_rows_ && pick(3) == 0 && case_.domain.size() > 1;
     if (is_long_) {  // long enough for whole and partial tiles
       case_.domain.resize(std::min<size_t>(case_.domain.size(), 3));
       case_.domain.front() = 32 + pick(40);
@@ -65,9 +65,10 @@ class Maker {
     floats_.clear();
     const int loads = 1 + pick(4);
     for (int l = 0; l < loads; ++l) add_load();
-    if (pick(is_plain_ ? 20 : 3) == 0 && !case_.domain.empty()) floats_.push_back(cast(add_position(), DType::F32));
-    if (!is_long_ && pick(is_plain_ ? 20 : 2) == 0) add_gather();
-    if (!is_plain_ && pick(3) == 0) add_choice();
+    if (pick(has_short_rows_ ? 20 : 3) == 0 && !case_.domain.empty())
+      floats_.push_back(cast(add_position(), DType::F32));
+    if (!is_long_ && pick(has_short_rows_ ? 20 : 2) == 0) add_gather();
+    if (!has_short_rows_ && pick(3) == 0) add_choice();
     for (int op = pick(6); op >= 0; --op) add_op();
     std::vector<ir::HostId> shape;
     for (const int64_t size : case_.domain) shape.push_back(graph().host.integer(size));
@@ -124,13 +125,13 @@ class Maker {
     if (is_long_ && pick(3) != 0) std::ranges::reverse(order);
     if (!is_long_ && pick(2) == 0) std::shuffle(order.begin(), order.end(), random_);
     ir::Sizes strides(sizes.size());
-    int64_t step = pick(is_plain_ ? 20 : 6) == 0 ? 2 : 1, numel = 1;
+    int64_t step = pick(has_short_rows_ ? 20 : 6) == 0 ? 2 : 1, numel = 1;
     for (size_t k = order.size(); k-- > 0;) {
       strides[order[k]] = step;
-      step *= sizes[order[k]] + (pick(is_plain_ ? 20 : 5) == 0 ? pick(4) : 0);
+      step *= sizes[order[k]] + (pick(has_short_rows_ ? 20 : 5) == 0 ? pick(4) : 0);
     }
     // Overlapping windows, as from unfold, and other layouts that as_strided allows.
-    if (!is_long_ && pick(is_plain_ ? 20 : 4) == 0)
+    if (!is_long_ && pick(has_short_rows_ ? 20 : 4) == 0)
       for (int64_t& stride : strides)
         stride = std::array<int64_t, 6>{0, 1, 1, 2, 4, stride}[static_cast<size_t>(pick(6))];
     int64_t last = 0;
@@ -169,7 +170,7 @@ class Maker {
     std::vector<Dim> dims;
     const int rank = static_cast<int>(case_.domain.size());
     const int used = rank == 0 ? 0 : pick(4) == 0 ? pick(rank + 1) : rank;
-    const int seldom = is_plain_ ? 30 : 4;
+    const int seldom = has_short_rows_ ? 30 : 4;
     for (int j = rank - used; j < rank; ++j) {
       const int64_t extent = pick(6) == 0 ? 1 : case_.domain[static_cast<size_t>(j)];
       const int64_t step = pick(seldom) == 0 ? 2 : 1;
@@ -181,7 +182,7 @@ class Maker {
       sizes_of_[j] = extent;
     }
     if (pick(seldom) == 0) dims.push_back({3, 0, pick(3), -1});
-    if (pick(is_plain_ ? 2 : 1) == 0) std::shuffle(dims.begin(), dims.end(), random_);
+    if (pick(has_short_rows_ ? 2 : 1) == 0) std::shuffle(dims.begin(), dims.end(), random_);
     ir::Sizes sizes = std::move(lead_sizes);
     for (const Dim& dim : dims) sizes.push_back(dim.size);
     const uint32_t first = static_cast<uint32_t>(leads.size());
@@ -218,8 +219,8 @@ class Maker {
   void add_neighbours() {
     const int count = 2 + pick(4);
     ir::Sizes sizes = case_.domain;
-    const bool once_a_row = !sizes.empty() && pick(3) == 0;  // a column for each of the row's elements
-    if (once_a_row) sizes.pop_back();
+    const bool is_per_row = !sizes.empty() && pick(3) == 0;  // the elements of a row share the loaded values
+    if (is_per_row) sizes.pop_back();
     sizes.push_back(count + pick(2));
     const uint32_t param = sketch_->add_param("q" + std::to_string(graph().params.size()), DType::F32,
                                               static_cast<uint32_t>(sizes.size()));
@@ -240,7 +241,7 @@ class Maker {
       access.offsets.back() = graph().host.integer(k);
       for (uint32_t d = 0; d + 1 < sizes.size(); ++d)
         access.dims.push_back({graph().host.integer(sizes[d]), {{d, graph().host.integer(1)}}});
-      if (once_a_row) access.dims.push_back({graph().host.integer(1), {}});
+      if (is_per_row) access.dims.push_back({graph().host.integer(1), {}});
       while (!access.dims.empty() && graph().host.is_int(access.dims.front().size, 1))
         access.dims.erase(access.dims.begin());
       floats_.push_back(graph().load(DType::F32, access));
@@ -266,8 +267,8 @@ class Maker {
 
   /// Nodes that only the arms of one or two `where`s need, among them gathers and groups of neighbours.
   void add_choice() {
-    const auto known = static_cast<int>(floats_.size());
-    const auto any = [&] { return floats_[static_cast<size_t>(pick(known))]; };
+    const auto count = static_cast<int>(floats_.size());
+    const auto any = [&] { return floats_[static_cast<size_t>(pick(count))]; };
     const NodeId condition = graph().add(Op::Lt, DType::Bool, {any(), any()});
     const NodeId inner = graph().add(Op::Gt, DType::Bool, {any(), sketch_->constant(DType::F32, 1.0)});
     const NodeId last = floats_.back();
@@ -276,12 +277,14 @@ class Maker {
       const size_t before = floats_.size();
       is_long_ || pick(3) == 0 ? add_load() : pick(2) == 0 ? add_gather() : add_neighbours();
       NodeId value = any();
-      for (size_t made = before; made < floats_.size(); ++made)
-        value = graph().add(pick(2) == 0 ? Op::Add : Op::Maximum, DType::F32, {value, floats_[made]});
+      for (size_t added = before; added < floats_.size(); ++added)
+        value = graph().add(pick(2) == 0 ? Op::Add : Op::Maximum, DType::F32, {value, floats_[added]});
       floats_.resize(before);
       return value;
     };
-    const auto choose = [&](NodeId by, NodeId a, NodeId b) { return graph().add(Op::Where, DType::F32, {by, a, b}); };
+    const auto choose = [&](NodeId condition, NodeId a, NodeId b) {
+      return graph().add(Op::Where, DType::F32, {condition, a, b});
+    };
     const NodeId nested = pick(3) == 0 ? choose(inner, arm(), last) : arm();
     const NodeId other = arm();
     const NodeId first = choose(condition, nested, other);
@@ -313,7 +316,7 @@ class Maker {
                         std::vector<std::string>{"i", "n", "k", "out", "float", "value"}[static_cast<size_t>(pick(6))]);
   }
 
-  bool is_long_ = false, is_plain_ = false;
+  bool is_long_ = false, has_short_rows_ = false;
   std::mt19937 random_;
   Sketch* sketch_ = nullptr;
   Case case_;

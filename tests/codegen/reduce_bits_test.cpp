@@ -1,5 +1,5 @@
-// For arbitrary values, the bits of a reduction depend on the row alone, not on other rows or on how values are cached.
-// Every kind of schedule must occur.
+// For arbitrary values, the bits of a reduction depend on the row alone, not on other rows or on how values are
+// cached. Every kind of schedule must occur.
 
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ namespace ingot::codegen {
 namespace {
 
 /// The sum of a row's elements, and of their squares: one phase.
-ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
-  Sketched op(x.extents.sizes.size(), reduced);
+ReduceCase sums_case(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  ReduceGraphBuilder op(x.extents.sizes.size(), reduced);
   op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
-  op.result(op.read(op.reduce(ReduceKind::Prod, op.add(Op::Add, op.x(), op.x()))), true);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
+  op.result(op.read(op.reduce(ReduceKind::Prod, op.node(Op::Add, op.x(), op.x()))), true);
+  ReduceCase test_case{std::move(name), std::move(op.graph()), x};
+  test_case.graph.name = test_case.name;
+  return test_case;
 }
 
 class ReduceBits : public testing::TestWithParam<Target> {};
@@ -33,20 +33,20 @@ TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
   for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
     std::vector<float> row(static_cast<size_t>(n));
     for (float& value : row) value = 0.5f + 0.01f * normal(random);
-    // A lone row; one among others; adjacent rows across; padded memory; a row of two dims.
+    // A lone row; a row among others; adjacent rows across; padded memory; a row of two dims.
     std::vector<ReduceCase> cases;
-    std::vector<size_t> places;  // the row's place among the results
+    std::vector<size_t> result_indices;  // the row's index in the results
     const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
-                         const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine,
-                         size_t place = 0) {
+                         const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_in_row,
+                         size_t result_index = 0) {
       Floats x = tensor(sizes, order, pad, [&] { return normal(random); });
       size_t next = 0;
       for_each_index(sizes, [&](const std::vector<int64_t>& index) {
-        if (is_mine(index)) x.at(index) = row[next++];
+        if (is_in_row(index)) x.at(index) = row[next++];
       });
       const std::string name = "case" + std::to_string(cases.size());
-      cases.push_back(sums(name, x, reduced));
-      places.push_back(place);
+      cases.push_back(sums_case(name, x, reduced));
+      result_indices.push_back(result_index);
     };
     const auto first = [](const std::vector<int64_t>& index) { return index[0] == 0; };
     add({1, n}, {0, 1}, 0, {0, 1}, first);
@@ -59,24 +59,24 @@ TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
     add({n, 66}, {0, 1}, 0, {1, 0}, first_column);
     for (const int64_t last : {2, 69, 131}) {
       if (n * last > 100'000) continue;
-      const auto place = static_cast<size_t>(last);
-      add({n, last + 1}, {0, 1}, 0, {1, 0}, [last](const auto& index) { return index.back() == last; }, place);
-      add({last + 1, n}, {0, 1}, 0, {0, 1}, [last](const auto& index) { return index[0] == last; }, place);
+      const auto result_index = static_cast<size_t>(last);
+      add({n, last + 1}, {0, 1}, 0, {1, 0}, [last](const auto& index) { return index.back() == last; }, result_index);
+      add({last + 1, n}, {0, 1}, 0, {0, 1}, [last](const auto& index) { return index[0] == last; }, result_index);
     }
     if (n % 20 == 0)
       add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
     const Library library = library_of(cases, GetParam());
-    ASSERT_TRUE(library.loaded());
-    std::vector<Bytes> alone;
+    ASSERT_TRUE(library.is_loaded());
+    std::vector<Bytes> reference;
     for (size_t c = 0; c < cases.size(); ++c) {
-      const ReduceCase& one = cases[c];
-      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+      const ReduceCase& test_case = cases[c];
+      const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
       ASSERT_EQ(results.size(), 2u);
-      if (alone.empty()) alone = results;
-      const Prepared prepared = one.prepared();
+      if (reference.empty()) reference = results;
+      const Prepared prepared = test_case.prepared();
       for (size_t r = 0; r < results.size(); ++r)
-        ASSERT_EQ(element<uint32_t>(results[r], places[c]), element<uint32_t>(alone[r], 0))
-            << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
+        ASSERT_EQ(element<uint32_t>(results[r], result_indices[c]), element<uint32_t>(reference[r], 0))
+            << schedule_text(test_case.graph, prepared.outline, prepared.layouts, GetParam(), {});
     }
   }
 }
@@ -93,39 +93,39 @@ TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
     const auto add = [&](const std::vector<size_t>& order, int64_t pad) {
       Floats x = tensor({3, n}, order, pad, [&] { return normal(random); });
       for (int64_t i = 0; i < n; ++i) x.at({1, i}) = row[static_cast<size_t>(i)];
-      cases.push_back(several_phases("case" + std::to_string(cases.size()), x, {0, 1}));
+      cases.push_back(multi_phase_case("case" + std::to_string(cases.size()), x, {0, 1}));
     };
     add({0, 1}, 0);
     add({0, 1}, 3);
     add({1, 0}, 0);
     add({0, 1}, 0);
-    cases.back().as_if_many = true;
+    cases.back().use_many_rows_kernels = true;
     for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole}) {
       const std::string name = "case" + std::to_string(cases.size());
       size_t next = 0;
-      cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
+      cases.push_back(multi_phase_case(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
       cases.back().strategy = strategy;
     }
     const Library library = library_of(cases, GetParam());
-    ASSERT_TRUE(library.loaded());
+    ASSERT_TRUE(library.is_loaded());
     std::optional<uint32_t> sum;
-    for (const ReduceCase& one : cases) {
-      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+    for (const ReduceCase& test_case : cases) {
+      const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
       ASSERT_EQ(results.size(), 4u);
-      const auto found = element<uint32_t>(results[2], one.x.extents.sizes.size() == 1 ? 0 : 1);
-      const Prepared prepared = one.prepared();
-      EXPECT_EQ(found, sum.value_or(found))
-          << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
-      sum = found;
+      const auto bits = element<uint32_t>(results[2], test_case.x.extents.sizes.size() == 1 ? 0 : 1);
+      const Prepared prepared = test_case.prepared();
+      EXPECT_EQ(bits, sum.value_or(bits))
+          << schedule_text(test_case.graph, prepared.outline, prepared.layouts, GetParam(), {});
+      sum = bits;
     }
   }
 }
 
-TEST(ReduceSchedules, SharedMemoryHoldsTheStepsOfARow) {
+TEST(ReduceSchedules, SharedMemoryHoldsTheLastStepsOfARow) {
   const auto bytes_of = [](int64_t n) {
-    const ReduceCase one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
-    const Prepared prepared = one.prepared();
-    const Kernel kernel = kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+    const ReduceCase test_case = multi_phase_case("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
+    const Prepared prepared = test_case.prepared();
+    const Kernel kernel = kernels(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
     const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
     EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
     return bytes;
@@ -145,33 +145,33 @@ TEST(ReduceSchedules, SharedMemoryHoldsTheStepsOfARow) {
 
 TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
   const Floats x = tensor({2, 20000}, {0, 1}, 0, [] { return 0.0f; });
-  const ReduceCase one = several_phases("one", x, {0, 1});
-  Sketched op(2, {0, 1});
-  const ir::NodeId product = op.add(Op::Mul, op.x(), op.tensor("y"));
-  op.result(op.add(Op::Sub, product, op.read(op.reduce(ReduceKind::Max, product))), false);
-  const ReduceCase two{"two", std::move(op.graph()), x};
+  const ReduceCase first = multi_phase_case("first", x, {0, 1});
+  ReduceGraphBuilder op(2, {0, 1});
+  const ir::NodeId product = op.node(Op::Mul, op.x(), op.tensor("y"));
+  op.result(op.node(Op::Sub, product, op.read(op.reduce(ReduceKind::Max, product))), false);
+  const ReduceCase second{"second", std::move(op.graph()), x};
 
-  const auto of = [](const ReduceCase& each, const Prepared& prepared) {
-    return schedules(each.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+  const auto schedule_of = [](const ReduceCase& test_case, const Prepared& prepared) {
+    return schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
   };
-  const Prepared prepared = two.prepared();
-  Schedule schedule = of(two, prepared);
-  const auto built = [&] {
-    return build(two.graph, prepared.outline.kernels[0], prepared.layouts[0], schedule, kCuda, {});
+  const Prepared prepared = second.prepared();
+  Schedule schedule = schedule_of(second, prepared);
+  const auto build_kernel = [&] {
+    return build(second.graph, prepared.outline.kernels[0], prepared.layouts[0], schedule, kCuda, {});
   };
-  EXPECT_NO_THROW(built());
-  schedule.rows = of(one, one.prepared()).rows;
+  EXPECT_NO_THROW(build_kernel());
+  schedule.rows = schedule_of(first, first.prepared()).rows;
   ASSERT_GT(schedule.rows.shared, 0u);
-  std::string refusal;
+  std::string error_message;
   try {
-    built();
+    build_kernel();
   } catch (const Error& error) {
-    refusal = error.message();
+    error_message = error.message();
   }
-  EXPECT_EQ(refusal, "two arrays of a kernel would share their place in shared memory");
+  EXPECT_EQ(error_message, "two arrays of a kernel would share their place in shared memory");
 }
 
-TEST(ReduceSchedules, EveryKindOccursInTheTestsAbove) {
+TEST(ReduceSchedules, TestsCoverEveryKind) {
   std::set<std::string> seen;
   const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
     return std::string(lanes > 1 && rows.across ? "across by vectors"
@@ -189,11 +189,11 @@ TEST(ReduceSchedules, EveryKindOccursInTheTestsAbove) {
       if (across && n > 100000) continue;
       const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
       const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
-      for (const ReduceCase& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
-        ReduceCase many = one;
-        many.as_if_many = true;
-        const Prepared prepared = (n < 100 ? many : one).prepared();
-        for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
+      for (const ReduceCase& test_case : {sums_case("op", x, reduced), multi_phase_case("op", x, reduced)}) {
+        ReduceCase many = test_case;
+        many.use_many_rows_kernels = true;
+        const Prepared prepared = (n < 100 ? many : test_case).prepared();
+        for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
           seen.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }

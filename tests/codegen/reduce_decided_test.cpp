@@ -14,31 +14,31 @@
 namespace ingot::codegen {
 namespace {
 
-// An op in which a condition per row decides what is summed: m, and the sum of x + 1, or of x - 3 if the row's first
-// element is far below m. If `stored`, also x minus the sum.
+// An op in which a condition per row decides which values are summed. Its results are the maximum m, and the sum of x +
+// 1, or of x - 3 if the row's first element is far below m. If `stores_elements`, also x minus the sum.
 
-ReduceCase decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
-  Sketched op(x.extents.sizes.size(), reduced);
+ReduceCase speculative_case(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stores_elements) {
+  ReduceGraphBuilder op(x.extents.sizes.size(), reduced);
   const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
-  const ir::NodeId distance = op.add(Op::Sub, m, op.first_of_row());
+  const ir::NodeId distance = op.node(Op::Sub, m, op.first_of_row());
   const ir::NodeId is_near = op.graph().add(Op::Le, DType::Bool, {distance, op.constant(15)});
-  const ir::NodeId near = op.add(Op::Add, op.x(), op.constant(1)), far = op.add(Op::Sub, op.x(), op.constant(3));
+  const ir::NodeId near = op.node(Op::Add, op.x(), op.constant(1)), far = op.node(Op::Sub, op.x(), op.constant(3));
   const ir::NodeId summand = op.graph().add(Op::Where, DType::F32, {is_near, near, far});
   const ir::NodeId sum = op.read(op.reduce(ReduceKind::Sum, summand));
   op.result(m, true);
   op.result(sum, true);
-  if (stored) op.result(op.add(Op::Sub, op.x(), sum), false);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
+  if (stores_elements) op.result(op.node(Op::Sub, op.x(), sum), false);
+  ReduceCase test_case{std::move(name), std::move(op.graph()), x};
+  test_case.graph.name = test_case.name;
+  return test_case;
 }
 
-struct Decided {
+struct ExpectedSums {
   std::vector<float> largest, sums, differences;
   int near = 0, far = 0;
 };
 
-Decided decided_of(Floats x, const ir::DimMarks& reduced) {
+ExpectedSums expected_of(Floats x, const ir::DimMarks& reduced) {
   const ir::Sizes& sizes = x.extents.sizes;
   std::map<std::vector<int64_t>, std::vector<float>> rows;
   const auto row_of = [&](std::vector<int64_t> index) {
@@ -47,7 +47,7 @@ Decided decided_of(Floats x, const ir::DimMarks& reduced) {
     return index;
   };
   for_each_index(sizes, [&](const std::vector<int64_t>& index) { rows[row_of(index)].push_back(x.at(index)); });
-  Decided expected;
+  ExpectedSums expected;
   std::map<std::vector<int64_t>, float> sums;
   for (const auto& [row, values] : rows) {
     const float largest = std::ranges::max(values);
@@ -93,17 +93,17 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
         shapes.push_back({{n}, {0}, kind, {1}, strategy});
       }
   std::vector<ReduceCase> cases;
-  std::vector<Decided> expected;
+  std::vector<ExpectedSums> expected;
   std::set<std::string> seen;
   int near = 0, far = 0;
   for (const Shape& shape : shapes)
-    for (const bool stored : {false, true}) {
+    for (const bool stores_elements : {false, true}) {
       Floats x = tensor(shape.sizes, shape.order, shape.sizes.size() == 1 ? 0 : shape.pad, whole);
       if (shape.sizes.size() == 1) x.at({0}) = shape.pad == 0 ? 20.0f : -20.0f;
-      cases.push_back(decided_sums("case" + std::to_string(cases.size()), x, shape.reduced, stored));
+      cases.push_back(speculative_case("case" + std::to_string(cases.size()), x, shape.reduced, stores_elements));
       cases.back().strategy = shape.strategy;
       ir::verify(cases.back().graph);
-      expected.push_back(decided_of(x, shape.reduced));
+      expected.push_back(expected_of(x, shape.reduced));
       near += expected.back().near, far += expected.back().far;
       const Prepared prepared = cases.back().prepared();
       const std::vector<Schedule> all =
@@ -121,7 +121,7 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
     EXPECT_EQ(seen, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
   }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     const auto what = [&] {
@@ -142,55 +142,55 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
 }
 
 // Values that a phase caches, or would cache, in place of an input, besides speculative sums.
-TEST_P(ReduceDecided, RowsThatTakeTheOtherArmCacheNothing) {
+TEST_P(ReduceDecided, RowsThatTakeTheOtherArmAreCorrect) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};
   std::vector<ReduceCase> cases;
   for (const int64_t n : {20, 300, 1024, 4096, 9001})
-    for (const bool keeps_later : {false, true}) {
+    for (const bool caches_late : {false, true}) {
       Floats x = tensor({6, n}, {0, 1}, 0, [] { return 0.0f; });
       for_each_index({6, n}, [&](const std::vector<int64_t>& index) {
         x.at(index) = static_cast<float>(random() % (index[0] % 2 == 0 ? 7u : 9u));
       });
       for (int64_t row = 0; row < 6; ++row) x.at({row, n - 1}) = row % 2 == 0 ? 6.0f : 8.0f;
-      Sketched op(2, reduced);
+      ReduceGraphBuilder op(2, reduced);
       const auto sum = [&](ir::NodeId operand) { return op.read(op.reduce(ReduceKind::Sum, operand)); };
       const auto decided = [&](ir::NodeId m, float least, ir::NodeId early, ir::NodeId other) {
         const ir::NodeId is_early = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
         return sum(op.graph().add(Op::Where, DType::F32, {is_early, early, other}));
       };
-      if (keeps_later) {
+      if (caches_late) {
         const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
-        const ir::NodeId e = op.of(Op::Exp2, op.add(Op::Sub, op.x(), m));
-        const ir::NodeId t = sum(op.add(Op::Mul, e, decided(m, 7, op.x(), e)));
+        const ir::NodeId e = op.node(Op::Exp2, op.node(Op::Sub, op.x(), m));
+        const ir::NodeId t = sum(op.node(Op::Mul, e, decided(m, 7, op.x(), e)));
         op.result(t, true);
-        op.result(op.add(Op::Sub, e, t), false);
+        op.result(op.node(Op::Sub, e, t), false);
       } else {
-        const ir::NodeId e = op.of(Op::Exp2, op.x()), m = op.read(op.reduce(ReduceKind::Max, e));
-        const ir::NodeId s = decided(m, 100, op.add(Op::Add, op.x(), op.constant(1)), op.add(Op::Sub, op.x(), m));
+        const ir::NodeId e = op.node(Op::Exp2, op.x()), m = op.read(op.reduce(ReduceKind::Max, e));
+        const ir::NodeId s = decided(m, 100, op.node(Op::Add, op.x(), op.constant(1)), op.node(Op::Sub, op.x(), m));
         op.result(s, true);
-        op.result(op.add(Op::Sub, e, s), false);
+        op.result(op.node(Op::Sub, e, s), false);
       }
       cases.push_back({"case" + std::to_string(cases.size()), std::move(op.graph()), x});
       cases.back().graph.name = cases.back().name;
       ir::verify(cases.back().graph);
     }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
-    const bool keeps_later = c % 2 == 1;
+    const bool caches_late = c % 2 == 1;
     Floats& x = cases[c].x;
     const int64_t n = x.extents.sizes[1];
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     for (int64_t row = 0; row < 6; ++row) {
       const bool is_early = row % 2 == 0;
-      const double m = keeps_later ? (is_early ? 6 : 8) : (is_early ? 64 : 256);
-      const auto e = [&](int64_t i) { return std::exp2(x.at({row, i}) - (keeps_later ? m : 0)); };
+      const double m = caches_late ? (is_early ? 6 : 8) : (is_early ? 64 : 256);
+      const auto e = [&](int64_t i) { return std::exp2(x.at({row, i}) - (caches_late ? m : 0)); };
       double s = 0, t = 0;
       for (int64_t i = 0; i < n; ++i)
-        s += keeps_later ? (is_early ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_early ? 1 : -m);
+        s += caches_late ? (is_early ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_early ? 1 : -m);
       for (int64_t i = 0; i < n; ++i) t += e(i) * s;
-      const double expected = keeps_later ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
+      const double expected = caches_late ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
       ASSERT_NEAR(element<float>(results[0], row), expected, near) << "row " << row << " of " << n;
       for (int64_t i = 0; i < n; ++i)
         ASSERT_NEAR(element<float>(results[1], row * n + i), e(i) - expected, near) << i << " of row " << row;

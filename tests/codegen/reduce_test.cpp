@@ -15,7 +15,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// The expected results of `several_phases`.
+/// The expected results of `multi_phase_case`.
 struct Expected {
   std::vector<float> largest, sums;
   std::vector<int64_t> indices;
@@ -27,32 +27,32 @@ Expected expected_of(Floats x, const ir::DimMarks& reduced) {
   ir::Sizes rows = sizes, lengths = sizes;
   for (size_t d = 0; d < sizes.size(); ++d) (reduced[d] ? rows : lengths)[d] = 1;
   Expected expected;
-  std::map<std::vector<int64_t>, float> of_row;
+  std::map<std::vector<int64_t>, float> largest_of_row;
   for_each_index(rows, [&](const std::vector<int64_t>& row) {
     float largest = -std::numeric_limits<float>::infinity();
-    int64_t where = -1, i = 0;
-    const auto each = [&](const auto& f) {
+    int64_t argmax = -1, i = 0;
+    const auto for_each_in_row = [&](const auto& f) {
       for_each_index(lengths, [&](std::vector<int64_t> index) {
         for (size_t d = 0; d < row.size(); ++d) index[d] += row[d];
         f(x.at(index));
       });
     };
-    each([&](float value) {
-      if (value > largest) largest = value, where = i;
+    for_each_in_row([&](float value) {
+      if (value > largest) largest = value, argmax = i;
       ++i;
     });
     float sum = 0;
-    each([&](float value) { sum += value - largest; });
+    for_each_in_row([&](float value) { sum += value - largest; });
     expected.largest.push_back(largest);
-    expected.indices.push_back(where);
+    expected.indices.push_back(argmax);
     expected.sums.push_back(sum);
-    of_row[row] = largest;
+    largest_of_row[row] = largest;
   });
   for_each_index(sizes, [&](const std::vector<int64_t>& index) {
     std::vector<int64_t> row = index;
     for (size_t d = 0; d < row.size(); ++d)
       if (reduced[d]) row[d] = 0;
-    expected.differences.push_back(x.at(index) - of_row.at(row));
+    expected.differences.push_back(x.at(index) - largest_of_row.at(row));
   });
   return expected;
 }
@@ -68,7 +68,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
     int64_t pad;
     ir::DimMarks reduced;
     std::optional<PartitionStrategy> strategy = {};
-    bool as_if_many = false;
+    bool use_many_rows_kernels = false;
   };
   std::vector<Shape> shapes;
   // Short unaligned rows, of which a warp handles many at once: the rows of several warps, and some more.
@@ -109,13 +109,13 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     const std::string name = "case" + std::to_string(cases.size());
-    cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
+    cases.push_back(multi_phase_case(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
     cases.back().strategy = shape.strategy;
-    cases.back().as_if_many = shape.as_if_many;
+    cases.back().use_many_rows_kernels = shape.use_many_rows_kernels;
     ir::verify(cases.back().graph);
   }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     const Expected expected = expected_of(cases[c].x, shapes[c].reduced);
@@ -139,7 +139,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
 
 /// An op on pairs x[..., 2] and y of the same shape: the sums over the second dim of y0 * y1 where x0 is positive, and
 /// of x1. Or, in several phases, x0 * x1 minus the row's maximum.
-ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
+ReduceCase pairs_case(const std::string& name, const Floats& x, bool has_several_phases) {
   Sketch sketch{name};
   const uint32_t first = sketch.add_param("x", DType::F32, 3), second = sketch.add_param("y", DType::F32, 3);
   ir::Graph& graph = sketch.graph;
@@ -159,21 +159,21 @@ ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
     std::vector<ir::HostId> rows = {domain[0], graph.host.integer(1)};
     sketch.result("out" + std::to_string(graph.results.size()), DType::F32, node, rows);
   };
-  if (again) {
+  if (has_several_phases) {
     const ir::NodeId values = product(first);
-    const ir::NodeId less = graph.add(Op::Sub, DType::F32, {values, row(ReduceKind::Max, values)});
-    result(row(ReduceKind::Sum, less));
-    sketch.result("difference", DType::F32, less, domain);
+    const ir::NodeId difference = graph.add(Op::Sub, DType::F32, {values, row(ReduceKind::Max, values)});
+    result(row(ReduceKind::Sum, difference));
+    sketch.result("difference", DType::F32, difference, domain);
   } else {
     const ir::NodeId zero = sketch.constant(DType::F32, 0.0);
     const ir::NodeId valid = graph.add(Op::Gt, DType::Bool, {sketch.corner(first, 0), zero});
     result(row(ReduceKind::Sum, graph.add(Op::Where, DType::F32, {valid, product(second), zero})));
     result(row(ReduceKind::Sum, sketch.corner(first, 1)));
   }
-  ReduceCase one{name, std::move(graph), x};
-  one.graph.name = name;
-  ir::verify(one.graph);
-  return one;
+  ReduceCase test_case{name, std::move(graph), x};
+  test_case.graph.name = name;
+  ir::verify(test_case.graph);
+  return test_case;
 }
 
 TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
@@ -182,13 +182,13 @@ TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
   std::vector<ReduceCase> cases;
   for (const int64_t n : {1, 2, 3, 31, 64, 100, 1000, 1024, 3000, 5000, 8192, 9001, 40000})
     for (const int64_t rows : {1, 5})
-      for (const bool again : {false, true})
-        cases.push_back(
-            of_pairs("case" + std::to_string(cases.size()), tensor({rows, n, 2}, {0, 1, 2}, 0, whole), again));
+      for (const bool has_several_phases : {false, true})
+        cases.push_back(pairs_case("case" + std::to_string(cases.size()), tensor({rows, n, 2}, {0, 1, 2}, 0, whole),
+                                   has_several_phases));
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
-    const bool again = c % 2 == 1;
+    const bool has_several_phases = c % 2 == 1;
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     Floats x = cases[c].x;
     for (int64_t r = 0; r < x.extents.sizes[0]; ++r) {
@@ -203,11 +203,12 @@ TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
       }
       const Prepared prepared = cases[c].prepared();
       const std::string what = schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
-      ASSERT_EQ(element<float>(results[0], r), again ? sum - static_cast<float>(n) * largest : chosen) << what;
-      if (!again) {
+      ASSERT_EQ(element<float>(results[0], r), has_several_phases ? sum - static_cast<float>(n) * largest : chosen)
+          << what;
+      if (!has_several_phases) {
         ASSERT_EQ(element<float>(results[1], r), second) << what;
       }
-      for (int64_t i = 0; again && i < n; ++i)
+      for (int64_t i = 0; has_several_phases && i < n; ++i)
         ASSERT_EQ(element<float>(results[1], r * n + i), x.at({r, i, 0}) * x.at({r, i, 1}) - largest) << i << what;
     }
   }
@@ -225,52 +226,52 @@ TEST_P(Reduce, QuotientsAreCorrectlyRounded) {
   while (values.size() < kRows * kColumns) values.push_back(some(random));
   size_t next = 0;
   const Floats x = tensor({kRows, kColumns}, {0, 1}, 0, [&] { return values[next++]; });
-  Sketched op(2, {0, 1});
+  ReduceGraphBuilder op(2, {0, 1});
   for (const float from : {1.0f, -1.0f, 0.0f}) {
-    const ir::NodeId quotient = op.add(Op::Div, op.x(), op.add(Op::Sub, op.constant(from), op.x()));
+    const ir::NodeId quotient = op.node(Op::Div, op.x(), op.node(Op::Sub, op.constant(from), op.x()));
     op.result(quotient, false);
     op.result(op.read(op.reduce(ReduceKind::Sum, quotient)), true);
   }
-  ReduceCase one{"quotients", std::move(op.graph()), x};
-  one.graph.name = one.name;
-  const std::vector<ReduceCase> cases = {one};
+  ReduceCase test_case{"quotients", std::move(op.graph()), x};
+  test_case.graph.name = test_case.name;
+  const std::vector<ReduceCase> cases = {test_case};
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
-  const std::vector<Bytes> results = run(one, GetParam(), library, random);
+  ASSERT_TRUE(library.is_loaded());
+  const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
   for (size_t r = 0; const float from : {1.0f, -1.0f, 0.0f}) {
     for (size_t i = 0; i < values.size(); ++i) {
       const float expected = values[i] / (from - values[i]);
-      const auto found = element<float>(results[r], static_cast<int64_t>(i));
+      const auto actual = element<float>(results[r], static_cast<int64_t>(i));
       if (std::isnan(expected))
-        ASSERT_TRUE(std::isnan(found)) << values[i];
+        ASSERT_TRUE(std::isnan(actual)) << values[i];
       else
-        ASSERT_EQ(std::bit_cast<uint32_t>(found), std::bit_cast<uint32_t>(expected)) << values[i] << " from " << from;
+        ASSERT_EQ(std::bit_cast<uint32_t>(actual), std::bit_cast<uint32_t>(expected)) << values[i] << " from " << from;
     }
     r += 2;
   }
 }
 
-/// Two ops whose phases share functions of the elements. The first, e / sum(e) + x with e = exp(x - max(x)), needs x to
-/// the end. The second is sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)); its second phase
-/// needs x once more after the first has cached exp(x).
-ReduceCase kept_beside_its_input(const std::string& name, const Floats& x) {
-  Sketched op(2, {0, 1});
-  const ir::NodeId e = op.of(Op::Exp, op.add(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
-  op.result(op.add(Op::Add, op.add(Op::Div, e, op.read(op.reduce(ReduceKind::Sum, e))), op.x()), false);
-  ReduceCase one{name, std::move(op.graph()), x};
-  one.graph.name = name;
-  return one;
+/// Two ops whose phases share functions of the elements. The first is e / sum(e) + x with e = exp(x - max(x)): its last
+/// phase needs x besides the cached e. The second is sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and
+/// s = sum(exp(x)): its second phase needs x again after the first phase has cached exp(x).
+ReduceCase cached_with_input_case(const std::string& name, const Floats& x) {
+  ReduceGraphBuilder op(2, {0, 1});
+  const ir::NodeId e = op.node(Op::Exp, op.node(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
+  op.result(op.node(Op::Add, op.node(Op::Div, e, op.read(op.reduce(ReduceKind::Sum, e))), op.x()), false);
+  ReduceCase test_case{name, std::move(op.graph()), x};
+  test_case.graph.name = name;
+  return test_case;
 }
-ReduceCase kept_one_after_the_other(const std::string& name, const Floats& x) {
-  Sketched op(2, {0, 1});
-  const ir::NodeId e = op.of(Op::Exp, op.x()), sine = op.of(Op::Sin, op.x());
+ReduceCase cached_in_turn_case(const std::string& name, const Floats& x) {
+  ReduceGraphBuilder op(2, {0, 1});
+  const ir::NodeId e = op.node(Op::Exp, op.x()), sine = op.node(Op::Sin, op.x());
   const ir::NodeId s = op.read(op.reduce(ReduceKind::Sum, e));
-  const ir::NodeId terms = op.add(Op::Add, op.add(Op::Mul, e, s), sine);
+  const ir::NodeId terms = op.node(Op::Add, op.node(Op::Mul, e, s), sine);
   const ir::NodeId t = op.read(op.reduce(ReduceKind::Sum, terms));
-  op.result(op.add(Op::Add, op.add(Op::Mul, sine, t), e), false);
-  ReduceCase one{name, std::move(op.graph()), x};
-  one.graph.name = name;
-  return one;
+  op.result(op.node(Op::Add, op.node(Op::Mul, sine, t), e), false);
+  ReduceCase test_case{name, std::move(op.graph()), x};
+  test_case.graph.name = name;
+  return test_case;
 }
 
 // A phase must not store to memory that a later phase loads.
@@ -280,15 +281,15 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
   std::vector<ReduceCase> cases;
   for (const int64_t n : {3, 9, 33, 63, 75})
     for (const int64_t rows : {2, 37}) {
-      Sketched op(2, {0, 1});
+      ReduceGraphBuilder op(2, {0, 1});
       const ir::NodeId y = op.tensor("y"), z = op.tensor("z");
-      const ir::NodeId doubled = op.add(Op::Add, op.x(), y), s = op.read(op.reduce(ReduceKind::Sum, doubled));
-      const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.add(Op::Sub, op.x(), s)));
+      const ir::NodeId doubled = op.node(Op::Add, op.x(), y), s = op.read(op.reduce(ReduceKind::Sum, doubled));
+      const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.node(Op::Sub, op.x(), s)));
       op.result(doubled, false);
       op.result(m, true);
-      op.result(op.add(Op::Add, z, m), false);
-      op.result(op.add(Op::Mul, z, s), false);
-      op.result(op.add(Op::Sub, z, s), false);
+      op.result(op.node(Op::Add, z, m), false);
+      op.result(op.node(Op::Mul, z, s), false);
+      op.result(op.node(Op::Sub, z, s), false);
       // Byte results need batches of many rows: longer rows would not fit.
       if (n < 30) op.result(op.graph().add(Op::Lt, DType::Bool, {op.x(), op.first_of_row()}), false);
       const std::string name = "case" + std::to_string(cases.size());
@@ -300,26 +301,26 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
       EXPECT_EQ(chosen.rows.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
     }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
-  for (const ReduceCase& one : cases) {
-    const std::vector<Bytes> results = run(one, GetParam(), library, random);
-    Floats x = one.x;
+  ASSERT_TRUE(library.is_loaded());
+  for (const ReduceCase& test_case : cases) {
+    const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
+    Floats x = test_case.x;
     const int64_t n = x.extents.sizes[1];
     for (int64_t r = 0; r < x.extents.sizes[0]; ++r) {
-      float sum = 0, most = -std::numeric_limits<float>::infinity();
+      float sum = 0, maximum = -std::numeric_limits<float>::infinity();
       for (int64_t i = 0; i < n; ++i) sum += 2 * x.at({r, i});
-      for (int64_t i = 0; i < n; ++i) most = std::max(most, x.at({r, i}) - sum);
-      ASSERT_EQ(element<float>(results[1], r), most);
+      for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, x.at({r, i}) - sum);
+      ASSERT_EQ(element<float>(results[1], r), maximum);
       for (int64_t i = 0; i < n; ++i) {
-        const std::string where = fmt::format("{}, {} of {}", r, i, n);
+        const std::string location = fmt::format("{}, {} of {}", r, i, n);
         const int64_t at = r * n + i;
         const float value = x.at({r, i});
-        ASSERT_EQ(element<float>(results[0], at), 2 * value) << where;
-        ASSERT_EQ(element<float>(results[2], at), value + most) << where;
-        ASSERT_EQ(element<float>(results[3], at), value * sum) << where;
-        ASSERT_EQ(element<float>(results[4], at), value - sum) << where;
+        ASSERT_EQ(element<float>(results[0], at), 2 * value) << location;
+        ASSERT_EQ(element<float>(results[2], at), value + maximum) << location;
+        ASSERT_EQ(element<float>(results[3], at), value * sum) << location;
+        ASSERT_EQ(element<float>(results[4], at), value - sum) << location;
         if (results.size() == 5) continue;
-        ASSERT_EQ(element<bool>(results[5], at), value < x.at({r, 0})) << where;
+        ASSERT_EQ(element<bool>(results[5], at), value < x.at({r, 0})) << location;
       }
     }
   }
@@ -334,18 +335,18 @@ TEST_P(Reduce, CachedValuesAreCorrect) {
     for (const std::vector<size_t>& order : {along, across}) {
       const Floats x = tensor({2, n}, order, 0, [&] { return normal(random); });
       const std::string name = std::to_string(n) + (order == along ? "" : "across");
-      cases.push_back(kept_beside_its_input("beside" + name, x));
-      cases.push_back(kept_one_after_the_other("after" + name, x));
+      cases.push_back(cached_with_input_case("beside" + name, x));
+      cases.push_back(cached_in_turn_case("after" + name, x));
     }
   }
   for (const int64_t n : {9, 75}) {
     const Floats x = tensor({2, n}, {0, 1}, 0, [&] { return normal(random); });
-    cases.push_back(kept_beside_its_input("beside_many" + std::to_string(n), x));
-    cases.push_back(kept_one_after_the_other("after_many" + std::to_string(n), x));
-    for (const size_t back : {1, 2}) cases[cases.size() - back].as_if_many = true;
+    cases.push_back(cached_with_input_case("beside_many" + std::to_string(n), x));
+    cases.push_back(cached_in_turn_case("after_many" + std::to_string(n), x));
+    for (const size_t back : {1, 2}) cases[cases.size() - back].use_many_rows_kernels = true;
   }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     Floats x = cases[c].x;
@@ -376,7 +377,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
     std::vector<size_t> order;
     ir::DimMarks reduced;
     std::optional<PartitionStrategy> strategy = {};
-    bool as_if_many = false;
+    bool use_many_rows_kernels = false;
   };
   const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},
                                      {{3, 129}, {0, 1}, {0, 1}},
@@ -391,26 +392,26 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
                                      {{70, 130}, {0, 1}, {1, 1}, PartitionStrategy::Whole}};
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
-    Sketched op(shape.sizes.size(), shape.reduced);
+    ReduceGraphBuilder op(shape.sizes.size(), shape.reduced);
     ir::HostPool& host = op.graph().host;
     std::vector<ir::AccessDim> dims(shape.sizes.size());
     ir::HostId step = host.integer(1);
     for (size_t d = dims.size(); d-- > 0; step = host.make(ir::HostOp::Mul, {step, op.shape()[d]}))
       dims[d] = {op.shape()[d], {{0, step}}};
     const ir::NodeId position = op.graph().add(Op::Cast, DType::F32, {op.graph().index(std::move(dims))});
-    const ir::NodeId moved = op.add(Op::Add, op.x(), position), last = op.read(op.reduce(ReduceKind::Max, moved));
+    const ir::NodeId moved = op.node(Op::Add, op.x(), position), last = op.read(op.reduce(ReduceKind::Max, moved));
     op.result(last, true);
-    op.result(op.add(Op::Sub, moved, last), false);
-    ReduceCase one{"case" + std::to_string(cases.size()), std::move(op.graph()),
-                   tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
-    one.graph.name = one.name;
-    one.strategy = shape.strategy;
-    one.as_if_many = shape.as_if_many;
-    ir::verify(one.graph);
-    cases.push_back(std::move(one));
+    op.result(op.node(Op::Sub, moved, last), false);
+    ReduceCase test_case{"case" + std::to_string(cases.size()), std::move(op.graph()),
+                         tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
+    test_case.graph.name = test_case.name;
+    test_case.strategy = shape.strategy;
+    test_case.use_many_rows_kernels = shape.use_many_rows_kernels;
+    ir::verify(test_case.graph);
+    cases.push_back(std::move(test_case));
   }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   std::mt19937 random(11);
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);

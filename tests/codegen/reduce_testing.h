@@ -58,11 +58,11 @@ inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, i
   return result;
 }
 
-/// An op of one float32 tensor: reductions along some dims of the tensor, or of values computed from the tensor and
-/// other reductions.
-class Sketched {
+/// Builds the graph of an op on float32 tensors that reduces along some dims: the tensors, or values computed from them
+/// and from other reductions.
+class ReduceGraphBuilder {
  public:
-  Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
+  ReduceGraphBuilder(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
     x_ = sketch_.tensor("x", DType::F32, static_cast<uint32_t>(rank));
   }
 
@@ -74,6 +74,7 @@ class Sketched {
     return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
   }
 
+  /// A reduction along the reduced dims; `read` gives its value at each element.
   ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
     return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
   }
@@ -83,13 +84,14 @@ class Sketched {
   }
   ir::NodeId first_of_row() { return graph().load(DType::F32, rows({ir::SourceRef::Kind::Param, 0})); }
   ir::NodeId constant(float value) { return sketch_.constant(DType::F32, value); }
-  ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
-  ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
+  /// A float32 node.
+  ir::NodeId node(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
+  ir::NodeId node(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
 
-  /// A result with one element per row, or per element.
-  void result(ir::NodeId node, bool of_rows) {
+  /// Adds a result: with one element per row, or with one per element of the domain.
+  void result(ir::NodeId node, bool is_per_row) {
     const std::string name = "out" + std::to_string(graph().results.size());
-    if (!of_rows) return sketch_.result(name, graph()[node].dtype, node, shape());
+    if (!is_per_row) return sketch_.result(name, graph()[node].dtype, node, shape());
     std::vector<ir::HostId> domain = shape();
     for (size_t d = 0; d < domain.size(); ++d)
       if (reduced_[d]) domain[d] = graph().host.integer(1);
@@ -119,7 +121,7 @@ struct ReduceCase {
   ir::Graph graph;
   Floats x;
   std::optional<PartitionStrategy> strategy = {};
-  bool as_if_many = false;  ///< use the kernels for many rows
+  bool use_many_rows_kernels = false;  ///< use the kernels that the policy chooses for many rows
 
   Tensors tensors() const {
     Tensors tensors;
@@ -129,7 +131,7 @@ struct ReduceCase {
   }
   Prepared prepared() const {
     Prepared prepared = prepare(graph, tensors(), false, strategy);
-    if (as_if_many)
+    if (use_many_rows_kernels)
       for (KernelLayout& layout : prepared.layouts) {
         layout.rows_bits = kManyRows;
         layout.has_many_steps = layout.has_long_rows;
@@ -138,72 +140,73 @@ struct ReduceCase {
   }
 };
 
-inline std::string text_of(const ReduceCase& one, const Target& target) {
-  const Prepared prepared = one.prepared();
-  std::string text = without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
+/// The source of the kernels of a case, in a namespace of its own.
+inline std::string source_of(const ReduceCase& test_case, const Target& target) {
+  const Prepared prepared = test_case.prepared();
+  std::string text = without_ptx(generate(test_case.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
   if (target.cuda())
-    for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {}))
+    for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {}))
       text += cuda_runner(kernel);
-  return "namespace in_" + one.name + " {\n" + text + "}\n";
+  return "namespace in_" + test_case.name + " {\n" + text + "}\n";
 }
 
 /// An op of several phases: the maximum m, its index, the sum of x - m, and x - m itself.
-inline ReduceCase several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
-  Sketched op(x.extents.sizes.size(), reduced);
+inline ReduceCase multi_phase_case(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  ReduceGraphBuilder op(x.extents.sizes.size(), reduced);
   const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
-  const ir::NodeId m = op.read(largest), difference = op.add(Op::Sub, op.x(), m);
+  const ir::NodeId m = op.read(largest), difference = op.node(Op::Sub, op.x(), m);
   op.result(m, true);
   op.result(op.read(largest, 1), true);
   op.result(op.read(op.reduce(ReduceKind::Sum, difference)), true);
   op.result(difference, false);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
+  ReduceCase test_case{std::move(name), std::move(op.graph()), x};
+  test_case.graph.name = test_case.name;
+  return test_case;
 }
 
 using Bytes = std::vector<std::byte>;
 
 /// The results of a case, run in a library that has its kernels. `random` chooses the points at which the range of
 /// units of a CPU kernel is split into calls.
-inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library,
+inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target, const Library& library,
                               std::mt19937& random) {
-  const Prepared prepared = one.prepared();
+  const Prepared prepared = test_case.prepared();
   std::vector<Bytes> results, workspaces;
   for (size_t r = 0; r < prepared.results.size(); ++r)
     results.emplace_back(
-        static_cast<size_t>(elements_of(prepared.results[r].sizes) * ir::size_of(one.graph.results[r].dtype)),
+        static_cast<size_t>(elements_of(prepared.results[r].sizes) * ir::size_of(test_case.graph.results[r].dtype)),
         std::byte{0x7b});
   for (size_t w = 0; w < prepared.workspaces.size(); ++w)
     workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
   std::map<uint32_t, std::vector<Bytes>> states;
-  for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {})) {
+  for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {})) {
     const uint32_t k = kernel.launch.outline;
     const KernelGeometry& geometry = prepared.geometries[k];
-    std::vector<std::byte*> data, found;
+    std::vector<std::byte*> data, state_data;
     for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
       const bool is_store = use.kind == AccessUse::Kind::Store;
       data.push_back(!use.has_tensor()  ? nullptr
                      : use.in_workspace ? workspaces[use.tensor].data()
                      : is_store         ? results[use.tensor].data()
-                                        : reinterpret_cast<std::byte*>(const_cast<float*>(one.x.memory.data())));
+                                        : reinterpret_cast<std::byte*>(const_cast<float*>(test_case.x.memory.data())));
     }
-    const uint32_t of = kernel.launch.states_of;
-    if (!states.contains(of))
+    const uint32_t owner = kernel.launch.states_of;
+    if (!states.contains(owner))
       for (size_t s = 0; s < kernel.launch.states.size(); ++s)
-        states[of].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
-    for (Bytes& state : states[of]) found.push_back(state.data());
+        states[owner].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
+    for (Bytes& state : states[owner]) state_data.push_back(state.data());
     int status = 0;
     const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
-                              found);
+                              state_data);
     const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
     auto* entry = library.find<Entry>(name);
     EXPECT_NE(entry, nullptr) << name;
     if (entry == nullptr) return {};
     const int64_t units = kernel.launch.units(geometry.extents);
     for (int64_t begin = 0; begin < units;) {
-      const int64_t left = units - begin;
+      const int64_t remaining = units - begin;
       const int64_t end =
-          target.cuda() ? units : begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(left));
+          target.cuda() ? units : begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(remaining));
       entry(arguments.addresses(), begin, end);
       begin = end;
     }
@@ -211,9 +214,10 @@ inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const
   return results;
 }
 
+/// A library of the kernels of all cases.
 inline Library library_of(const std::vector<ReduceCase>& cases, const Target& target) {
   std::string text;
-  for (const ReduceCase& one : cases) text += text_of(one, target);
+  for (const ReduceCase& test_case : cases) text += source_of(test_case, target);
   return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
                  "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
 }

@@ -18,35 +18,35 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define(text);
   std::vector<ReduceCase> cases;
-  for (const ir::Sizes& of : sizes) {
-    ReduceCase& one = cases.emplace_back();
-    one.name = "case" + std::to_string(cases.size());
-    one.graph = graph_of(*definition, {static_cast<uint8_t>(of.size())});
-    one.graph.name = one.name;
-    std::vector<size_t> order(of.size());
+  for (const ir::Sizes& case_sizes : sizes) {
+    ReduceCase& test_case = cases.emplace_back();
+    test_case.name = "case" + std::to_string(cases.size());
+    test_case.graph = graph_of(*definition, {static_cast<uint8_t>(case_sizes.size())});
+    test_case.graph.name = test_case.name;
+    std::vector<size_t> order(case_sizes.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    one.x = tensor(of, order, 0, whole);
+    test_case.x = tensor(case_sizes, order, 0, whole);
   }
   const Library library = library_of(cases, kCuda);
-  ASSERT_TRUE(library.loaded());
-  for (ReduceCase& one : cases) {
-    const Prepared prepared = one.prepared();
+  ASSERT_TRUE(library.is_loaded());
+  for (ReduceCase& test_case : cases) {
+    const Prepared prepared = test_case.prepared();
     const Step two{Scope::Serial, 2};
-    for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
+    for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
       EXPECT_EQ(std::ranges::count(schedule.walks.back().steps, two), 1) << prepared.layouts[0].text();
-    const std::vector<Bytes> results = run(one, kCuda, library, random);
-    int64_t at = 0;
-    for_each_index(one.x.extents.sizes, [&](const std::vector<int64_t>& index) {
-      const std::vector<float> values = expected(one.x, index);
-      ASSERT_EQ(element<float>(results[0], at), values[0]) << one.name << " " << at;
-      ASSERT_EQ(element<float>(results[1], at), values[1]) << one.name << " " << at;
-      ++at;
+    const std::vector<Bytes> results = run(test_case, kCuda, library, random);
+    int64_t element_number = 0;
+    for_each_index(test_case.x.extents.sizes, [&](const std::vector<int64_t>& index) {
+      const std::vector<float> values = expected(test_case.x, index);
+      ASSERT_EQ(element<float>(results[0], element_number), values[0]) << test_case.name << " " << element_number;
+      ASSERT_EQ(element<float>(results[1], element_number), values[1]) << test_case.name << " " << element_number;
+      ++element_number;
     });
   }
 }
 
 // exp(0), tanh(0) and log1p(0) are exact; parameters may have names that the prelude uses.
-TEST(Steps, ElementsAreCorrect) {
+TEST(Steps, ComputesCorrectElements) {
   const std::vector<ir::Sizes> sizes = {{2},   {3},   {5},    {255},  {256},  {257},  {511}, {512},
                                         {513}, {767}, {1023}, {1024}, {1025}, {7168}, {7683}};
   expect_in_steps(R"(
@@ -56,13 +56,13 @@ def in_steps(first):
     return step + 1, torch.where(step > 0, step * 2, torch.expm1(step - step))
 )",
                   sizes, [](Floats& x, const std::vector<int64_t>& index) {
-                    const float at = x.at(index);
-                    return std::vector{at + 1, at > 0 ? at * 2 : 0};
+                    const float value = x.at(index);
+                    return std::vector{value + 1, value > 0 ? value * 2 : 0};
                   });
 }
 
 // Row coordinates are computed again in each step.
-TEST(Steps, RowValuesAreCorrect) {
+TEST(Steps, ComputesCorrectRowValues) {
   const std::vector<ir::Sizes> sizes = {{3, 4}, {2, 8}, {5, 52}, {2, 128}, {3, 256}, {7, 404}, {13, 1028}, {2, 3, 12}};
   expect_in_steps(R"(
 def in_steps_of_rows(i):

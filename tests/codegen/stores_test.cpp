@@ -34,7 +34,7 @@ def op(x):
 
 class Stores : public testing::TestWithParam<Target> {};
 
-TEST_P(Stores, NeighboursAreCorrect) {
+TEST_P(Stores, StoresCorrectNeighbours) {
   std::mt19937 random(5);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<std::shared_ptr<const frontend::Definition>> definitions;
@@ -44,17 +44,17 @@ TEST_P(Stores, NeighboursAreCorrect) {
     for (const int64_t n : {1, 7, 100, 1025, 5000}) {
       definitions.push_back(frontend::define(row.text));
       rows.push_back(row);
-      ReduceCase& one = cases.emplace_back();
-      one.name = "case" + std::to_string(cases.size());
-      one.graph = graph_of(*definitions.back(), {3});
-      one.graph.name = one.name;
-      one.x = tensor({3, n, 4}, {0, 1, 2}, 0, whole);
+      ReduceCase& test_case = cases.emplace_back();
+      test_case.name = "case" + std::to_string(cases.size());
+      test_case.graph = graph_of(*definitions.back(), {3});
+      test_case.graph.name = test_case.name;
+      test_case.x = tensor({3, n, 4}, {0, 1, 2}, 0, whole);
     }
   const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
+  ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     if (GetParam().cuda() && cases[c].x.extents.sizes[1] > 1) {
-      const bool has_vector = text_of(cases[c], GetParam()).find("store(out1_row") != std::string::npos;
+      const bool has_vector = source_of(cases[c], GetParam()).find("store(out1_row") != std::string::npos;
       EXPECT_EQ(has_vector, rows[c].is_vector) << rows[c].text;
     }
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -66,9 +66,10 @@ TEST_P(Stores, NeighboursAreCorrect) {
       ASSERT_EQ(element<float>(results[0], r), total);
       for (int64_t i = 0; i < n; ++i) {
         const auto at = [&](int64_t k) { return x.at({r, i, k}); };
-        const float wanted[] = {at(0) - at(1) + (rows[c].reads_total ? total : 0), at(1) * at(2), at(2) + at(3), at(3)};
+        const float expected[] = {at(0) - at(1) + (rows[c].reads_total ? total : 0), at(1) * at(2), at(2) + at(3),
+                                  at(3)};
         for (int64_t k = 0; k < 4; ++k)
-          ASSERT_EQ(element<float>(results[1], (r * n + i) * 4 + k), wanted[k]) << rows[c].text << n;
+          ASSERT_EQ(element<float>(results[1], (r * n + i) * 4 + k), expected[k]) << rows[c].text << n;
       }
     }
   }

@@ -94,7 +94,7 @@ struct Prepared {
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
                         std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
   Prepared prepared;
-  tensors.params.resize(graph.params.size());  // a seed has no dims
+  tensors.params.resize(graph.params.size());  // a random seed is a parameter without dims
   prepared.host.resize(graph.host.count());
   ir::evaluate(graph.host,
                {[&](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
@@ -104,8 +104,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                   return number < tensors.numbers.size() ? tensors.numbers[number] : ir::HostValue::of(1.5);
                 }},
                prepared.host);
-  const Outlines both = outlines(graph);
-  prepared.outline = both.of(strategy.value_or(partition_strategy_of(both, prepared.host, may_pass)));
+  const Outlines all = outlines(graph);
+  prepared.outline = all.of(strategy.value_or(partition_strategy_of(all, prepared.host, may_pass)));
   const std::vector<ir::SizesAndStrides> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
@@ -119,8 +119,10 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
         geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
     std::vector<uintptr_t> addresses;
     for (const AccessUse& use : kernel.accesses) {
-      const auto& known = use.kind == AccessUse::Kind::Store ? tensors.result_addresses : tensors.addresses;
-      addresses.push_back(use.has_tensor() && use.tensor < known.size() ? known[use.tensor] : 0);
+      const auto& addresses_by_tensor =
+          use.kind == AccessUse::Kind::Store ? tensors.result_addresses : tensors.addresses;
+      addresses.push_back(use.has_tensor() && use.tensor < addresses_by_tensor.size() ? addresses_by_tensor[use.tensor]
+                                                                                      : 0);
     }
     prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
   }

@@ -22,14 +22,14 @@ namespace {
 using ir::DType;
 using ir::HostValue;
 
-TEST(Names, KeepTheAuthorsWherePossible) {
+TEST(Names, KeepTheAuthorsIfPossible) {
   EXPECT_EQ(identifier("bias"), "bias");
-  EXPECT_EQ(identifier("y1"), "y1") << "the C library's Bessel function hides behind a local";
+  EXPECT_EQ(identifier("y1"), "y1") << "a local variable may hide the C library's Bessel function";
   EXPECT_EQ(entry_name("y1"), "y1_");
   EXPECT_EQ(entry_name("relu_add"), "relu_add");
 }
 
-TEST(Names, OfKernelsDoNotClashWithThePreludes) {
+TEST(Names, KernelNamesDoNotClashWithPreludes) {
   for (const char* name : {"int64", "float16", "Sum", "Product", "Deal", "Resident", "Vec", "inf", "math", "fused",
                            "place_of", "nearbyintf", "fmaf", "rsqrtf", "ldexpf", "sqrtl", "memmove"})
     EXPECT_EQ(entry_name(name), std::string(name) + "_");
@@ -37,15 +37,15 @@ TEST(Names, OfKernelsDoNotClashWithThePreludes) {
     EXPECT_EQ(entry_name(name), name);
 }
 
-TEST(Names, AtFileScopeIncludeCalledFunctions) {
-  const auto taken = names_at_file_scope(
+TEST(Names, FileScopeNamesIncludeCalledFunctions) {
+  const auto names = names_at_file_scope(
       "// note: nothing\ntemplate <typename T, int n>\nstruct Box {\n  T first[n];\n  T get(int at) { return "
       "__builtin_fmaf(at, "
       "more(at), 1); }\n};\nnamespace space {\nint inner;\n}\n");
   for (const char* name : {"struct", "Box", "get", "fmaf", "more", "namespace", "space"})
-    EXPECT_TRUE(taken.contains(name)) << name;
+    EXPECT_TRUE(names.contains(name)) << name;
   for (const char* name : {"note", "nothing", "T", "n", "first", "at", "inner"})
-    EXPECT_FALSE(taken.contains(name)) << name;
+    EXPECT_FALSE(names.contains(name)) << name;
 }
 
 TEST(Names, DoNotClashWithTheTargets) {
@@ -124,9 +124,9 @@ TEST(Prelude, CompilesAsAWhole) {
     std::ifstream stream(std::string("codegen/target/prelude/") + name);
     return std::string(std::istreambuf_iterator<char>(stream), {});
   };
-  ASSERT_NE(file("cpu_types.h").find("float16"), std::string::npos) << "run this in the root of the tree";
-  EXPECT_TRUE(Library(file("libm.h") + file("cpu_types.h") + file("cpu.h"), "-Wextra").loaded());
-  EXPECT_TRUE(Library(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).loaded());
+  ASSERT_NE(file("cpu_types.h").find("float16"), std::string::npos) << "run this test in the repository root";
+  EXPECT_TRUE(Library(file("libm.h") + file("cpu_types.h") + file("cpu.h"), "-Wextra").is_loaded());
+  EXPECT_TRUE(Library(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).is_loaded());
 }
 
 // A random expression, printed by spellings, and the same tree evaluated by calls.
@@ -147,36 +147,36 @@ Tree grow(std::mt19937& random, int depth) {
         pick(2) == 0 ? std::string(1, "xyz"[pick(3)]) : std::to_string(static_cast<int>(pick(9)) - 4);
     return {{leaf, leaf[0] == '-' ? Precedence::Unary : Precedence::Primary}, leaf};
   }
-  const size_t which = pick(std::size(kPatterns));
+  const size_t pattern = pick(std::size(kPatterns));
   std::vector<Text> operands;
-  std::string calls = "p" + std::to_string(which) + "(";
+  std::string calls = "p" + std::to_string(pattern) + "(";
   for (int k = 0; k < 3; ++k) {
     const Tree child = grow(random, depth - 1);
     operands.push_back(child.printed);
     calls += (k > 0 ? ", " : "") + child.calls;
   }
-  return {Spelling(kPatterns[which]).fill(operands), calls + ")"};
+  return {Spelling(kPatterns[pattern]).fill(operands), calls + ")"};
 }
 
-TEST(Expressions, KeepTheirMeaningWhenPrinted) {
+TEST(Expressions, KeepTheirMeaningInSource) {
   std::mt19937 random(11);
   std::string text = "inline int id(int a) { return a; }\n";
   for (size_t p = 0; p < std::size(kPatterns); ++p)
     text += "inline int p" + std::to_string(p) + "(int a, int b, int c) { (void)a, (void)b, (void)c; return " +
             std::string(kPatterns[p]) + "; }\n";
-  text += "extern \"C\" int wrong(int x, int y, int z) {\n";
+  text += "extern \"C\" int first_mismatch(int x, int y, int z) {\n";
   constexpr int kTrees = 600;
   for (int t = 0; t < kTrees; ++t) {
     const Tree tree = grow(random, 4);
     text += "  if ((int)(" + tree.printed.text + ") != " + tree.calls + ") return " + std::to_string(t + 1) + ";\n";
   }
   text += "  return 0;\n}\n";
-  // Without -Wparentheses, printed expressions could mislead readers.
+  // -Wparentheses reports expressions that could mislead readers.
   const Library library(text, "-O0 -fwrapv -Wno-all -Wparentheses");
-  auto* wrong = library.find<int(int, int, int)>("wrong");
-  ASSERT_NE(wrong, nullptr);
+  auto* first_mismatch = library.find<int(int, int, int)>("first_mismatch");
+  ASSERT_NE(first_mismatch, nullptr);
   for (const auto& [x, y, z] : {std::tuple{1, 2, 3}, std::tuple{-5, 0, 7}, std::tuple{0, 0, 0}, std::tuple{100, -3, 1}})
-    EXPECT_EQ(wrong(x, y, z), 0);
+    EXPECT_EQ(first_mismatch(x, y, z), 0);
 }
 
 TEST(Expressions, HaveNoMoreParenthesesThanNeeded) {
