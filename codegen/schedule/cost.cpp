@@ -11,8 +11,8 @@ namespace ingot::codegen {
 uint32_t cost_of(ir::Op op, ir::DType work) {
   if (!ir::is_primitive(op)) return 0;
   const uint32_t cost = ir::info(op).cost;
-  const bool wide = work == ir::DType::F64 || work == ir::DType::I64;
-  return wide && cost > 1 ? 2 * cost : cost;
+  const bool is_64_bit = work == ir::DType::F64 || work == ir::DType::I64;
+  return is_64_bit && cost > 1 ? 2 * cost : cost;
 }
 
 bool is_function(const ir::Graph& graph, ir::NodeId id) {
@@ -97,14 +97,14 @@ uint32_t phase_of(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeI
 }  // namespace
 
 std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel) {
-  std::map<ir::NodeId, uint32_t> first;
+  std::map<ir::NodeId, uint32_t> first_phase;
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase)
-    for (const ir::NodeId id : nodes_of_phase(graph, kernel, phase)) first.emplace(id, phase);
+    for (const ir::NodeId id : nodes_of_phase(graph, kernel, phase)) first_phase.emplace(id, phase);
   std::vector<uint32_t> phases;
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     if (!is_access(graph, kernel, id)) continue;
-    const auto known = first.find(id);
-    phases.push_back(known == first.end() ? 0 : known->second);
+    const auto entry = first_phase.find(id);
+    phases.push_back(entry == first_phase.end() ? 0 : entry->second);
   }
   phases.resize(kernel.accesses.size());
   return phases;
@@ -119,10 +119,10 @@ uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const 
            phase_of(graph, kernel, summand.args[1]) < reduction.phase;
   };
   for (uint32_t phase = 1; phase < kernel.phases(); ++phase) {
-    const auto stands_there = [&](const auto& ref) { return ref.phase == phase; };
+    const auto is_in_phase = [&](const auto& ref) { return ref.phase == phase; };
     const auto is_stored = [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; };
-    auto there = kernel.reductions | std::views::filter(stands_there);
-    if (std::ranges::all_of(there, is_early) && std::ranges::none_of(kernel.parts, is_stored)) return phase;
+    auto reductions = kernel.reductions | std::views::filter(is_in_phase);
+    if (std::ranges::all_of(reductions, is_early) && std::ranges::none_of(kernel.parts, is_stored)) return phase;
   }
   return 0;
 }
@@ -130,22 +130,22 @@ uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const 
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
                                          const KernelLayout& layout, uint32_t early) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
-  std::set<ir::NodeId> before, shared;
+  std::set<ir::NodeId> earlier, shared;
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
     if (phase > 0 && phase == early) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
-    // `costly`: nodes that depend on a function (is_function); `inner`: operands of other nodes in `before`.
+    // `costly`: nodes that depend on a function (is_function); `inner`: operands of other nodes in `earlier`.
     std::set<ir::NodeId> costly, inner;
     for (const ir::NodeId id : nodes) {
       const std::span<const ir::NodeId> args = graph[id].args;
       if (!varying.contains(id)) continue;
       if (is_function(graph, id) || std::ranges::any_of(args, [&](ir::NodeId arg) { return costly.contains(arg); }))
         costly.insert(id);
-      if (before.contains(id)) inner.insert(args.begin(), args.end());
+      if (earlier.contains(id)) inner.insert(args.begin(), args.end());
     }
     for (const ir::NodeId id : nodes)
-      if (before.contains(id) && costly.contains(id) && !inner.contains(id)) shared.insert(id);
-    before.insert(nodes.begin(), nodes.end());
+      if (earlier.contains(id) && costly.contains(id) && !inner.contains(id)) shared.insert(id);
+    earlier.insert(nodes.begin(), nodes.end());
   }
   return {shared.begin(), shared.end()};
 }

@@ -53,6 +53,7 @@ std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& o
   });
 }
 
+/// The number of float32 quotients whose divisor is not a scalar.
 uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
   const auto is_quotient = [&](ir::NodeId id) {
     const ir::Node& node = graph[id];
@@ -109,7 +110,7 @@ uint32_t turned_bytes(const KernelFacts& facts, uint32_t across) {
 
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
-  const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
+  const std::vector<bool> gathers_row = gathers_of_rows(graph, outline, layout);
   const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
   const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
   const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
@@ -141,33 +142,33 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
-    AccessFacts& of = facts.accesses.emplace_back();
+    AccessFacts& result = facts.accesses.emplace_back();
     facts.loads += use.kind == Kind::Load && !use.in_workspace;
-    of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
-    of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
-    of.widens = ir::compute_type(use.dtype) != use.dtype;
-    of.rounds = rounds[a];
-    of.shares_place = of_rows[a];
-    of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
-    of.inner_step = access.inner_step;
-    of.linear = access.linear;
+    result.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
+    result.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
+    result.widens = ir::compute_type(use.dtype) != use.dtype;
+    result.rounds = rounds[a];
+    result.shares_place = gathers_row[a];
+    result.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
+    result.inner_step = access.inner_step;
+    result.linear = access.linear;
     const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
-    of.broadcasts = zeros > 0;
-    of.still = zeros == access.axes.size();
-    of.alignment = access.alignment;
-    of.kind = use.kind;
-    of.unit_axis = kNoAxis;
+    result.broadcasts = zeros > 0;
+    result.still = zeros == access.axes.size();
+    result.alignment = access.alignment;
+    result.kind = use.kind;
+    result.unit_axis = kNoAxis;
     for (uint32_t d = 0; d < layout.rank; ++d)
-      if (access.axes[d] == StrideClass::One) of.unit_axis = d;
+      if (access.axes[d] == StrideClass::One) result.unit_axis = d;
     if (layout.reduces) {
-      of.moves_in_row = moves_in_rows(layout, access);
-      of.phase = phases[a];
-      const uint32_t kept = layout.rank - layout.reduced_axes;
-      if (kept > 0) of.along_rows = access.axes[kept - 1];
-      if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;
+      result.moves_in_row = moves_in_rows(layout, access);
+      result.phase = phases[a];
+      const uint32_t kept_axes = layout.rank - layout.reduced_axes;
+      if (kept_axes > 0) result.along_rows = access.axes[kept_axes - 1];
+      if (layout.reduced_axes == 0) result.inner = StrideClass::Zero;
     }
-    of.grouped = (!layout.reduces || of.moves_in_row) &&
-                 std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+    result.grouped = (!layout.reduces || result.moves_in_row) &&
+                     std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
   return facts;
 }

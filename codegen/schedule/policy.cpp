@@ -68,9 +68,9 @@ Steps steps_along(const KernelFacts& facts, uint32_t lanes) {
   return {threads_of(facts, Preset::Flat), 1};
 }
 
-// Each thread computes whatever a row's elements share, once for all of its steps: so it takes several steps if that is
-// expensive (docs/performance.md: row-shared-work). If it is cheap, steps only reduce the number of blocks in flight
-// (docs/performance.md: one-row-per-block).
+// Each thread computes the values that a row's elements share once, for all of its steps. So it takes several steps if
+// these values are expensive (docs/performance.md: row-shared-work). If they are cheap, steps only reduce the number of
+// blocks in flight (docs/performance.md: one-row-per-block).
 Steps steps_through_row(const KernelFacts& facts) {
   if (facts.has_many_steps && facts.row_cost >= kCostlyRow) return {128, 4};
   return {threads_of(facts, Preset::RowByRow), 1};
@@ -222,16 +222,16 @@ TileSize tile_size_for(const KernelFacts& facts) {
   constexpr uint32_t kSharedBytes = 48 << 10;
   const uint32_t across = axis_across(facts);
   uint32_t widest = 1;
-  bool aligned = true;
+  bool are_aligned = true;
   for (const AccessFacts& access : facts.accesses) {
     const bool is_staged = is_turned(access, across);
     const bool is_large = is_element_wise(access) && !access.broadcasts;
     if (!is_large || (!is_staged && access.inner != StrideClass::One)) continue;
     widest = std::max(widest, access.bytes);
-    aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
+    are_aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
   const uint32_t side = turned_bytes(facts, across) * 64 * 65 <= kSharedBytes ? 64 : 32;
-  const uint32_t lanes = aligned ? kVectorBytes / widest : 1;
+  const uint32_t lanes = are_aligned ? kVectorBytes / widest : 1;
   return {side, side == 64 ? lanes : std::min(lanes, 4u)};
 }
 
@@ -257,22 +257,22 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
                              bool store) {
   std::vector<Chunk> chunks;
   const uint32_t last = used.back();
-  for (size_t at = 0; at < used.size();) {
-    Chunk chunk{used[at], 1};
+  for (size_t next = 0; next < used.size();) {
+    Chunk chunk{used[next], 1};
     const auto end_of = [&](uint32_t end) { return std::ranges::lower_bound(used, end) - used.begin(); };
     for (uint32_t width = kVectorBytes / element_bytes; width > 1; width /= 2) {
-      const uint32_t first = used[at] / width * width;
+      const uint32_t first = used[next] / width * width;
       // Elements of the vector before the first used one and after the last one might be outside the tensor.
-      const bool readable = first >= used.front() && first + width <= last + 1;
-      const auto members = static_cast<uint32_t>(end_of(first + width)) - static_cast<uint32_t>(at);
-      if (readable && alignment >= width * element_bytes && members > 1 &&
-          (!store || (first == used[at] && members == width))) {
+      const bool is_readable = first >= used.front() && first + width <= last + 1;
+      const auto members = static_cast<uint32_t>(end_of(first + width)) - static_cast<uint32_t>(next);
+      if (is_readable && alignment >= width * element_bytes && members > 1 &&
+          (!store || (first == used[next] && members == width))) {
         chunk = {first, width};
         break;
       }
     }
     chunks.push_back(chunk);
-    at = static_cast<size_t>(end_of(chunk.first + chunk.width));
+    next = static_cast<size_t>(end_of(chunk.first + chunk.width));
   }
   return chunks;
 }

@@ -22,9 +22,9 @@ struct ArmFacts {
   bool computes = false;
 };
 
-/// Whether such an arm should be computed, and its operands loaded, only if it is selected.
+/// Whether an arm with these properties should be computed, and its operands loaded, only if it is selected (lazily).
 bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda);
-/// Whether a load that only such an arm needs is made within the arm.
+/// Whether a load that only a lazy arm needs is made within the arm.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda);
 
 /// The presets: how elements are assigned to threads (see Walk in schedule.h).

@@ -11,17 +11,17 @@ namespace {
 /// merged.
 constexpr size_t kMostRegions = 8;
 
-/// Whether any node of `from` depends on the node.
-bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& from, ir::NodeId node) {
-  std::vector<bool> seen(graph.count());
-  std::vector<ir::NodeId> rest = from;
-  while (!rest.empty()) {
-    const ir::NodeId id = rest.back();
-    rest.pop_back();
+/// Whether any of the nodes depends on `node`.
+bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, ir::NodeId node) {
+  std::vector<bool> is_visited(graph.count());
+  std::vector<ir::NodeId> pending = nodes;
+  while (!pending.empty()) {
+    const ir::NodeId id = pending.back();
+    pending.pop_back();
     if (id == node) return true;
-    if (id < node || seen[id.index]) continue;  // a node's number is above its arguments' numbers
-    seen[id.index] = true;
-    rest.insert(rest.end(), graph[id].args.begin(), graph[id].args.end());
+    if (id < node || is_visited[id.index]) continue;  // a node's number is above its arguments' numbers
+    is_visited[id.index] = true;
+    pending.insert(pending.end(), graph[id].args.begin(), graph[id].args.end());
   }
   return false;
 }
@@ -65,8 +65,8 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const Kern
 
 const std::vector<Region>& Regions::of(ir::NodeId node) const {
   static const std::vector<Region> always = {kAlways};
-  const auto found = regions_.find(node);
-  return found == regions_.end() ? always : found->second;
+  const auto entry = regions_.find(node);
+  return entry == regions_.end() ? always : entry->second;
 }
 
 Region Regions::common(Region a, Region b) const {
@@ -75,17 +75,17 @@ Region Regions::common(Region a, Region b) const {
 }
 
 void Regions::need(ir::NodeId node, Region region) {
-  const auto [known, is_new] = regions_.try_emplace(node, 1, region);
+  const auto [entry, is_new] = regions_.try_emplace(node, 1, region);
   if (is_new) return;
-  std::vector<Region>& regions = known->second;
+  std::vector<Region>& regions = entry->second;
   if (gathers_[node.index])
     regions = merged(with(std::move(regions), region));
   else
     regions = {common(regions.front(), region)};
 }
 
-/// Adds a region to the list. The new region may contain some of them, be contained in one, or complete a decision
-/// whose other arm is in the list.
+/// Adds a region to the list. The new region may contain regions of the list, be contained in one, or complete a
+/// decision whose other arm is in the list.
 std::vector<Region> Regions::with(std::vector<Region> regions, Region region) const {
   if (std::ranges::any_of(regions, [&](Region other) { return holds(other, region); })) return regions;
   std::erase_if(regions, [&](Region other) { return holds(region, other); });

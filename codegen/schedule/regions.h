@@ -19,7 +19,7 @@ inline constexpr Region kAlways = 0;
 
 /// `where`s with one condition that are decided together. None of them depends on another.
 struct Decision {
-  Region region = kAlways;  ///< that contains all of them
+  Region region = kAlways;  ///< the region that contains all of them
   ir::NodeId condition;
   std::vector<ir::NodeId> wheres;
 };
@@ -37,18 +37,20 @@ class Regions {
 
   /// The regions in which a node is computed; none of them contains another.
   const std::vector<Region>& of(ir::NodeId node) const;
-  /// The innermost region that contains both.
+  /// The innermost region that contains both regions.
   Region common(Region a, Region b) const;
   bool holds(Region outer, Region inner) const { return common(outer, inner) == outer; }
   /// The region that contains the decision of this one.
   Region outer(Region region) const { return decisions_[decision_of(region)].region; }
 
   const std::vector<Decision>& decisions() const { return decisions_; }
+  /// The regions of a decision: the arm if its condition holds, and the other arm.
   static Region taken(uint32_t decision) { return 2 * decision + 1; }
   static Region otherwise(uint32_t decision) { return 2 * decision + 2; }
   static uint32_t decision_of(Region region) { return (region - 1) / 2; }
 
  private:
+  /// Records that a region needs the node.
   void need(ir::NodeId node, Region region);
   std::vector<Region> with(std::vector<Region> regions, Region region) const;
   std::vector<Region> merged(std::vector<Region> regions) const;

@@ -14,7 +14,7 @@ constexpr uint32_t kPassingLanes = 4;    // elements per thread with fused colum
 constexpr uint32_t kPassingBytes = 24;   // bytes of registers per element of a row, with fused column partials
 constexpr uint32_t kWaitedRowsBits = 8;  // the number of rows (log2) up to which latency limits the kernel
 
-/// Whether it is a load with an element per element of the domain.
+/// Whether the access is a load with one element per element of the domain.
 bool is_large(const AccessFacts& access) {
   return access.kind == Kind::Load && access.moves_in_row && !access.broadcasts && !access.masked && !access.grouped;
 }
@@ -26,7 +26,7 @@ uint32_t large_bytes(const KernelFacts& facts) {
   return bytes;
 }
 
-/// Whether rows are traversed only for their columns, and nothing is reduced along them.
+/// Whether rows are traversed only to reduce their columns: nothing is reduced along the rows.
 bool is_for_columns_alone(const KernelFacts& facts) { return facts.passed_bytes > 0 && facts.found_bytes == 0; }
 
 }  // namespace
@@ -76,7 +76,7 @@ bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayo
   return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : runs_in_rows(access, facts, lanes);
 }
 
-/// Few short rows, for which latency limits the kernel.
+/// Whether there are few short rows, for which latency limits the kernel.
 bool has_few_elements(const KernelLayout& layout) { return layout.rows_bits <= 10 && layout.length_bits <= 11; }
 
 /// Whether vectors of unaligned rows can be shifted out of the aligned ones around them: no element is stored, and no
@@ -87,8 +87,7 @@ bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSc
     return false;
   return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
     if (access.kind == Kind::Gather && !access.shares_place)
-      return false;  // an index past the row's end may be out of
-                     // range
+      return false;  // an index past the row's end may be out of range
     if (!access.moves_in_row || access.kind == Kind::Index) return true;
     return access.kind == Kind::Load && !access.masked && access.inner == StrideClass::One &&
            lanes * access.bytes >= kWordBytes;
@@ -108,9 +107,9 @@ uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, co
   // Few rows are distributed over all threads of a warp.
   lanes = rows.across ? std::min(lanes, std::max(1u, (1u << layout.rows_bits) / kWarp))
                       : std::min(lanes, rows.classes / rows.pieces);
-  const bool suit = std::ranges::all_of(
+  const bool all_suit = std::ranges::all_of(
       facts.accesses, [&](const AccessFacts& access) { return suits(access, facts, layout, rows, lanes); });
-  return suit || can_shift(facts, layout, rows, lanes) ? lanes : 1;
+  return all_suit || can_shift(facts, layout, rows, lanes) ? lanes : 1;
 }
 
 bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
@@ -144,9 +143,9 @@ RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const Kerne
   while (rows.threads > 1 && rows.threads * found_bytes > kSharedBytes) rows.threads /= 2;
   if (again) return rows;
   // Few rows are split into more chunks.
-  const uint64_t wanted = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
-  const uint64_t most = std::min(rows.classes / (rows.threads * rows.group), kPieces);
-  const auto pieces = static_cast<uint32_t>(std::min(wanted, most));
+  const uint64_t target_count = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
+  const uint64_t max_count = std::min(rows.classes / (rows.threads * rows.group), kPieces);
+  const auto pieces = static_cast<uint32_t>(std::min(target_count, max_count));
   if (pieces < kEnough) return rows;
   rows.splits = true;
   rows.pieces = pieces;
@@ -158,7 +157,7 @@ RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const Kerne
 namespace {
 
 struct RowBytes {
-  uint32_t of_element = 0, loads = 0;
+  uint32_t per_element = 0, loads = 0;
 };
 
 /// The bytes that a kernel loads per element of a row, and the number of loads.
@@ -166,7 +165,7 @@ RowBytes row_bytes(const KernelFacts& facts) {
   RowBytes bytes;
   for (const AccessFacts& access : facts.accesses) {
     if (!access.moves_in_row || access.kind != Kind::Load) continue;
-    bytes.of_element += access.bytes;
+    bytes.per_element += access.bytes;
     ++bytes.loads;
   }
   return bytes;
@@ -191,16 +190,17 @@ bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t 
 bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes,
                            uint32_t bytes) {
   constexpr uint32_t kLongRow = 64 << 10, kBytesOfBlock = 128 << 10, kLongestRow = 256 << 10;
-  constexpr uint32_t kOwnBytes = 8 << 10, kVectorsOfHalves = 4;  // the first: for results that threads exchange
+  constexpr uint32_t kExchangeBytes = 8 << 10;  // for results that threads exchange
+  constexpr uint32_t kVectorsOfHalves = 4;
   const uint64_t row = length * bytes;
-  const bool of_halves = lanes == kHalfLanes;
-  if (lanes * bytes < kWordBytes || row <= (of_halves ? kLongRow / 2 : kLongRow)) return false;
+  const bool has_halves = lanes == kHalfLanes;
+  if (lanes * bytes < kWordBytes || row <= (has_halves ? kLongRow / 2 : kLongRow)) return false;
   if (row > std::max(facts.cluster_blocks * kBytesOfBlock, kLongestRow)) return false;
   const uint32_t blocks = row > kLongestRow ? static_cast<uint32_t>(row / kBytesOfBlock) : 1;
   const uint32_t threads = std::min(rows.threads, row > kBytesOfBlock && blocks == 1 ? 1024u : 512u);
   const auto steps = static_cast<uint32_t>(length / (threads * blocks * lanes));
-  const uint32_t shared = of_halves ? std::max(steps / 2, steps - std::min(steps, kVectorsOfHalves)) : steps / 2;
-  if (shared * threads * lanes * bytes + kOwnBytes > facts.shared_bytes) return false;
+  const uint32_t shared = has_halves ? std::max(steps / 2, steps - std::min(steps, kVectorsOfHalves)) : steps / 2;
+  if (shared * threads * lanes * bytes + kExchangeBytes > facts.shared_bytes) return false;
   rows.threads = threads, rows.cluster = blocks, rows.steps = steps, rows.shared = shared;
   rows.blocks = 1024 / threads;
   return true;
@@ -247,8 +247,8 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLa
   if (loads == 1 && keep_in_shared_memory(rows, facts, length, lanes, bytes)) return rows;
   if (facts.cost >= kHeavy && keep_in_more_blocks(rows, facts, length, lanes)) return rows;
   // Half of the registers that each thread can have at this block size.
-  const uint64_t elements = length / rows.threads, room = kRegisterBytes / rows.threads;
-  if (elements * bytes <= std::min<uint64_t>(room, kMostBytes))
+  const uint64_t elements = length / rows.threads, available = kRegisterBytes / rows.threads;
+  if (elements * bytes <= std::min<uint64_t>(available, kMostBytes))
     rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
   return rows;
 }
@@ -295,9 +295,9 @@ struct Lengths {
 };
 Lengths lengths_of(const KernelLayout& layout) {
   const uint32_t eighths = layout.length_eighths;
-  const uint64_t room = uint64_t{1} << layout.length_bits;
-  if (eighths == 0) return {room, room / 2};
-  return {room * eighths / 8, room * (layout.fills_eighths ? eighths : eighths - 1) / 8};
+  const uint64_t power = uint64_t{1} << layout.length_bits;
+  if (eighths == 0) return {power, power / 2};
+  return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
 }
 
 // A short row that may be unaligned is not a sequence of vectors, but a warp's rows together are. With fewer threads
@@ -323,9 +323,9 @@ void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLa
   };
   // Most stores reuse the memory of a load.
   const auto fits = [&](uint32_t threads, uint32_t elements) {
-    const uint64_t rooms = kBatches * kWarp / threads * ((most + threads - 1) / threads * threads);
-    return most <= threads * elements && rooms * std::max(read_bytes, stored_bytes) <= kSharedBytes &&
-           rooms * (read_bytes + stored_bytes) <= kMostSharedBytes;
+    const uint64_t slots = kBatches * kWarp / threads * ((most + threads - 1) / threads * threads);
+    return most <= threads * elements && slots * std::max(read_bytes, stored_bytes) <= kSharedBytes &&
+           slots * (read_bytes + stored_bytes) <= kMostSharedBytes;
   };
   uint32_t threads = 1;
   while (!fits(threads, kElements) && 2 * threads <= rows.classes && suits(2 * threads)) threads *= 2;
@@ -364,8 +364,10 @@ RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const Kerne
   if (is_for_columns_alone(facts)) rows.classes = rows.threads * lanes;
   rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, length / (rows.threads * lanes)));
   const uint32_t threads = cuda_rows_of_block(rows, lanes, true) * rows.threads;
-  const uint32_t bytes = 2 * large_bytes(facts) + facts.passed_bytes, of_all = rows.steps * lanes * bytes;
-  const uint32_t registers = of_all > kManyBytes ? 255 : of_all > kFewBytes || facts.cost >= kHeavy ? 128 : 64;
+  const uint32_t bytes = 2 * large_bytes(facts) + facts.passed_bytes, thread_bytes = rows.steps * lanes * bytes;
+  const uint32_t registers = thread_bytes > kManyBytes                          ? 255
+                             : thread_bytes > kFewBytes || facts.cost >= kHeavy ? 128
+                                                                                : 64;
   rows.blocks = std::max(1u, kRegisters / (registers * threads));
   rows.prefetches = facts.phases != 2 && large_bytes(facts) > 0 && bytes <= kPassingBytes;
   fit_steps(rows, layout, lanes);

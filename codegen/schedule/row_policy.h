@@ -36,7 +36,7 @@ uint32_t cuda_classes(uint32_t length_bits, uint32_t loads);
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
 /// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
 uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CUDA: whether such vectors are used although rows may be unaligned and end within a vector.
+/// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned and end within a vector.
 bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                           uint32_t lanes);
 /// CUDA: whether this many rows are contiguous in memory, and start and end at vector boundaries.

@@ -22,7 +22,7 @@ namespace {
 constexpr uint32_t kCpuLaneBits = 6;
 
 /// Whether the access's elements can be transposed into a buffer.
-bool can_be_turned(const AccessFacts& access) {
+bool can_be_transposed(const AccessFacts& access) {
   return access.moves_in_row && is_element_wise(access) && access.inner == StrideClass::One &&
          access.along_rows == StrideClass::Other;
 }
@@ -35,19 +35,19 @@ bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const Kerne
   if (layout.length_bits > kShortBits || layout.reduced_axes != 1) return false;
   if (facts.results_alias || facts.has_regions) return false;
   uint64_t bytes = 0;
-  for (const AccessFacts& each : facts.accesses)
-    if (can_be_turned(each)) bytes += each.bytes;
-  return can_be_turned(access) && bytes << (layout.length_bits + kCpuLaneBits) <= kStackBytes;
+  for (const AccessFacts& other : facts.accesses)
+    if (can_be_transposed(other)) bytes += other.bytes;
+  return can_be_transposed(access) && bytes << (layout.length_bits + kCpuLaneBits) <= kStackBytes;
 }
 
 namespace {
 
 /// Whether rows in memory order fill whole vectors, and enough of them that combining a row's accumulators costs little
 /// (docs/performance.md: cpu-row-order).
-bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool sums) {
+bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
   constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
   const bool has_vectors = facts.row_multiple >= kVector;
-  if (sums) return has_vectors || layout.length_bits > kShortSumBits;
+  if (is_plain_sum) return has_vectors || layout.length_bits > kShortSumBits;
   const bool stores = std::ranges::any_of(facts.accesses, [](const AccessFacts& access) {
     return access.moves_in_row && access.kind == AccessUse::Kind::Store;
   });
@@ -55,7 +55,8 @@ bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool sum
   return has_vectors && (layout.rows_bits <= kFewRowsBits || layout.length_bits >= enough_bits);
 }
 
-bool had_better_be_turned(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+/// Whether short rows should be copied to a buffer in which adjacent rows are adjacent, to vectorise over rows.
+bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, bool again) {
   constexpr uint32_t kRowsBits = 4;  // with fewer rows most elements of a vector are unused
   if (layout.rows_bits < kRowsBits || fill_vectors(facts, layout, !again && !facts.has_functions)) return false;
   const auto stages = [&](const AccessFacts& access) { return cpu_stages(access, facts, layout); };
@@ -72,8 +73,8 @@ RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool 
   RowSchedule rows;
   rows.classes = cpu_classes(layout.length_bits);
   rows.piece = cpu_piece(layout.length_bits);
-  // A row must have the same bits whatever rows are next to it.
-  rows.across = !facts.has_bits_of_vectors && (lies_across(facts) || had_better_be_turned(facts, layout, again));
+  // The bits of a row must not depend on its neighbours.
+  rows.across = !facts.has_bits_of_vectors && (lies_across(facts) || should_be_transposed(facts, layout, again));
   rows.splits = rows.piece != 0 && !again && (rows.across || layout.rows_bits < kEnoughRowsBits);
   return rows;
 }

@@ -29,8 +29,8 @@ std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLay
 /// The `where`s that are lazy, in the graph's order.
 std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                     const KernelFacts& facts, const Target& target, Lazy lazy) {
-  const auto could_pay = [&](const AccessFacts& access) { return access.grouped || access.kind == Kind::Gather; };
-  if (lazy == Lazy::Never || (lazy == Lazy::Auto && std::ranges::none_of(facts.accesses, could_pay))) return {};
+  const auto may_profit = [&](const AccessFacts& access) { return access.grouped || access.kind == Kind::Gather; };
+  if (lazy == Lazy::Never || (lazy == Lazy::Auto && std::ranges::none_of(facts.accesses, may_profit))) return {};
   std::vector<ir::NodeId> wheres;
   const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
   std::ranges::copy_if(nodes, std::back_inserter(wheres), [&](ir::NodeId id) {
@@ -38,17 +38,17 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   });
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   std::vector<ArmFacts> arms(regions.decisions().size());
-  const auto each_around = [&](const std::vector<Region>& inner, const auto& note) {
+  const auto for_each_enclosing_arm = [&](const std::vector<Region>& inner, const auto& mark) {
     for (Region region : inner)
-      for (; region != kAlways; region = regions.outer(region)) note(arms[Regions::decision_of(region)]);
+      for (; region != kAlways; region = regions.outer(region)) mark(arms[Regions::decision_of(region)]);
   };
   for (const ir::NodeId id : nodes)
-    if (!graph[id].args.empty()) each_around(regions.of(id), [](ArmFacts& arm) { arm.computes = true; });
-  const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
-  for (size_t a = 0; a < of_accesses.size(); ++a) {
+    if (!graph[id].args.empty()) for_each_enclosing_arm(regions.of(id), [](ArmFacts& arm) { arm.computes = true; });
+  const std::vector<std::vector<Region>> access_regions = regions_of_accesses(regions, graph, outline, layout);
+  for (size_t a = 0; a < access_regions.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
     const bool reads = access.kind == Kind::Load && is_masked(access, facts, lazy, target.cuda());
-    each_around(of_accesses[a], [&](ArmFacts& arm) {
+    for_each_enclosing_arm(access_regions[a], [&](ArmFacts& arm) {
       arm.gathers |= access.kind == Kind::Gather;
       arm.reads_groups |= access.grouped && reads;
       arm.computes |= reads;
@@ -59,7 +59,7 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
     if (is_lazy(arms[d], lazy, target.cuda()))
       chosen.insert(chosen.end(), regions.decisions()[d].wheres.begin(), regions.decisions()[d].wheres.end());
   std::ranges::sort(chosen);
-  const auto repeats = std::ranges::unique(chosen);  // one may be in several regions
+  const auto repeats = std::ranges::unique(chosen);  // a `where` may be in several regions
   chosen.erase(repeats.begin(), repeats.end());
   return chosen;
 }
@@ -78,8 +78,8 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
     return !varying.contains(index) && regions.of(index).front() == kAlways;
   };
   return flag_gathers(graph, outline, [&](ir::NodeId id) {
-    const std::vector<Region>& needed = regions.of(id);
-    return needed.size() == 1 && is_shared(needed.front()) && std::ranges::all_of(graph.indices(id), is_ahead);
+    const std::vector<Region>& id_regions = regions.of(id);
+    return id_regions.size() == 1 && is_shared(id_regions.front()) && std::ranges::all_of(graph.indices(id), is_ahead);
   });
 }
 
@@ -103,11 +103,11 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
   facts.has_regions = !wheres.empty();
   if (facts.has_regions) facts.early_phase = 0;
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
-  const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
-  for (size_t a = 0; a < of_accesses.size(); ++a) {
+  const std::vector<std::vector<Region>> access_regions = regions_of_accesses(regions, graph, outline, layout);
+  for (size_t a = 0; a < access_regions.size(); ++a) {
     AccessFacts& access = facts.accesses[a];
-    access.masked = of_accesses[a].front() != kAlways && is_masked(access, facts, lazy, target.cuda());
-    access.foreseen = access.masked && foreseen(regions, of_accesses[a], graph, outline).has_value();
+    access.masked = access_regions[a].front() != kAlways && is_masked(access, facts, lazy, target.cuda());
+    access.foreseen = access.masked && foreseen(regions, access_regions[a], graph, outline).has_value();
   }
   const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
   const std::vector<bool> has_lazy_index = gathers_with_lazy_indices(graph, outline, regions);
@@ -124,8 +124,8 @@ Walk walk_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
   Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
   if (steps.count > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps.count});
   if (lanes == 1) return walk;
-  const auto place = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
-  walk.steps.insert(place, {Scope::Vector, lanes});
+  const auto position = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
+  walk.steps.insert(position, {Scope::Vector, lanes});
   return walk;
 }
 
@@ -230,11 +230,11 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
 
 /// Converts float16 in bulk: a part of a row at a time, unless the elements are in buffers already.
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
-  bool any = false;
+  bool is_any_widened = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    any |= schedule.accesses[a].widened =
+    is_any_widened |= schedule.accesses[a].widened =
         !schedule.accesses[a].masked && is_widened(facts.accesses[a], schedule.accesses[a].how);
-  if (any && !schedule.is_chunk())
+  if (is_any_widened && !schedule.is_chunk())
     schedule.walks.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuPiece}};
   return schedule;
 }
@@ -259,17 +259,17 @@ Schedule reducing_on_cpu(const ir::Graph& graph, const KernelOutline& outline, c
     schedule.rows.kept.push_back(id);
     kept_bytes += bytes;
   }
-  const uint32_t kept = layout.rank - layout.reduced_axes;
-  if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Serial}}});
+  const uint32_t kept_axes = layout.rank - layout.reduced_axes;
+  if (kept_axes > 0) schedule.walks.push_back({0, kept_axes, {{Scope::Grid}, {Scope::Serial}}});
   if (across) schedule.walks.back().steps.back() = {Scope::Vector, schedule.lanes};
   if (layout.reduced_axes > 0) {
-    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}}});
+    schedule.walks.push_back({kept_axes, layout.reduced_axes, {{Scope::Serial}}});
     if (!across) schedule.walks.back().steps.push_back({Scope::Vector});
   }
   return schedule;
 }
 
-/// All schedules that are allowed; the best is the last.
+/// All allowed schedules, the best one last.
 std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
   if (outline.reduces()) return {reducing_on_cpu(graph, outline, layout, facts)};
@@ -288,7 +288,7 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
   schedule.rows = cuda_rows(facts, layout, outline.phases() > 1);
   const bool again = schedule.rows.early > 0 ? outline.phases() > 2 : outline.phases() > 1;
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
-  const uint32_t kept = layout.rank - layout.reduced_axes;
+  const uint32_t kept_axes = layout.rank - layout.reduced_axes;
   const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, again);
   const bool across = schedule.rows.across;
   schedule.ragged = cuda_rows_are_ragged(facts, layout, schedule.rows, schedule.lanes);
@@ -319,17 +319,18 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
     if (!is_group || layout.accesses[a].leader != a) continue;
     schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
     const uint32_t vectors = schedule.rows.classes / schedule.rows.pieces / schedule.rows.threads;
-    const bool come_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 &&
-                               vectors <= kRunsAhead && stores_elements(facts);
-    schedule.accesses.back().foreseen = come_together && foresees(access, schedule.accesses.back().chunks, vectors);
+    const bool loads_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 &&
+                                vectors <= kRunsAhead && stores_elements(facts);
+    schedule.accesses.back().foreseen = loads_together && foresees(access, schedule.accesses.back().chunks, vectors);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
-  if (kept > 0) {
-    schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
+  if (kept_axes > 0) {
+    schedule.walks.push_back({0, kept_axes, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
     if (lanes_of_rows > 1) schedule.walks.back().steps.push_back({Scope::Vector, lanes_of_rows});
   }
   if (layout.reduced_axes > 0)
-    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
+    schedule.walks.push_back(
+        {kept_axes, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
   return schedule;
 }
 
@@ -364,13 +365,13 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
 }
 
 /// The properties of a kernel, and its lazy `where`s.
-struct Known {
+struct KernelProperties {
   KernelFacts facts;
   std::vector<ir::NodeId> wheres;
 };
 
-Known known_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Target& target,
-               Lazy lazy) {
+KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                               const Target& target, Lazy lazy) {
   KernelFacts facts = facts_of(graph, outline, layout);
   if (target.cuda()) {
     const auto architecture = static_cast<uint32_t>(target.architecture);
@@ -388,10 +389,10 @@ Known known_of(const ir::Graph& graph, const KernelOutline& outline, const Kerne
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& whole_layout,
                   const Target& target, const Options& options) {
   const KernelLayout layout = read_by(target, whole_layout);
-  const Known known = known_of(graph, outline, layout, target, options.lazy);
-  Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, known.facts)
-                                : allowed_on_cpu(graph, outline, layout, known.facts).back();
-  best.lazy = known.wheres;
+  const KernelProperties properties = properties_of(graph, outline, layout, target, options.lazy);
+  Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, properties.facts)
+                                : allowed_on_cpu(graph, outline, layout, properties.facts).back();
+  best.lazy = properties.wheres;
   if (options.fast_math) best.own_quotients = false;  // with fast math, the processor's approximate division is shorter
   return best;
 }
@@ -401,10 +402,10 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
   const KernelLayout layout = read_by(target, whole_layout);
   std::vector<Schedule> all;
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
-    const Known known = known_of(graph, outline, layout, target, lazy);
-    for (Schedule& schedule : target.cuda() ? allowed_on_cuda(graph, outline, layout, known.facts)
-                                            : allowed_on_cpu(graph, outline, layout, known.facts)) {
-      schedule.lazy = known.wheres;
+    const KernelProperties properties = properties_of(graph, outline, layout, target, lazy);
+    for (Schedule& schedule : target.cuda() ? allowed_on_cuda(graph, outline, layout, properties.facts)
+                                            : allowed_on_cpu(graph, outline, layout, properties.facts)) {
+      schedule.lazy = properties.wheres;
       if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
     }
   }

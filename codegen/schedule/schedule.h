@@ -25,15 +25,15 @@ enum class Scope : uint8_t {
   Serial,  ///< one thread, a loop
 };
 
-/// One part of an axis split: `count` iterations, each of which covers all inner parts. 0: enough to cover the extent.
+/// One loop of a loop map: `count` iterations, each of which covers all inner loops. 0: enough to cover the extent.
 struct Step {
   Scope scope;
   uint32_t count = 0;
   bool operator==(const Step&) const = default;
 };
 
-/// A loop map: the split of a merged axis into nested parts (`steps`), outermost first. The merged axis consists of
-/// `axes` adjacent axes from `first` on. For example
+/// A loop map: the loop nest (`steps`, outermost first) that iterates over a merged axis, with the level that executes
+/// each loop. The merged axis consists of `axes` adjacent axes from `first` on. For example
 ///  grid · 256 block · 4 vector      a thread has four adjacent elements;
 ///  grid · 4 vector · 256 block      a thread has four elements that are 256 apart (interleaved).
 struct Walk {
@@ -120,6 +120,7 @@ struct RowSchedule {
   bool operator==(const RowSchedule&) const = default;
 };
 
+/// How a kernel is executed: all decisions about the speed of one kernel.
 struct Schedule {
   /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. Empty for a kernel of one
   /// element. Blocks, and the threads of a block, are numbered with the last loop map varying fastest.

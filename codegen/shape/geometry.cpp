@@ -14,9 +14,11 @@ namespace {
 /// The strides of the imaginary tensor that an Index node reads.
 constexpr int64_t kPositions[] = {1};
 
-class Reader {
+/// Evaluates accesses with the sizes of a call.
+class AccessReader {
  public:
-  Reader(std::span<const ir::HostValue> host, std::span<const int64_t> extents) : host_(host), extents_(extents) {}
+  AccessReader(std::span<const ir::HostValue> host, std::span<const int64_t> extents)
+      : host_(host), extents_(extents) {}
 
   int64_t value(ir::HostId id) const { return host_[id.index].as_int(); }
 
@@ -46,63 +48,65 @@ class Reader {
   std::span<const int64_t> extents_;
 };
 
-void keep_axes(KernelGeometry& geometry, const std::vector<size_t>& axes) {
-  const auto keep = [&](std::vector<int64_t>& values) {
-    std::vector<int64_t> kept;
-    for (const size_t axis : axes) kept.push_back(values[axis]);
-    values = std::move(kept);
+/// Replaces the axes by these axes, in this order.
+void select_axes(KernelGeometry& geometry, const std::vector<size_t>& axes) {
+  const auto select = [&](std::vector<int64_t>& values) {
+    std::vector<int64_t> selected;
+    for (const size_t axis : axes) selected.push_back(values[axis]);
+    values = std::move(selected);
   };
-  keep(geometry.extents);
-  for (AccessGeometry& access : geometry.accesses) keep(access.strides);
+  select(geometry.extents);
+  for (AccessGeometry& access : geometry.accesses) select(access.strides);
 }
 
 int64_t product(std::span<const int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>{});
 }
 
-/// Drops dims of size 1. Orders the other dims by decreasing stride of the access `by`; reduced dims come last, in the
-/// domain's order. All dims keep the domain's order if `by` is null.
-void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry* by) {
-  std::vector<size_t> axes, last;
+/// Drops dims of size 1. Orders the other dims by decreasing stride of the access `order`; reduced dims come last, in
+/// the domain's order. All dims keep the domain's order if `order` is null.
+void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry* order) {
+  std::vector<size_t> axes, reduced_axes;
   for (size_t d = 0; d < geometry.extents.size(); ++d)
-    if (geometry.extents[d] != 1) (!reduced.empty() && reduced[d] ? last : axes).push_back(d);
-  if (by != nullptr) std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(by->strides[d]); });
-  geometry.reduced_axes = static_cast<uint32_t>(last.size());
-  axes.insert(axes.end(), last.begin(), last.end());
-  keep_axes(geometry, axes);
+    if (geometry.extents[d] != 1) (!reduced.empty() && reduced[d] ? reduced_axes : axes).push_back(d);
+  if (order != nullptr)
+    std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(order->strides[d]); });
+  geometry.reduced_axes = static_cast<uint32_t>(reduced_axes.size());
+  axes.insert(axes.end(), reduced_axes.begin(), reduced_axes.end());
+  select_axes(geometry, axes);
 }
 
 /// Merges adjacent axes if every access traverses them like a single axis. Reduced axes merge with reduced axes only.
 void merge(KernelGeometry& geometry) {
   const size_t first_reduced = geometry.extents.size() - geometry.reduced_axes;
-  std::vector<size_t> kept;
+  std::vector<size_t> merged;
   uint32_t reduced = 0;
   for (size_t d = geometry.extents.size(); d-- > 0;) {
-    const size_t inner = kept.empty() ? d : kept.back();
-    const bool are_alike = (d < first_reduced) == (inner < first_reduced);
-    const bool together =
-        !kept.empty() && are_alike && std::ranges::all_of(geometry.accesses, [&](const AccessGeometry& access) {
-          return access.strides[d] == access.strides[inner] * geometry.extents[inner];
-        });
-    if (together) {
+    const size_t inner = merged.empty() ? d : merged.back();
+    const bool are_both_reduced_or_kept = (d < first_reduced) == (inner < first_reduced);
+    const bool can_merge = !merged.empty() && are_both_reduced_or_kept &&
+                           std::ranges::all_of(geometry.accesses, [&](const AccessGeometry& access) {
+                             return access.strides[d] == access.strides[inner] * geometry.extents[inner];
+                           });
+    if (can_merge) {
       geometry.extents[inner] *= geometry.extents[d];
     } else {
-      kept.push_back(d);
+      merged.push_back(d);
       reduced += d >= first_reduced;
     }
   }
-  std::ranges::reverse(kept);
-  keep_axes(geometry, kept);
+  std::ranges::reverse(merged);
+  select_axes(geometry, merged);
   geometry.reduced_axes = reduced;
 }
 
 /// The access whose strides order the axes of a kernel that reduces: the load that varies along most dims.
 size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const auto moves_in = [&](size_t a) { return std::ranges::count_if(geometry.accesses[a].strides, std::identity()); };
-  size_t most = 0;
+  size_t largest = 0;
   for (size_t a = 0; a < kernel.accesses.size(); ++a)
-    if (kernel.accesses[a].has_tensor() && moves_in(a) > moves_in(most)) most = a;
-  return most;
+    if (kernel.accesses[a].has_tensor() && moves_in(a) > moves_in(largest)) largest = a;
+  return largest;
 }
 
 /// A contiguous tensor with one element per row.
@@ -137,7 +141,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   KernelGeometry result;
   for (const ir::HostId size : kernel.domain) result.extents.push_back(host[size.index].as_int());
   result.numel = product(result.extents);
-  const Reader reader(host, result.extents);
+  const AccessReader reader(host, result.extents);
   for (const AccessUse& use : kernel.accesses) {
     const bool is_store = use.kind == AccessUse::Kind::Store;
     if (use.kind == AccessUse::Kind::Index) {
@@ -151,9 +155,9 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
     }
   }
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);
-  const size_t by =
+  const size_t order_access =
       kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
-  const AccessGeometry order = result.accesses[by];
+  const AccessGeometry order = result.accesses[order_access];
   drop_and_order(result, kernel.reduced, kernel.passed.empty() ? &order : nullptr);
   merge(result);
   result.length = product(std::span(result.extents).last(result.reduced_axes));

@@ -37,17 +37,17 @@ bool fits_32_bits(const KernelGeometry& geometry) {
   if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
   for (size_t a = 0; a < geometry.accesses.size(); ++a) {
     const AccessGeometry& access = geometry.accesses[a];
-    __int128 below = 0, above = 1;
+    __int128 lowest = 0, end = 1;
     const auto reach = [&](int64_t stride, int64_t extent) {
       const __int128 distance = extent < 1 ? 0 : __int128{stride} * (extent - 1);
-      (distance < 0 ? below : above) += distance;
+      (distance < 0 ? lowest : end) += distance;
     };
     for (size_t d = 0; d < access.strides.size(); ++d) reach(access.strides[d], geometry.extents[d]);
     for (size_t l = 0; l < access.lead_strides.size(); ++l) {
       reach(access.lead_strides[l], access.lead_extents[l]);
       if (access.lead_extents[l] > kLimit) return false;
     }
-    if (above > kLimit || -below > kLimit) return false;
+    if (end > kLimit || -lowest > kLimit) return false;
   }
   return true;
 }
@@ -166,9 +166,9 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);
 
-  std::vector<bool> grouped(kernel.accesses.size());
+  std::vector<bool> is_grouped(kernel.accesses.size());
   for (const AccessLayout& access : layout.accesses)
-    if (access.neighbour != 0) grouped[access.leader] = true;
+    if (access.neighbour != 0) is_grouped[access.leader] = true;
   int smallest_element = kVectorBytes;
   for (size_t a = 0; a < layout.accesses.size(); ++a) {
     AccessLayout& access = layout.accesses[a];
@@ -177,22 +177,24 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
     const AccessUse& use = kernel.accesses[a];
     const int bytes = ir::size_of(use.dtype);
-    const bool in_a_row = use.has_tensor() && std::ranges::count(access.axes, StrideClass::One) > 0;
+    const bool has_unit_axis = use.has_tensor() && std::ranges::count(access.axes, StrideClass::One) > 0;
     if (use.has_tensor() && layout.rank > 0) access.inner_step = small_step(geometry.accesses[a].strides.back());
-    if (in_a_row && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
-    access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
-                                              : static_cast<uint8_t>(bytes);
+    if (has_unit_axis && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
+    access.alignment = has_unit_axis || is_grouped[a]
+                           ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
+                           : static_cast<uint8_t>(bytes);
   }
-  if (const uint32_t kept = layout.rank - layout.reduced_axes; layout.reduces && kept > 0) {
+  if (const uint32_t kept_axes = layout.rank - layout.reduced_axes; layout.reduces && kept_axes > 0) {
     const auto lies_across = [&](size_t a) {
       const std::vector<StrideClass>& axes = layout.accesses[a].axes;
-      const bool moves =
-          std::any_of(axes.begin() + kept, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
-      return kernel.accesses[a].kind == AccessUse::Kind::Load && moves && axes[kept - 1] == StrideClass::One;
+      const bool varies_in_row =
+          std::any_of(axes.begin() + kept_axes, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
+      return kernel.accesses[a].kind == AccessUse::Kind::Load && varies_in_row &&
+             axes[kept_axes - 1] == StrideClass::One;
     };
     for (size_t a = 0; a < layout.accesses.size(); ++a)
       if (lies_across(a)) {
-        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept - 1]));
+        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept_axes - 1]));
         layout.length_eighths = 0, layout.fills_eighths = false;
       }
   }
@@ -202,9 +204,9 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
-  const bool are_long = layout.rank > 1 && !layout.reduces && geometry.extents.back() >= kLongRow;
-  layout.has_long_rows = are_long && layout.inner_multiple < 8;
-  layout.has_many_steps = are_long && geometry.numel >= kManyElements;
+  const bool has_long_axis = layout.rank > 1 && !layout.reduces && geometry.extents.back() >= kLongRow;
+  layout.has_long_rows = has_long_axis && layout.inner_multiple < 8;
+  layout.has_many_steps = has_long_axis && geometry.numel >= kManyElements;
   if (layout.reduced_axes > 0)
     layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostClasses);
   return layout;

@@ -9,9 +9,9 @@
 #include "codegen/target/target.h"
 #include "ir/eager_layout.h"
 
-// Computes from the sizes and strides of real tensors the numbers of a launch (Geometry), and the properties that a
-// kernel is compiled for (Layout). Calls with equal Layouts share a kernel, whatever their sizes, strides, pointers and
-// scalars.
+// Computes two things from the sizes and strides of real tensors: the numbers of a launch (a geometry), and the
+// properties that a kernel is compiled for (a layout). Calls with equal layouts share a kernel, whatever their sizes,
+// strides, pointers and scalars.
 
 namespace ingot::codegen {
 
@@ -65,8 +65,10 @@ inline constexpr int kManyRows = 12;
 /// The longest stride along the innermost axis that a kernel may know.
 inline constexpr int64_t kSmallStep = 4;
 
+/// The stride of an access along one axis: 0, 1, or any other.
 enum class StrideClass : uint8_t { Zero, One, Other };
 
+/// The properties of an access that a kernel is compiled for.
 struct AccessLayout {
   std::vector<StrideClass> axes;
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise

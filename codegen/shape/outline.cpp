@@ -17,7 +17,7 @@ namespace {
 
 using ir::Op;
 
-/// A value of a reduction.
+/// A reduction, and the index of one of its values.
 using Value = std::pair<ir::NodeId, uint32_t>;
 
 bool same_domain(const ir::HostPool& host, const std::vector<ir::HostId>& a, const std::vector<ir::HostId>& b) {
@@ -58,8 +58,8 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
       break;
     case Op::Scalar: {
       const ScalarUse scalar{graph.host_of(id), ir::compute_type(node.dtype)};
-      const auto known = [&](const ScalarUse& use) { return use.value == scalar.value && use.dtype == scalar.dtype; };
-      if (!graph.host.is_constant(scalar.value) && std::ranges::none_of(kernel.scalars, known))
+      const auto is_same = [&](const ScalarUse& use) { return use.value == scalar.value && use.dtype == scalar.dtype; };
+      if (!graph.host.is_constant(scalar.value) && std::ranges::none_of(kernel.scalars, is_same))
         kernel.scalars.push_back(scalar);
       break;
     }
@@ -95,7 +95,7 @@ bool has_lone_row(const ir::HostPool& host, const auto& rows) {
   return true;
 }
 
-/// Decides which kernels there are, and what each computes.
+/// Decides which kernels there are, and which nodes each computes.
 class Outliner {
  public:
   Outliner(const ir::Graph& graph, PartitionStrategy strategy)
@@ -109,9 +109,9 @@ class Outliner {
   Outline run() {
     reductions_ = reductions();
     for (const ir::NodeId id : reductions_) place_reduction(id, 0);
-    const size_t late_from = outline_.kernels.size();
-    for (const ir::NodeId id : late_) place_reduction(id, late_from);
-    plain_from_ = outline_.kernels.size();
+    const size_t first_late_kernel = outline_.kernels.size();
+    for (const ir::NodeId id : late_) place_reduction(id, first_late_kernel);
+    first_plain_kernel_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
       for (uint32_t p = 0; p < graph_.results[r].blocks.size(); ++p) place_part(r, p);
     const std::string name = entry_name(graph_.name);
@@ -131,7 +131,7 @@ class Outliner {
     for (uint32_t i = 0; i < graph_.count(); ++i)
       if (live[i] && graph_[{i}].op == Op::Reduce) all.push_back({i});
     for (const ir::NodeId id : all)
-      for (const ir::NodeId load : reads_of(graph_[id].args[0])) asked_for_.insert(*graph_.reduction_read(load));
+      for (const ir::NodeId load : reads_of(graph_[id].args[0])) reduction_inputs_.insert(*graph_.reduction_read(load));
     std::ranges::copy_if(all, std::back_inserter(late_), [&](ir::NodeId id) { return is_late(id); });
     std::set<ir::NodeId> ahead;
     for (const ir::NodeId id : all) {
@@ -154,7 +154,7 @@ class Outliner {
   /// are counted, and the count reads fewer operands.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id))
+    if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id))
       return false;
     std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
@@ -168,8 +168,8 @@ class Outliner {
           waiting.merge(tensors_read(part.node));
         }
       }
-    const std::set<ir::NodeId> own = tensors_read(graph_[id].args[0]);
-    return std::ranges::includes(waiting, own) && !std::ranges::includes(awaited, own);
+    const std::set<ir::NodeId> operands = tensors_read(graph_[id].args[0]);
+    return std::ranges::includes(waiting, operands) && !std::ranges::includes(awaited, operands);
   }
 
   /// The loads and gathers of tensors that a node depends on.
@@ -189,8 +189,8 @@ class Outliner {
 
   /// The loads of reductions that a node depends on.
   const std::vector<ir::NodeId>& reads_of(ir::NodeId root) const {
-    const auto [found, is_new] = reads_of_.try_emplace(root);
-    std::vector<ir::NodeId>& reads = found->second;
+    const auto [entry, is_new] = reads_of_.try_emplace(root);
+    std::vector<ir::NodeId>& reads = entry->second;
     if (!is_new || !reads_any_[root.index]) return reads;
     reads = nodes_of(graph_, {root});
     std::erase_if(reads, [&](ir::NodeId id) { return !graph_.reduction_read(id); });
@@ -205,27 +205,31 @@ class Outliner {
     return reader;
   }
 
+  /// The reader's loads of reductions of kernel k.
   std::span<const ir::NodeId> reads_in(size_t k, const Reader& reader) const {
-    const auto found = reader.reads_of_kernel.find(k);
-    return found == reader.reads_of_kernel.end() ? std::span<const ir::NodeId>() : found->second;
+    const auto entry = reader.reads_of_kernel.find(k);
+    return entry == reader.reads_of_kernel.end() ? std::span<const ir::NodeId>() : entry->second;
   }
 
+  /// Whether the reader reads a reduction of a kernel after k.
   bool reads_later(size_t k, const Reader& reader) const {
     return !reader.reads_of_kernel.empty() && reader.reads_of_kernel.rbegin()->first > k;
   }
 
-  /// The phase after all phases whose values are read.
-  uint32_t phase_behind(size_t k, const Reader& reader) const {
+  /// The phase of kernel k after all of its phases whose values the reader reads.
+  uint32_t phase_after(size_t k, const Reader& reader) const {
     uint32_t phase = 0;
     for (const ir::NodeId load : reads_in(k, reader))
       phase = std::max(phase, phase_of_.at(*graph_.reduction_read(load)) + 1);
     return phase;
   }
 
+  /// Whether many blocks share the kernel's lone row.
   bool is_shared(const KernelOutline& kernel) const {
     return strategy_ != PartitionStrategy::Whole && has_lone_row(host_, kernel);
   }
 
+  /// Whether the domain has one element per row of the kernel.
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
     if (domain.size() != kernel.domain.size()) return false;
     for (size_t d = 0; d < domain.size(); ++d)
@@ -241,19 +245,19 @@ class Outliner {
     const auto is_gather = [&](ir::NodeId load) { return graph_[load].op == Op::Gather; };
     const auto by_other_rows = [&](ir::NodeId load) { return !reads_rows(graph_, load); };
     const bool of_row = !reader.reduced && is_of_rows(kernel, reader.domain);
-    const bool same = of_row || same_domain(host_, kernel.domain, reader.domain);
+    const bool is_same_domain = of_row || same_domain(host_, kernel.domain, reader.domain);
     if (std::ranges::any_of(reads, is_gather)) return Apart::Gathered;
-    if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
-    if (!same || std::ranges::any_of(reads, by_other_rows)) return Apart::OtherRows;
+    if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
+    if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return Apart::OtherRows;
     if (reads_later(k, reader)) return Apart::LaterReads;
     // A kernel that finalizes partial results does not read elements: it only has the values of its rows.
     if (kernel.pieces_of && !reader.reduced && !of_row) return Apart::OtherRows;
     if (kernel.pieces_of && reader.reduced && !is_passed_by(*kernel.pieces_of, reader)) return Apart::OtherReduction;
-    if (!of_row && is_shared(kernel) && phase_behind(k, reader) > 0) return Apart::LoneRow;
+    if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return Apart::LoneRow;
     return std::nullopt;
   }
 
-  /// Whether each dim of size above 1 is reduced in exactly one of the two.
+  /// Whether each dim of size above 1 is reduced either by the kernel or by the reader, but not by both.
   bool are_across(const KernelOutline& kernel, const Reader& reader) const {
     if (!reader.reduced || !same_domain(host_, kernel.domain, reader.domain)) return false;
     for (size_t d = 0; d < kernel.domain.size(); ++d)
@@ -296,7 +300,7 @@ class Outliner {
 
   /// Whether some output block is over all elements of a reduction along columns, shares operands with it, and can be
   /// computed before any later reduction.
-  bool is_beside_a_part(ir::NodeId id, const Reader& reader) const {
+  bool has_matching_output_block(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ != PartitionStrategy::Passing || !can_be_passed(reduction) ||
         is_along(reduction.domain, reduction.reduced))
@@ -317,7 +321,7 @@ class Outliner {
 
   /// Adds a kernel that traverses the rows whose columns are reduced, for these reductions and for output blocks over
   /// the same elements.
-  uint32_t host_of_columns(const ir::Reduction& reduction) {
+  uint32_t add_kernel_over_rows(const ir::Reduction& reduction) {
     const auto k = static_cast<uint32_t>(outline_.kernels.size());
     KernelOutline& kernel = outline_.kernels.emplace_back();
     kernel.domain = reduction.domain;
@@ -329,12 +333,12 @@ class Outliner {
   /// Adds a kernel for a reduction.
   size_t kernel_for(ir::NodeId id, const Reader& reader) {
     const ir::Reduction& reduction = graph_.reduction(id);
-    std::optional<uint32_t> by = passed_by(id, reader);
-    if (!by && is_beside_a_part(id, reader)) by = host_of_columns(reduction);
+    std::optional<uint32_t> row_kernel = passed_by(id, reader);
+    if (!row_kernel && has_matching_output_block(id, reader)) row_kernel = add_kernel_over_rows(reduction);
     KernelOutline& kernel = outline_.kernels.emplace_back();
     kernel.domain = reduction.domain;
     kernel.reduced = reduction.reduced;
-    kernel.pieces_of = by;
+    kernel.pieces_of = row_kernel;
     return outline_.kernels.size() - 1;
   }
 
@@ -342,42 +346,42 @@ class Outliner {
   void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
-    std::optional<size_t> found;
-    for (size_t k = outline_.kernels.size(); k-- > first && !found;)
-      if (!apart(k, reader)) found = k;
-    const size_t k = found ? *found : kernel_for(id, reader);
+    std::optional<size_t> suitable;
+    for (size_t k = outline_.kernels.size(); k-- > first && !suitable;)
+      if (!apart(k, reader)) suitable = k;
+    const size_t k = suitable ? *suitable : kernel_for(id, reader);
     kernel_of_[id] = k;
-    phase_of_[id] = phase_behind(k, reader);
+    phase_of_[id] = phase_after(k, reader);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
-    const std::optional<uint32_t> by = outline_.kernels[k].pieces_of;
-    if (by) outline_.kernels[*by].passed.push_back({id, phase_behind(*by, reader)});
-    keep_what_others_read(by.value_or(k), reader);
+    const std::optional<uint32_t> row_kernel = outline_.kernels[k].pieces_of;
+    if (row_kernel) outline_.kernels[*row_kernel].passed.push_back({id, phase_after(*row_kernel, reader)});
+    add_workspaces(row_kernel.value_or(k), reader);
   }
 
-  /// Marks as kept in workspaces the reductions of other kernels that a node of kernel k reads.
-  void keep_what_others_read(size_t k, const Reader& reader) {
+  /// Adds a workspace for each value of another kernel's reduction that a node of kernel k reads.
+  void add_workspaces(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
-      const size_t of = kernel_of(load);
-      if (of == k) continue;
+      const size_t producer = kernel_of(load);
+      if (producer == k) continue;
       const Value value{*graph_.reduction_read(load), graph_.access(load).source.index};
       const auto workspace = static_cast<uint32_t>(outline_.workspaces.size());
       if (!workspace_of_.emplace(value, workspace).second) continue;
       const ir::Reduction& reduction = graph_.reduction(value.first);
       outline_.workspaces.push_back({graph_[load].dtype, reduction.domain, reduction.reduced});
-      KernelOutline& kernel = outline_.kernels[of];
+      KernelOutline& kernel = outline_.kernels[producer];
       const auto ref = std::ranges::find(kernel.reductions, value.first, &KernelOutline::ReductionRef::node);
       kernel.kept.push_back({.reduction = static_cast<uint32_t>(ref - kernel.reductions.begin()),
                              .value = value.second,
                              .workspace = workspace,
-                             .apart = apart(of, reader).value_or(Apart::LaterReads)});
+                             .apart = apart(producer, reader).value_or(Apart::LaterReads)});
     }
   }
 
   /// Whether a node shares an operand with the kernel.
   bool shares_reads(const KernelOutline& kernel, ir::NodeId node) const {
-    const std::vector<ir::NodeId> ours = nodes_of(graph_, kernel);  // ascending
+    const std::vector<ir::NodeId> kernel_nodes = nodes_of(graph_, kernel);  // ascending
     return std::ranges::any_of(nodes_of(graph_, {node}), [&](ir::NodeId id) {
-      return is_access(graph_, kernel, id) && std::ranges::binary_search(ours, id);
+      return is_access(graph_, kernel, id) && std::ranges::binary_search(kernel_nodes, id);
     });
   }
 
@@ -386,21 +390,21 @@ class Outliner {
     const Reader reader = reader_of(part.domain, nullptr, part.node);
     // An output block joins the last kernel whose reductions it reads. If it reads none, it joins the first kernel with
     // which it shares an operand.
-    std::optional<size_t> found;
-    for (size_t k = plain_from_; k-- > 0;) {
+    std::optional<size_t> joined;
+    for (size_t k = first_plain_kernel_; k-- > 0;) {
       if (apart(k, reader)) continue;
       const KernelOutline& kernel = outline_.kernels[k];
-      const uint32_t phase = phase_behind(k, reader);
+      const uint32_t phase = phase_after(k, reader);
       if (phase == 0 && (is_of_rows(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
-      found = k;
+      joined = k;
       if (phase > 0) break;
     }
-    if (found) {
-      KernelOutline& kernel = outline_.kernels[*found];
-      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reader)});
-      return keep_what_others_read(*found, reader);
+    if (joined) {
+      KernelOutline& kernel = outline_.kernels[*joined];
+      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_after(*joined, reader)});
+      return add_workspaces(*joined, reader);
     }
-    const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(plain_from_);
+    const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(first_plain_kernel_);
     auto kernel = std::find_if(plain, outline_.kernels.end(),
                                [&](const KernelOutline& k) { return same_domain(host_, k.domain, part.domain); });
     if (kernel == outline_.kernels.end()) {
@@ -408,7 +412,7 @@ class Outliner {
       kernel = outline_.kernels.end() - 1;
     }
     kernel->parts.push_back({r, p});
-    keep_what_others_read(static_cast<size_t>(kernel - outline_.kernels.begin()), reader);
+    add_workspaces(static_cast<size_t>(kernel - outline_.kernels.begin()), reader);
   }
 
   void list_accesses(KernelOutline& kernel) {
@@ -437,8 +441,8 @@ class Outliner {
   std::vector<ir::NodeId> late_;
   std::vector<bool> reads_any_;  ///< for each node, whether it depends on a reduction
   Outline outline_;
-  size_t plain_from_ = 0;           ///< kernels from here on reduce nothing
-  std::set<ir::NodeId> asked_for_;  ///< the reductions that other reductions depend on
+  size_t first_plain_kernel_ = 0;          ///< kernels from here on reduce nothing
+  std::set<ir::NodeId> reduction_inputs_;  ///< the reductions that other reductions depend on
   mutable std::unordered_map<ir::NodeId, std::vector<ir::NodeId>> reads_of_;
   std::unordered_map<ir::NodeId, size_t> kernel_of_;
   std::unordered_map<ir::NodeId, uint32_t> phase_of_;

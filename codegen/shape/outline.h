@@ -45,8 +45,8 @@ enum class Apart : uint8_t {
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
 
-/// One kernel: output blocks that share a domain; or reductions of the same rows, or of their columns as fused column
-/// partials, and whatever is computed from them.
+/// One kernel. It computes output blocks that share a domain; or reductions of the same rows (and of their columns, as
+/// fused column partials) and the nodes that depend on these reductions.
 ///
 /// In a kernel that reduces, a row is the set of elements that are reduced to one value: all elements of the domain
 /// that differ only in dims that are `reduced`. The kernel traverses its rows in phases; each phase can use the
@@ -58,6 +58,7 @@ struct KernelOutline {
   ir::DimMarks reduced;             ///< by dim; empty if nothing is reduced
   std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; then the stores of `parts`, then of `kept`
   std::vector<ScalarUse> scalars;
+  /// An output block that the kernel stores.
   struct PartRef {
     uint32_t result, part;
     bool of_row = false;  ///< one element per row
@@ -65,12 +66,14 @@ struct KernelOutline {
     bool operator==(const PartRef&) const = default;
   };
   std::vector<PartRef> parts;  ///< one per store
+  /// A reduction, and the phase that computes its elements.
   struct ReductionRef {
     ir::NodeId node;
     uint32_t phase = 0;
     bool operator==(const ReductionRef&) const = default;
   };
   std::vector<ReductionRef> reductions;  ///< in the graph's order
+  /// A value of a reduction that the kernel stores to a workspace for a later kernel.
   struct KeptRef {
     uint32_t reduction = 0, value = 0;
     uint32_t workspace = 0;
@@ -104,6 +107,7 @@ struct Workspace {
   ir::DimMarks reduced;
 };
 
+/// The kernels of a graph, and the tensors that pass values between them.
 struct Outline {
   std::vector<KernelOutline> kernels;  ///< in launch order
   std::vector<Workspace> workspaces;
@@ -113,7 +117,8 @@ struct Outline {
 enum class PartitionStrategy : uint8_t {
   Shared,   ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
   Whole,    ///< one kernel computes all phases of a lone row, as of any other row
-  Passing,  ///< CUDA: as Shared; and kernels over rows compute fused column partials if they can
+  Passing,  ///< CUDA: as Shared; and kernels over rows compute fused column partials (KernelOutline::passed) if they
+            ///< can
 };
 
 /// Groups output blocks, and the reductions that they need, into kernels. The graph must be simplified, its calls

@@ -48,8 +48,8 @@ Outlines outlines(const ir::Graph& graph) {
 // holds 1024 or 512 threads, and all chunks run at once (docs/performance.md: fused-column-partials).
 uint32_t pieces_in_passing(int64_t columns) {
   constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
-  const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
-  return static_cast<uint32_t>(std::clamp(kElements / room, kFewest, kMost));
+  const auto padded_columns = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
+  return static_cast<uint32_t>(std::clamp(kElements / padded_columns, kFewest, kMost));
 }
 
 PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {

@@ -282,8 +282,8 @@ class RandomKernelMaker {
       floats_.resize(before);
       return value;
     };
-    const auto choose = [&](NodeId condition, NodeId a, NodeId b) {
-      return graph().add(Op::Where, DType::F32, {condition, a, b});
+    const auto choose = [&](NodeId selector, NodeId a, NodeId b) {
+      return graph().add(Op::Where, DType::F32, {selector, a, b});
     };
     const NodeId nested = pick(3) == 0 ? choose(inner, arm(), last) : arm();
     const NodeId other = arm();
