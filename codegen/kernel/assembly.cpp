@@ -19,7 +19,7 @@ using Kind = KernelParameter::Kind;
 constexpr size_t kMostValues = 10'000;
 
 /// Sort order of parameters: inputs, scalars, results, then sizes.
-std::tuple<int, uint32_t, uint32_t, uint32_t> place_of(const KernelContext& context, const KernelParameter& parameter) {
+std::tuple<int, uint32_t, uint32_t, uint32_t> sort_key(const KernelContext& context, const KernelParameter& parameter) {
   const auto [kind, a, b, dtype, name] = parameter;
   switch (kind) {
     case Kind::Pointer: {
@@ -52,8 +52,8 @@ class Pruner {
   explicit Pruner(Kernel& kernel) : kernel_(kernel), needed_(kernel.values.size()), read_(kernel.symbols.size()) {}
 
   void prune() {
-    for (size_t before = 1, after = 0; before != after;) {  // values that the end of a loop needs may be computed
-                                                            // before the loop
+    // Repeats until nothing new is marked: the end of a loop may need values that are computed before the loop.
+    for (size_t before = 1, after = 0; before != after;) {
       before = after;
       for_each_block(kernel_, [&](const Body& block) { mark(block); });
       after = static_cast<size_t>(std::ranges::count(needed_, true) + std::ranges::count(read_, true));
@@ -63,6 +63,7 @@ class Pruner {
   bool reads(SymbolId symbol) const { return read_[symbol.index]; }
 
  private:
+  /// Marks a value and its operands as needed.
   void need(ValueId id) {
     if (!id || needed_[id.index]) return;
     needed_[id.index] = true;
@@ -92,6 +93,7 @@ class Pruner {
     need(value.operands[1]);
   }
 
+  /// Marks the values that the statements of a block need.
   void mark(const Body& block) {
     for (const Statement& statement : block) std::visit([&](const auto& node) { mark_one(node); }, statement.node);
   }
@@ -159,6 +161,7 @@ class Pruner {
       return std::visit([&](const auto& node) { return stays(node); }, statement.node);
     });
   }
+  // Whether a statement has an effect and is therefore kept.
   bool stays(const Let& let) const { return needed_[let.value.index]; }
   bool stays(const Declare& declare) const { return read_[declare.variable.index]; }
   bool stays(const Combine& combine) const {
@@ -177,6 +180,7 @@ class Pruner {
   bool stays(const Call& call) const { return !call.filled || read_[call.filled.index]; }
   bool stays(const Pieces& pieces) const { return has_effect(pieces.body); }
 
+  /// Removes the statements without effect.
   void sweep(Body& block) {
     std::erase_if(block, [&](const Statement& statement) {
       return !std::visit([&](const auto& node) { return stays(node); }, statement.node);
@@ -222,8 +226,8 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
   names_.claim(kernel.launch.entry);
 }
 
-SymbolId Assembly::variable(std::string_view wanted, Type type, Level level) {
-  kernel.symbols.push_back({.name = claim(wanted), .type = type, .level = level});
+SymbolId Assembly::variable(std::string_view preferred, Type type, Level level) {
+  kernel.symbols.push_back({.name = claim(preferred), .type = type, .level = level});
   return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
 }
 
@@ -232,16 +236,16 @@ SymbolId Assembly::variable_called(const std::string& name, Level level, Type ty
   return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
 }
 
-SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::string_view wanted) {
-  const auto [known, is_new] = parameters_.try_emplace({parameter.kind, parameter.a, parameter.b});
+SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::string_view preferred) {
+  const auto [entry, is_new] = parameters_.try_emplace({parameter.kind, parameter.a, parameter.b});
   if (is_new) {
-    known->second = variable(wanted, type, Level::Kernel);
-    Symbol& symbol = (*this)[known->second];
+    entry->second = variable(preferred, type, Level::Kernel);
+    Symbol& symbol = (*this)[entry->second];
     symbol.parameter = parameter;
     symbol.parameter->dtype = type.is_pointer ? ir::DType::I64 : type.dtype;
     symbol.parameter->name = symbol.name;
   }
-  return known->second;
+  return entry->second;
 }
 
 ValueId Assembly::add(Value value) {
@@ -251,12 +255,12 @@ ValueId Assembly::add(Value value) {
   const int64_t number =
       value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
-  const auto [known, is_new] =
+  const auto [entry, is_new] =
       values_.emplace(Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
                           static_cast<uint8_t>(value.number.kind), number,
                           value.operands.empty() || value.level <= Level::Row ? 0 : scope_, value.operands},
                       next);
-  if (!is_new) return known->second;
+  if (!is_new) return entry->second;
   if (kernel.values.size() == kMostValues)
     throw_author({},
                  fmt::format("too much for one kernel: `{}` would compute more than {} values, for which a compiler "
@@ -285,8 +289,8 @@ ValueId Assembly::whole(int64_t number) {
 }
 
 ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
-  const bool compares = op >= IndexOp::Less;
-  const Type type = compares                                  ? Type{ir::DType::Bool}
+  const bool is_comparison = op >= IndexOp::Less;
+  const Type type = is_comparison                             ? Type{ir::DType::Bool}
                     : (*this)[a].kind == Value::Kind::Literal ? (*this)[b].type
                                                               : (*this)[a].type;
   return add(
@@ -335,7 +339,7 @@ Kernel Assembly::finish(const KernelContext& context) {
   for (const auto& [key, symbol] : parameters_)
     if (pruner.reads(symbol)) kernel.parameters.push_back(symbol);
   std::ranges::stable_sort(kernel.parameters, std::less{},
-                           [&](SymbolId symbol) { return place_of(context, *(*this)[symbol].parameter); });
+                           [&](SymbolId symbol) { return sort_key(context, *(*this)[symbol].parameter); });
   for (const SymbolId symbol : kernel.parameters) kernel.launch.parameters.push_back(*(*this)[symbol].parameter);
   return std::move(kernel);
 }

@@ -11,7 +11,7 @@
 #include "codegen/schedule/schedule.h"
 #include "codegen/target/names.h"
 
-// A kernel under construction: unused names, symbols, and values, each of which is created once.
+// A kernel under construction.
 
 namespace ingot::codegen {
 
@@ -31,24 +31,26 @@ struct KernelContext {
   ir::DType extent_dtype() const;
 };
 
+/// Builds a kernel. Claims unique names, creates each distinct value only once, and computes each value in the block of
+/// its level.
 class Assembly {
  public:
   explicit Assembly(const KernelContext& context);
 
   Kernel kernel;
 
-  std::string claim(std::string_view wanted) { return names_.claim(wanted); }
+  std::string claim(std::string_view preferred) { return names_.claim(preferred); }
   const Symbol& operator[](SymbolId id) const { return kernel.symbols[id.index]; }
   Symbol& operator[](SymbolId id) { return kernel.symbols[id.index]; }
   const Value& operator[](ValueId id) const { return kernel.values[id.index]; }
   Value& operator[](ValueId id) { return kernel.values[id.index]; }
 
   /// A variable whose name is made unique.
-  SymbolId variable(std::string_view wanted, Type type, Level level);
+  SymbolId variable(std::string_view preferred, Type type, Level level);
   /// A variable with a name that is already claimed, or that several loops share.
   SymbolId variable_called(const std::string& name, Level level, Type type = {});
   /// A parameter whose name is made unique; the same parameter again if it is requested again.
-  SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view wanted);
+  SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view preferred);
 
   /// Adds a value; an equal value is created only once. Its level is raised to that of its operands. Unless it is
   /// inline, it is computed in the block of its level.
@@ -65,16 +67,20 @@ class Assembly {
   bool stands_in() const { return standing_in_ != nullptr; }
   /// The block in which values of this level are computed now.
   Body& block(Level level) { return standing_in_ ? *standing_in_ : *blocks_[static_cast<size_t>(level)]; }
-  /// Sets the node for which values are created from now on.
+  /// Sets the graph node to which values created from now on belong.
   void making(ir::NodeId node) { node_ = node; }
 
+  /// The value of a parameter or variable.
   ValueId read(SymbolId symbol);
   /// Reads a loop's variable as the body of that loop sees it.
   ValueId read(SymbolId symbol, Level level);
+  /// An integer literal.
   ValueId whole(int64_t number);
+  /// An operation on two indices.
   ValueId index(IndexOp op, ValueId a, ValueId b);
   /// The sum of indices; 0 if there are none.
   ValueId sum(const std::vector<ValueId>& terms);
+  /// An element of a vector.
   ValueId lane(ValueId vector, ValueId number);
   /// An element of an array of elements or vectors.
   ValueId item(ValueId array, ValueId number);

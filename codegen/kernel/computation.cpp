@@ -15,8 +15,9 @@ using ir::DType;
 using ir::Op;
 using Naming = Value::Naming;
 
-constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than the regions that an op can have
+constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than the number of regions in any op
 
+/// Lowers the nodes of one job.
 class Computation {
  public:
   Computation(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access, const Job& job)
@@ -75,8 +76,8 @@ class Computation {
 
   /// The site that computes a node, for a use in region `seen_from`.
   Site site_of(ir::NodeId id, Region seen_from) const {
-    for (const Region own : regions_of(id))
-      if (regions_.holds(own, seen_from)) return {id, own};
+    for (const Region region : regions_of(id))
+      if (regions_.holds(region, seen_from)) return {id, region};
     throw_internal("a node is needed where it is not computed");
   }
 
@@ -87,18 +88,18 @@ class Computation {
   }
 
   void compute_all_of(Region region) {
-    const auto found = nodes_in_.find(region);
-    if (found == nodes_in_.end()) return;
-    for (const ir::NodeId id : found->second) value_of(id, region);
+    const auto entry = nodes_in_.find(region);
+    if (entry == nodes_in_.end()) return;
+    for (const ir::NodeId id : entry->second) value_of(id, region);
   }
 
   /// The value of a node as seen from a region; computed at the node's own site if it is not computed yet.
   ValueId value_of(ir::NodeId id, Region seen_from) {
     const Site site = site_of(id, seen_from);
-    if (const auto known = of_site_.find(site); known != of_site_.end()) return known->second;
-    if (const auto known = job_.known.find(id); known != job_.known.end()) return known->second;
-    const Region around = region_, own = site.second;
-    if (own != around) enter(own);
+    if (const auto entry = of_site_.find(site); entry != of_site_.end()) return entry->second;
+    if (const auto entry = job_.known.find(id); entry != job_.known.end()) return entry->second;
+    const Region outer = region_, inner = site.second;
+    if (inner != outer) enter(inner);
     if (const auto decision = decision_of_.find(site); decision != decision_of_.end()) {
       decide(decision->second);
     } else {
@@ -109,7 +110,7 @@ class Computation {
       of_site_[site] = value;
       name(value, memory_.author_name(id));
     }
-    if (region_ != around) enter(around);
+    if (region_ != outer) enter(outer);
     return of_site_.at(site);
   }
   ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
@@ -176,15 +177,15 @@ class Computation {
     std::vector<ValueId> indices;
     const std::span<const ir::NodeId> args = graph_.indices(id);
     for (const ir::NodeId arg : args) indices.push_back(value_of(arg));
-    const auto found = guards_.find(region_);
+    const auto entry = guards_.find(region_);
     const bool are_ahead = std::ranges::all_of(args, [&](ir::NodeId arg) {
       return site_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
-    const ValueId guard = found != guards_.end() && are_ahead ? found->second : ValueId{};
-    const Region around = region_;
+    const ValueId guard = entry != guards_.end() && are_ahead ? entry->second : ValueId{};
+    const Region outer = region_;
     if (guard) enter(kAlways);
     const std::vector<ValueId> wrapped = access_.wrap(access, indices, guard);
-    if (guard) enter(around);
+    if (guard) enter(outer);
     return cast(access_.gather(access, wrapped), graph_[id].dtype);
   }
 
@@ -197,6 +198,7 @@ class Computation {
 
   // Nodes
 
+  /// Gives a value the author's name, unless it has a fixed name or none.
   void name(ValueId id, std::string author) {
     Value& value = assembly_[id];
     if (author.empty() || (value.naming != Naming::Auto && value.naming != Naming::Pinned)) return;
@@ -233,8 +235,8 @@ class Computation {
   }
 
   ValueId position(uint32_t access) {
-    const std::optional<ValueId> at = access_.position(access);
-    return at ? cast(*at, DType::I64) : literal(DType::I64, ir::HostValue::of(int64_t{0}));
+    const std::optional<ValueId> index = access_.position(access);
+    return index ? cast(*index, DType::I64) : literal(DType::I64, ir::HostValue::of(int64_t{0}));
   }
 
   ValueId literal(DType dtype, ir::HostValue number) {
@@ -255,7 +257,7 @@ class Computation {
     const DType from = assembly_[operand].type.dtype;
     if (from == to) return operand;
     if (const auto wide = widened_.find(operand); wide != widened_.end()) return cast(wide->second, to, naming);
-    // The 16-bit floats convert only from and to float32, as in c10.
+    // 8- and 16-bit floats convert only from and to float32, as in c10.
     if ((ir::is_narrow_float(from) && to != DType::F32 && to != DType::F64) ||
         (ir::is_narrow_float(to) && from != DType::F32))
       return cast(cast(operand, DType::F32), to);
@@ -285,9 +287,10 @@ class Computation {
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
-  /// Whether the node is an element minus the maximum of its row, and so not above 0. Not guaranteed if a product in
-  /// the difference is not rounded. Nor if the element depends on a function that is rounded differently in vector and
-  /// in scalar code. The exponential of such a node is cheaper (docs/performance.md: cpu-decaying-exponential).
+  /// Whether the node is an element minus the maximum of its row, and so not above 0. The exponential of such a node is
+  /// cheaper (docs/performance.md: cpu-decaying-exponential). False if the difference may be above 0: if a product in
+  /// it is not rounded, or if the element depends on a function that is rounded differently in vector and in scalar
+  /// code.
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;
@@ -303,6 +306,7 @@ class Computation {
                                 [&](ir::NodeId node) { return has_bits_of_vectors(graph_, node); });
   }
 
+  /// An operation, without its operands if its expression uses none.
   ValueId make(Op op, DType work, DType result, std::vector<ValueId> operands) {
     if (!needs_operands(context_.target.kind, op, work)) operands.clear();
     return assembly_.add(
@@ -348,19 +352,19 @@ Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
 Foreseeing foreseeing(const KernelContext& context, const Job& job) {
   constexpr uint32_t kFirstPhase = 1 << 10;  // more phases than a kernel has
   const ir::Graph& graph = context.graph;
-  Foreseeing found{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
+  Foreseeing hoisted{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
   const auto& accesses = context.schedule.accesses;
-  if (std::ranges::count(accesses, true, &AccessSchedule::foreseen) == 0) return found;
+  if (std::ranges::count(accesses, true, &AccessSchedule::foreseen) == 0) return hoisted;
   const Regions regions(graph, context.outline, context.layout, roots_of(job), context.schedule.lazy);
   const auto of_accesses = regions_of_accesses(regions, graph, context.outline, context.layout);
   for (uint32_t access = 0; access < accesses.size(); ++access) {
     if (!accesses[access].foreseen) continue;
-    const std::optional<Foreseen> known = foreseen(regions, of_accesses[access], graph, context.outline);
-    if (!known) continue;
-    found.job.roots.push_back({known->condition, DType::Bool});
-    found.groups.emplace_back(access, known->holds);
+    const std::optional<Foreseen> predicate = foreseen(regions, of_accesses[access], graph, context.outline);
+    if (!predicate) continue;
+    hoisted.job.roots.push_back({predicate->condition, DType::Bool});
+    hoisted.groups.emplace_back(access, predicate->holds);
   }
-  return found;
+  return hoisted;
 }
 
 std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,

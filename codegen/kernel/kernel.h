@@ -21,17 +21,20 @@ inline constexpr ir::NodeId kNoNode{UINT32_MAX};  ///< for values that belong to
 /// The nodes that a line of source computes; the node of its outermost operation is first.
 using ComputedNodes = std::vector<ir::NodeId>;
 
+/// The index of a value in Kernel::values; none by default.
 struct ValueId {
   uint32_t index = UINT32_MAX;
   auto operator<=>(const ValueId&) const = default;
   explicit operator bool() const { return index != UINT32_MAX; }
 };
+/// The index of a symbol in Kernel::symbols; none by default.
 struct SymbolId {
   uint32_t index = UINT32_MAX;
   auto operator<=>(const SymbolId&) const = default;
   explicit operator bool() const { return index != UINT32_MAX; }
 };
 
+/// The type of a value or symbol: an element, a vector of elements, or a pointer to elements.
 struct Type {
   ir::DType dtype = ir::DType::I32;
   uint32_t lanes = 1;  ///< elements of a vector
@@ -63,6 +66,7 @@ enum class IndexOp : uint8_t {
   Or
 };
 
+/// An expression: an operation on other values, or a leaf such as a literal.
 struct Value {
   enum class Kind : uint8_t {
     Literal,      ///< `number`
@@ -124,8 +128,8 @@ struct Symbol {
     ValueId stride;
   };
   std::vector<Term> place = {};
-  std::vector<ir::NodeId> nodes = {};  ///< for a pointer: the nodes that read or are stored there
-  uint32_t neighbours = 0;             ///< how many elements after each one are accessed too
+  std::vector<ir::NodeId> nodes = {};  ///< for a pointer: the nodes that are loaded from it or stored to it
+  uint32_t neighbours = 0;  ///< for a pointer: the number of elements after each indexed element that are accessed too
   bool is_contiguous = false, is_bool = false, is_written = false;
   std::string of = {};                 ///< for a scalar, its meaning; for a vector, the name of its pointer
   std::vector<uint32_t> extents = {};  ///< for an array
@@ -136,6 +140,7 @@ struct Symbol {
 };
 
 struct Statement;
+/// A sequence of statements.
 using Body = std::vector<Statement>;
 
 /// Computes the value here.
@@ -147,11 +152,11 @@ struct Declare {
   SymbolId variable;
   ValueId value = {};
 };
-/// target = value; the target is a variable, or an element of a vector or of memory
+/// target = value; the target is a variable, or an element of a vector or of memory.
 struct Assign {
   ValueId target, value;
 };
-/// variable += by
+/// variable += by.
 struct Advance {
   SymbolId variable;
   ValueId by;
@@ -161,15 +166,17 @@ struct Advance {
 struct StoreVector {
   ValueId pointer, index, vector, end = {}, begin = {};
 };
+/// Executes `then` if the condition holds, else `otherwise`.
 struct If {
   ValueId condition;
   Body then, otherwise = {};
 };
+/// A loop from `begin` to `end`, with a variable.
 struct Loop {
   enum class Kind : uint8_t {
     Unrolled,
     Simd,  ///< for vector instructions
-    Over,  ///< as Simd, from 0 on; the last vector is computed whole even if `end` cuts it short
+    Over,  ///< as Simd, from 0 on; the last vector is computed as a whole even if it reaches past `end`
     Serial,
     Rows,     ///< the body advances the variable
     Strided,  ///< in steps of `step`
@@ -226,7 +233,7 @@ struct Pieces {
   bool aligned = false;  ///< chunks end at multiples of the size; the first one may be shorter
 };
 
-/// Combines the accumulators of a row: the arrays `classes` give the values `into`, which are declared here.
+/// Combines the accumulators of a row: reduces the arrays `classes` to the values `into`, which are declared here.
 /// Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU (halves
 /// first). A thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and after the
 /// runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more extent.
@@ -243,8 +250,8 @@ struct Combine {
   ir::NodeId node = kNoNode;  ///< the reduction
 };
 
-/// Merges the result of one group of adjacent accumulators into those of the groups before it, as a binary counter
-/// carries. `levels` has an element for each bit of the group numbers, and a last one for the final result.
+/// Merges the result of one group of adjacent accumulators into the results of the groups before it, as a binary
+/// counter carries. `levels` has an element for each bit of the group numbers, and a last one for the final result.
 struct Carry {
   ir::ReduceKind kind;
   SymbolId classes, levels;
@@ -266,6 +273,7 @@ struct Statement {
       node;
 };
 
+/// A function of generated source, before it is printed.
 struct Kernel {
   Target target;
   LaunchInfo launch;

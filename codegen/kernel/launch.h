@@ -31,15 +31,16 @@ struct KernelParameter {
   bool operator==(const KernelParameter&) const = default;
 };
 
-/// A factor of the number of units. A unit is a block on CUDA; on the CPU, units are what [begin, end) counts. The
-/// factor is the product of `axes` extents from axis `first` on, divided by `step` and rounded up, times `times`.
+/// A factor of the number of units. A unit is a block on CUDA, and an index of the range [begin, end) on the
+/// CPU. The factor is the product of `axes` extents from axis `first` on, divided by `step` and rounded up, times
+/// `times`.
 struct GridFactor {
   uint32_t first = 0, axes = 0, step = 1, times = 1;
   bool operator==(const GridFactor&) const = default;
 };
 
-/// Shared memory in which a block caches its row: the steps from `first` on, of those in which the block's threads read
-/// the row. `needed` gives the number of steps.
+/// Shared memory in which a block caches its row. The block's threads read the row in steps; the steps from `first` on
+/// are cached here. `needed` gives the number of steps.
 struct SharedSteps {
   std::vector<GridFactor> needed;
   uint32_t first = 0, last = 0;  ///< no row needs step `last`
@@ -49,10 +50,11 @@ struct SharedSteps {
   int64_t most_bytes() const { return int64_t{last - first} * bytes; }
 };
 
+/// How a kernel is launched: its entry point, parameters, grid and memory.
 struct LaunchInfo {
   std::string entry;       ///< extern "C" name
   uint32_t outline = 0;    ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t states_of = 0;  ///< the kernel of the outline that is launched first of those that share the states
+  uint32_t states_of = 0;  ///< of the kernels of the outline that share the states, the one that is launched first
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;
@@ -71,6 +73,7 @@ struct LaunchInfo {
   int64_t units(const std::vector<int64_t>& extents) const;
 };
 
+/// The product of the factors for these extents.
 int64_t count(const std::vector<GridFactor>& factors, const std::vector<int64_t>& extents);
 
 }  // namespace ingot::codegen

@@ -73,10 +73,10 @@ void Memory::name_tensors() {
     if (!use(a).has_tensor() || layout(a).leader != a || pointers_[a]) continue;
     std::vector<uint32_t> leaders;
     for (uint32_t b = a; b < count; ++b) {
-      const bool same = use(b).has_tensor() && use(b).tensor == use(a).tensor &&
-                        use(b).in_workspace == use(a).in_workspace &&
-                        (use(b).kind == Kind::Store) == (use(a).kind == Kind::Store);
-      if (same && layout(b).leader == b) leaders.push_back(b);
+      const bool is_same_tensor = use(b).has_tensor() && use(b).tensor == use(a).tensor &&
+                                  use(b).in_workspace == use(a).in_workspace &&
+                                  (use(b).kind == Kind::Store) == (use(a).kind == Kind::Store);
+      if (is_same_tensor && layout(b).leader == b) leaders.push_back(b);
     }
     const std::vector<int64_t> numbers = numbers_of(context_, leaders);
     for (size_t l = 0; l < leaders.size(); ++l) {
@@ -87,7 +87,7 @@ void Memory::name_tensors() {
     }
   }
   const std::vector<ir::NodeId> nodes = nodes_of_accesses(context_.graph, context_.outline);
-  if (nodes.size() != count) throw_internal("an access is of no node");
+  if (nodes.size() != count) throw_internal("an access belongs to no node");
   for (uint32_t a = 0; a < count; ++a)
     if (use(a).has_tensor()) assembly_[pointer(a)].nodes.push_back(nodes[a]);
 }
@@ -126,8 +126,8 @@ void Memory::claim_author_names() {
 }
 
 std::string Memory::author_name(ir::NodeId node) const {
-  const auto found = author_names_.find(node);
-  return found == author_names_.end() ? "" : found->second;
+  const auto entry = author_names_.find(node);
+  return entry == author_names_.end() ? "" : entry->second;
 }
 
 std::string Memory::vector_name(uint32_t access, uint32_t width) const {
@@ -228,8 +228,8 @@ bool Memory::moves(uint32_t access) const {
 }
 
 ir::DType Memory::type_in_memory(uint32_t access) const {
-  const bool as_byte = use(access).dtype == ir::DType::Bool && use(access).kind != Kind::Store;
-  return as_byte ? ir::DType::U8 : use(access).dtype;
+  const bool is_byte = use(access).dtype == ir::DType::Bool && use(access).kind != Kind::Store;
+  return is_byte ? ir::DType::U8 : use(access).dtype;
 }
 
 std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_axis) {
@@ -237,8 +237,9 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_
   for (uint32_t d = first_axis; d < context_.rank(); ++d) {
     const StrideClass stride_class = layout(access).axes[d];
     if (stride_class == StrideClass::Zero) continue;
-    const ValueId at = space_->coordinate(d, level);
-    terms.push_back(stride_class == StrideClass::One ? at : assembly_.index(IndexOp::Mul, at, stride(access, d)));
+    const ValueId coordinate = space_->coordinate(d, level);
+    terms.push_back(stride_class == StrideClass::One ? coordinate
+                                                     : assembly_.index(IndexOp::Mul, coordinate, stride(access, d)));
   }
   return terms;
 }
@@ -246,16 +247,16 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_
 bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).linear; }
 
 ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads) {
-  const bool counts = is_linear(access) && space_->has_linear();
+  const bool is_counted = is_linear(access) && space_->has_linear();
   std::vector<ValueId> all =
-      counts ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
+      is_counted ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
   if (neighbour != 0) all.push_back(assembly_.whole(neighbour));
   for (uint32_t l = 0; l < leads.size(); ++l)
     all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(lead_stride(access, l))));
   return assembly_.sum(all);
 }
 
-ValueId Memory::nothing_of(uint32_t access) {
+ValueId Memory::zero_of(uint32_t access) {
   const ir::DType dtype = type_in_memory(access), work = ir::compute_type(dtype);
   const ir::HostValue zero = ir::is_floating(work) ? ir::HostValue::of(0.0) : ir::HostValue::of(int64_t{0});
   const ValueId literal =
@@ -269,7 +270,7 @@ ValueId Memory::nothing_of(uint32_t access) {
 }
 
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads, ValueId condition) {
-  if (layout(access).is_empty) return nothing_of(access);
+  if (layout(access).is_empty) return zero_of(access);
   // A load must not move past a store that may change its operand.
   const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
   // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
@@ -292,9 +293,9 @@ ValueId Memory::target(uint32_t access, Level level) {
 
 ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard) {
   const Value& from = assembly_[index];
-  const bool is_authors = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
-  const bool is_element = from.kind == Value::Kind::Load && !is_authors;
-  const std::string name = is_element ? pointer_name(index) : is_authors ? from.name : "index";
+  const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
+  const bool is_element = from.kind == Value::Kind::Load && !has_author_name;
+  const std::string name = is_element ? pointer_name(index) : has_author_name ? from.name : "index";
   Value value{.kind = bad ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
               .operands = {index, assembly_.read(lead_extent(access, lead))},

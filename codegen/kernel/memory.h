@@ -11,7 +11,7 @@
 
 namespace ingot::codegen {
 
-/// How the elements that a thread works on are indexed.
+/// The coordinates of the elements that a thread works on; each kind of kernel provides its own.
 class Space {
  public:
   virtual ~Space() = default;
@@ -35,6 +35,7 @@ class Space {
   virtual std::string suffix() = 0;
 };
 
+/// Computes the addresses of a kernel's accesses, and owns the names of tensors and scalars.
 class Memory {
  public:
   /// Claims the names of tensors and scalars, then the author's other names.
@@ -102,7 +103,7 @@ class Memory {
   /// The terms whose sum is an element's distance from `base`, from this axis on.
   std::vector<ValueId> terms(uint32_t access, Level level, uint32_t first_axis);
   /// 0, for an element of an empty tensor.
-  ValueId nothing_of(uint32_t access);
+  ValueId zero_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;
   SymbolId size(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
                 const std::string& of = {});

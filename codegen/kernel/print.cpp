@@ -48,7 +48,7 @@ class Printer {
 
  private:
   /// The formula of an inline value; "%n" for a value that is computed by a Let.
-  std::string of(ValueId id) {
+  std::string operand_text(ValueId id) {
     const Value& value = kernel_[id];
     return value.naming == Value::Naming::Inline ? formula(id) : fmt::format("%{}", id.index);
   }
@@ -56,7 +56,7 @@ class Printer {
   std::string formula(ValueId id) {
     const Value& value = kernel_[id];
     std::vector<std::string> operands;
-    for (const ValueId operand : value.operands) operands.push_back(of(operand));
+    for (const ValueId operand : value.operands) operands.push_back(operand_text(operand));
     const std::string all = fmt::format("{}", fmt::join(operands, ", "));
     switch (value.kind) {
       case Value::Kind::Literal:
@@ -129,25 +129,29 @@ class Printer {
   std::string head(const Declare& declare) {
     const Symbol& variable = kernel_[declare.variable];
     return fmt::format("variable {}: {}{}", variable.name, name_of(variable.type),
-                       declare.value ? " = " + of(declare.value) : "");
+                       declare.value ? " = " + operand_text(declare.value) : "");
   }
-  std::string head(const Assign& assign) { return fmt::format("{} = {}", formula(assign.target), of(assign.value)); }
+  std::string head(const Assign& assign) {
+    return fmt::format("{} = {}", formula(assign.target), operand_text(assign.value));
+  }
   std::string head(const Advance& advance) {
-    return fmt::format("{} += {}", kernel_[advance.variable].name, of(advance.by));
+    return fmt::format("{} += {}", kernel_[advance.variable].name, operand_text(advance.by));
   }
   std::string head(const StoreVector& store) {
-    return fmt::format("store {} at {}[{}]{}{}", of(store.vector), of(store.pointer), of(store.index),
-                       store.begin ? " from " + of(store.begin) : "", store.end ? " up to " + of(store.end) : "");
+    return fmt::format("store {} at {}[{}]{}{}", operand_text(store.vector), operand_text(store.pointer),
+                       operand_text(store.index), store.begin ? " from " + operand_text(store.begin) : "",
+                       store.end ? " up to " + operand_text(store.end) : "");
   }
-  std::string head(const If& branch) { return "if " + of(branch.condition); }
+  std::string head(const If& branch) { return "if " + operand_text(branch.condition); }
   std::string head(const Loop& loop) {
     static constexpr std::string_view kKinds[] = {"unrolled", "simd", "over", "serial", "rows", "strided", "steps"};
     if (loop.kind == Loop::Kind::Steps)
       return fmt::format("{} steps of {} {},{} from {} to {}", loop.step, loop.lanes, kernel_[loop.variable].name,
-                         loop.valid ? " " + kernel_[loop.valid].name + "," : "", of(loop.begin), of(loop.end));
+                         loop.valid ? " " + kernel_[loop.valid].name + "," : "", operand_text(loop.begin),
+                         operand_text(loop.end));
     return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
-                       of(loop.begin), of(loop.end));
+                       operand_text(loop.begin), operand_text(loop.end));
   }
   std::string head(const Barrier& barrier) {
     static constexpr std::string_view kKinds[] = {"barrier", "barrier of a warp", "cluster arrives", "cluster waits"};
@@ -155,11 +159,11 @@ class Printer {
   }
   std::string head(const Call& call) {
     std::vector<std::string> operands;
-    for (const ValueId operand : call.operands) operands.push_back(of(operand));
+    for (const ValueId operand : call.operands) operands.push_back(operand_text(operand));
     return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
   }
   std::string head(const Pieces& pieces) {
-    return fmt::format("chunks of {} from {} to {}", pieces.size, of(pieces.begin), of(pieces.end));
+    return fmt::format("chunks of {} from {} to {}", pieces.size, operand_text(pieces.begin), operand_text(pieces.end));
   }
   std::string head(const Combine& combine) {
     std::vector<std::string> classes, into;
@@ -171,15 +175,15 @@ class Printer {
                        combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
   std::string head(const Carry& carry) {
-    return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[carry.levels].name, of(carry.group),
-                       ir::info(carry.kind).name, kernel_[carry.classes].name);
+    return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[carry.levels].name,
+                       operand_text(carry.group), ir::info(carry.kind).name, kernel_[carry.classes].name);
   }
   std::string head(const Join& join) {
     return fmt::format("{} = {} of accumulators {}", formula(join.into), ir::info(join.kind).name,
                        kernel_[join.classes].name);
   }
   std::string head(const Return& leave) {
-    return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
+    return fmt::format("return unless {} < {}", operand_text(leave.unless_below), operand_text(leave.end));
   }
 
   const Kernel& kernel_;

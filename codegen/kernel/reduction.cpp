@@ -49,13 +49,14 @@ std::string_view name_of_value(ReduceKind kind) {
   }
 }
 
-ir::HostValue extreme(DType dtype, bool smallest) {
-  if (dtype == DType::Bool) return ir::HostValue::of(!smallest);
+/// The smallest or the largest value of a type.
+ir::HostValue extreme(DType dtype, bool is_smallest) {
+  if (dtype == DType::Bool) return ir::HostValue::of(!is_smallest);
   if (ir::is_floating(dtype))
-    return ir::HostValue::of(smallest ? -std::numeric_limits<double>::infinity()
-                                      : std::numeric_limits<double>::infinity());
+    return ir::HostValue::of(is_smallest ? -std::numeric_limits<double>::infinity()
+                                         : std::numeric_limits<double>::infinity());
   const ir::IntegerLimits limits = ir::integer_limits(dtype);
-  return ir::HostValue::of(smallest ? limits.smallest : limits.largest);
+  return ir::HostValue::of(is_smallest ? limits.smallest : limits.largest);
 }
 
 // Offsets that give jobs after the phases distinct phase numbers.
@@ -129,8 +130,8 @@ SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) 
   return result(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", dtype);
 }
 
-SymbolId RowReductions::result(std::string_view wanted, DType dtype) {
-  return with_extents(assembly_.variable(wanted, of_rows(dtype), Level::Row), {});
+SymbolId RowReductions::result(std::string_view preferred, DType dtype) {
+  return with_extents(assembly_.variable(preferred, of_rows(dtype), Level::Row), {});
 }
 
 SymbolId RowReductions::with_extents(SymbolId array, std::vector<uint32_t> extents) {
@@ -218,35 +219,36 @@ bool RowReductions::takes_factors(const RowReduction& reduction) const {
 }
 
 void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace place,
-                         const std::vector<ValueId>& found, ValueId condition) {
+                         const std::vector<ValueId>& operands, ValueId condition) {
   std::vector<ValueId> into;
   for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
   if (into.size() == 1) {
     assembly_.making(reduction.node);
-    const bool is_product = found.size() == 2;
+    const bool is_product = operands.size() == 2;
     // For equal extremes, which may be zeros of different sign, `maximum` and `minimum` give the second operand: the
     // value that came first.
     const bool is_extreme = reduction.kind == ReduceKind::Max || reduction.kind == ReduceKind::Min;
-    const std::vector<ValueId> two = is_extreme ? std::vector{found[0], into[0]} : std::vector{into[0], found[0]};
-    const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
-                                        .type = {reduction.types[0]},
-                                        .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
-                                        .work = reduction.types[0],
-                                        .operands = is_product ? std::vector{found[0], found[1], into[0]} : two,
-                                        .naming = Value::Naming::Inline});
+    const std::vector<ValueId> two = is_extreme ? std::vector{operands[0], into[0]} : std::vector{into[0], operands[0]};
+    const ValueId combined =
+        assembly_.add({.kind = Value::Kind::Primitive,
+                       .type = {reduction.types[0]},
+                       .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
+                       .work = reduction.types[0],
+                       .operands = is_product ? std::vector{operands[0], operands[1], into[0]} : two,
+                       .naming = Value::Naming::Inline});
     // A select instead of a branch: a value written by a masked store is slow to read back.
     const ValueId next = condition ? assembly_.add({.kind = Value::Kind::Primitive,
                                                     .type = {reduction.types[0]},
                                                     .op = ir::Op::Where,
                                                     .work = reduction.types[0],
-                                                    .operands = {condition, both, into[0]},
+                                                    .operands = {condition, combined, into[0]},
                                                     .naming = Value::Naming::Inline})
-                                   : both;
+                                   : combined;
     block.push_back({Assign{into[0], next}});
     return;
   }
   const auto take = reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
-  Call call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0], reduction.node};
+  Call call{take, {into[0], into[1], operands[0], operands[1]}, reduction.classes[0], reduction.node};
   if (condition)
     block.push_back({If{condition, {{std::move(call)}}}});
   else
@@ -289,22 +291,22 @@ void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run
 
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,
                             uint32_t blocks) {
-  std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
-  if (reduction.runs) found = {reduction.runs}, lanes = 1;
-  block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, blocks, spacing, slots_++,
+  std::vector<SymbolId> arrays = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
+  if (reduction.runs) arrays = {reduction.runs}, lanes = 1;
+  block.push_back({Combine{reduction.kind, arrays, reduction.results, lanes, threads, blocks, spacing, slots_++,
                            static_cast<bool>(reduction.levels), reduction.is_early, reduction.node}});
 }
 
-SymbolId RowReductions::states_pointer(uint32_t number, bool written) {
+SymbolId RowReductions::states_pointer(uint32_t number, bool is_written) {
   const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::State, number, 0, DType::I64, {}},
                                                {.dtype = states()[number], .is_pointer = true}, "found");
-  assembly_[pointer].is_written = written;
+  assembly_[pointer].is_written = is_written;
   assembly_[pointer].of = "partial results of chunks";
   return pointer;
 }
 
-ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
-  const SymbolId pointer = states_pointer(number, written);
+ValueId RowReductions::state(uint32_t number, ValueId index, bool is_written) {
+  const SymbolId pointer = states_pointer(number, is_written);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {assembly_[pointer].type.dtype},
                         .operands = {assembly_.read(pointer), index},
@@ -313,11 +315,11 @@ ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
 
 void RowReductions::add_root(RowWork& work, const RowReduction& reduction) const {
   const ir::NodeId operand = context_.graph[reduction.node].args[0];
-  const std::vector<ir::NodeId>& of_operand = context_.graph[operand].args;
+  const std::vector<ir::NodeId>& operand_args = context_.graph[operand].args;
   if (takes_factors(reduction))
-    for (const ir::NodeId factor : of_operand) work.job.roots.push_back({factor, reduction.types[0]});
+    for (const ir::NodeId factor : operand_args) work.job.roots.push_back({factor, reduction.types[0]});
   else
-    work.job.roots.push_back({reduction.is_early ? of_operand[1] : operand, reduction.types[0]});
+    work.job.roots.push_back({reduction.is_early ? operand_args[1] : operand, reduction.types[0]});
 }
 
 RowWork RowReductions::of_phase(uint32_t phase) {
@@ -411,11 +413,11 @@ ValueId RowPlaces::elements(uint32_t first, uint32_t last) {
 
 ValueId RowPlaces::coordinate(uint32_t axis) {
   if (kept() == 1) return number_;
-  ValueId& known = coordinates_[axis];
-  if (!known)
-    known =
+  ValueId& cached = coordinates_[axis];
+  if (!cached)
+    cached =
         assembly_.let(block_, memory_.quotient(number_, 0, kept(), axis), assembly_.claim("i" + std::to_string(axis)));
-  return known;
+  return cached;
 }
 
 ValueId RowPlaces::base(uint32_t access) {
@@ -424,8 +426,8 @@ ValueId RowPlaces::base(uint32_t access) {
   const AccessLayout& layout = context_.layout.accesses[leader];
   ValueId value = assembly_.read(pointer);
   if (!moves_in_row(access)) return value;
-  ValueId& known = pointers_[leader];
-  if (known) return known;
+  ValueId& cached = pointers_[leader];
+  if (cached) return cached;
   if (layout.linear && kept() > 0 && free_axes_ == 0) {
     value = assembly_.index(IndexOp::Add, value, assembly_.index(IndexOp::Mul, number_, length()));
   } else {
@@ -438,7 +440,7 @@ ValueId RowPlaces::base(uint32_t access) {
   }
   if (assembly_[value].kind == Value::Kind::Index)
     value = assembly_.let(block_, value, assembly_.claim(assembly_[pointer].name + "_row"));
-  return known = value;
+  return cached = value;
 }
 
 }  // namespace ingot::codegen

@@ -78,6 +78,7 @@ struct ClassPlace {
   ValueId number, lane = {};
 };
 
+/// The reductions of a kernel: declares and combines their accumulators, and lists the work of each phase.
 class RowReductions {
  public:
   /// If a thread has several rows, the variable `lane` counts them.
@@ -88,7 +89,8 @@ class RowReductions {
   /// The reductions of columns whose partial results this kernel also computes (fused column partials).
   std::vector<RowReduction>& passed() { return passed_; }
   /// A variable for a reduction's result, per row.
-  SymbolId result(std::string_view wanted, ir::DType dtype);
+  SymbolId result(std::string_view preferred, ir::DType dtype);
+  /// The types of the buffers of partial results.
   std::vector<ir::DType> states() const;
   uint32_t phases() const;
 
@@ -107,7 +109,7 @@ class RowReductions {
   bool takes_factors(const RowReduction& reduction) const;
   /// Accumulates an element (a value per state, or two factors) into an accumulator; if there is a condition, only if
   /// it holds.
-  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found,
+  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& operands,
             ValueId condition = {});
   /// Declares the levels into which `carry` merges groups of accumulators. `groups`, a power of two, is their number.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
@@ -129,12 +131,13 @@ class RowReductions {
   Job early_conditions() const;
   std::vector<ir::NodeId> other_arms() const;
   std::vector<RowReduction*> early();
+  /// The work of the rows after all phases.
   RowWork of_rows();
 
-  /// An element of the buffer of partial results; `written`: it is assigned to.
-  ValueId state(uint32_t number, ValueId index, bool written);
+  /// An element of the buffer of partial results; `is_written`: it is assigned to.
+  ValueId state(uint32_t number, ValueId index, bool is_written);
   /// The pointer to the first partial result.
-  SymbolId states_pointer(uint32_t number, bool written);
+  SymbolId states_pointer(uint32_t number, bool is_written);
 
   /// The stores of results that later kernels read: the access and the value of each.
   std::vector<std::pair<uint32_t, ValueId>> kept_values();

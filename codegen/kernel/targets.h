@@ -2,6 +2,8 @@
 
 #include "codegen/kernel/assembly.h"
 
+// One function per kind of kernel and target. Kernels that reduce may need two launches.
+
 namespace ingot::codegen {
 
 Kernel build_cuda(const KernelContext& context);

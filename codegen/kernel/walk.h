@@ -2,8 +2,11 @@
 
 #include "codegen/kernel/kernel.h"
 
+// Iteration over the blocks of statements of a kernel.
+
 namespace ingot::codegen {
 
+/// A function object that combines several lambdas, for std::visit.
 template <typename... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;

@@ -29,7 +29,7 @@ Text load_if(ir::DType dtype, std::span<const Text> operands) {
   return spelling.fill(std::array{operands[2], element, Text{zero}});
 }
 
-const Spelling& spelling_of(IndexOp op, bool cuda) {
+const Spelling& spelling_of(IndexOp op, bool is_cuda) {
   static const std::array<Spelling, 14> kSpellings = {Spelling("a + b"),
                                                       Spelling("a - b"),
                                                       Spelling("a * b"),
@@ -45,7 +45,7 @@ const Spelling& spelling_of(IndexOp op, bool cuda) {
                                                       Spelling("a && b"),
                                                       Spelling("a || b")};
   static const Spelling kCpuMin("smaller_of(a, b)");
-  return op == IndexOp::Min && !cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
+  return op == IndexOp::Min && !is_cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
 }
 
 }  // namespace
@@ -60,8 +60,9 @@ std::string type_text(const Type& type) {
 bool Expressions::is_unsigned(ValueId id) const {
   const Value& value = kernel_[id];
   if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;
-  const bool divides = value.index == IndexOp::Div || value.index == IndexOp::ShortDiv || value.index == IndexOp::Rem;
-  return divides && value.type.dtype == ir::DType::I32;
+  const bool is_division =
+      value.index == IndexOp::Div || value.index == IndexOp::ShortDiv || value.index == IndexOp::Rem;
+  return is_division && value.type.dtype == ir::DType::I32;
 }
 
 Text Expressions::text(ValueId id) const { return has_name(id) ? Text{names_[id.index]} : formula(id); }

@@ -64,7 +64,7 @@ uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
 }
 
 /// Whether a load has a large stride along the innermost axis, and stride 1 along another one.
-bool is_turned(const AccessFacts& access) {
+bool is_transposed(const AccessFacts& access) {
   return access.kind == Kind::Load && access.inner == StrideClass::Other && access.inner_step == 0 &&
          access.unit_axis != kNoAxis;
 }
@@ -91,20 +91,22 @@ bool is_aligned(const AccessFacts& access, uint32_t lanes) {
   return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
 }
 
-bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(access) && access.unit_axis == axis; }
+bool is_transposed(const AccessFacts& access, uint32_t axis) {
+  return is_transposed(access) && access.unit_axis == axis;
+}
 
-uint32_t most_turned_axis(const KernelFacts& facts) {
+uint32_t most_transposed_axis(const KernelFacts& facts) {
   std::vector<uint32_t> bytes(facts.rank);
   for (const AccessFacts& access : facts.accesses)
-    if (is_turned(access)) bytes[access.unit_axis] += access.bytes;
+    if (is_transposed(access)) bytes[access.unit_axis] += access.bytes;
   const auto most = std::ranges::max_element(bytes);
   return most == bytes.end() || *most == 0 ? kNoAxis : static_cast<uint32_t>(most - bytes.begin());
 }
 
-uint32_t turned_bytes(const KernelFacts& facts, uint32_t across) {
+uint32_t transposed_bytes(const KernelFacts& facts, uint32_t across) {
   uint32_t bytes = 0;
   for (const AccessFacts& access : facts.accesses)
-    if (is_turned(access, across)) bytes += access.bytes;
+    if (is_transposed(access, across)) bytes += access.bytes;
   return bytes;
 }
 
@@ -132,9 +134,9 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
     if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
-    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).value_count > 1 ? 8 : 0);
+    facts.result_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).value_count > 1 ? 8 : 0);
   }
-  facts.goes_again = outline.phases() > 1;
+  facts.has_several_phases = outline.phases() > 1;
   facts.phases = outline.phases();
   for (const KernelOutline::ReductionRef& reduction : outline.passed)
     facts.passed_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));

@@ -45,7 +45,7 @@ bool is_element_wise(const AccessFacts& access);
 bool is_aligned(const AccessFacts& access, uint32_t lanes);
 
 /// Whether a load is contiguous along this axis, and strided along the innermost one.
-bool is_turned(const AccessFacts& access, uint32_t axis);
+bool is_transposed(const AccessFacts& access, uint32_t axis);
 
 /// The properties of a kernel.
 struct KernelFacts {
@@ -58,26 +58,26 @@ struct KernelFacts {
   bool has_bits_of_vectors = false;  ///< CPU: of some functions, see cost.h
   uint64_t long_axes = 0;            ///< as in the layout
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
-  uint32_t row_multiple = 1;    ///< as in the layout
-  uint32_t row_cost = 0;        ///< of the values that a row's elements share
-  uint32_t quotients = 0;       ///< float32 quotients whose divisor is not a scalar
-  bool has_regions = false;     ///< some `where`s are lazy
-  bool goes_again = false;      ///< it traverses its rows several times
-  uint32_t found_bytes = 0;     ///< of the results of its reductions, per row
-  uint32_t shared_bytes = 0;    ///< CUDA: the shared memory that a block may use
-  bool reads_exactly = false;   ///< CUDA: as in the target
-  uint32_t cluster_blocks = 1;  ///< CUDA: the most blocks of a cluster
-  uint32_t phases = 1;          ///< number of passes over a row
-  uint32_t early_phase = 0;     ///< the speculative phase; 0: there is none
-  uint32_t ordered_bytes = 0;   ///< of accumulators whose order matters, per accumulator number
-  uint32_t passed_bytes = 0;    ///< of fused column partials, per column; 0 if there are none
-  bool is_passed = false;       ///< another kernel computes partial results for it
+  uint32_t row_multiple = 1;        ///< as in the layout
+  uint32_t row_cost = 0;            ///< of the values that a row's elements share
+  uint32_t quotients = 0;           ///< float32 quotients whose divisor is not a scalar
+  bool has_regions = false;         ///< some `where`s are lazy
+  bool has_several_phases = false;  ///< it traverses its rows several times
+  uint32_t result_bytes = 0;        ///< of the results of its reductions, per row
+  uint32_t shared_bytes = 0;        ///< CUDA: the shared memory that a block may use
+  bool reads_exactly = false;       ///< CUDA: as in the target
+  uint32_t cluster_blocks = 1;      ///< CUDA: the most blocks of a cluster
+  uint32_t phases = 1;              ///< number of passes over a row
+  uint32_t early_phase = 0;         ///< the speculative phase; 0: there is none
+  uint32_t ordered_bytes = 0;       ///< of accumulators whose order matters, per accumulator number
+  uint32_t passed_bytes = 0;        ///< of fused column partials, per column; 0 if there are none
+  bool is_passed = false;           ///< another kernel computes partial results for it
 };
 
 /// The axis along which most bytes are contiguous but strided along the innermost axis; kNoAxis if there are none.
-uint32_t most_turned_axis(const KernelFacts& facts);
+uint32_t most_transposed_axis(const KernelFacts& facts);
 /// The bytes per element of the loads that are contiguous along this axis only.
-uint32_t turned_bytes(const KernelFacts& facts, uint32_t across);
+uint32_t transposed_bytes(const KernelFacts& facts, uint32_t across);
 /// Flags the gathers whose node satisfies `holds`; one flag per access.
 std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
                                const std::function<bool(ir::NodeId)>& holds);

@@ -124,17 +124,17 @@ uint32_t lanes_for(const KernelFacts& facts) {
 // enough memory traffic by skipping loads: whole groups of neighbours do. An operand with one element per element of
 // the domain is read in the same sectors whether or not its neighbours are needed, and would lose its vector load
 // (docs/performance.md: lazy-where). A gather is always lazy: its index need not be valid if the arm is not selected.
-bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda) {
-  if (lazy == Lazy::Auto) return arms.gathers || (arms.reads_groups && cuda);
+bool is_lazy(const ArmFacts& arms, Lazy lazy, bool is_cuda) {
+  if (lazy == Lazy::Auto) return arms.gathers || (arms.reads_groups && is_cuda);
   return lazy == Lazy::Always && arms.computes;
 }
 
 // If a result may overwrite an operand, the operand is loaded before anything is stored. If the kernel has several
 // phases, operands are loaded once, before the condition is known, and cached.
-bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda) {
+bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool is_cuda) {
   if (access.kind == Kind::Gather) return true;
   if (access.kind != Kind::Load || facts.results_alias || access.still) return false;
-  return (access.grouped && cuda && !facts.goes_again) || lazy == Lazy::Always;
+  return (access.grouped && is_cuda && !facts.has_several_phases) || lazy == Lazy::Always;
 }
 
 // The GPU's division calls a function if the numerator is 0, for example for boxes that do not overlap. `quotient_of`
@@ -212,7 +212,7 @@ uint32_t axis_across(const KernelFacts& facts) {
     if (access.grouped || access.kind == Kind::Gather) return kNoAxis;
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
   }
-  const uint32_t axis = most_turned_axis(facts);
+  const uint32_t axis = most_transposed_axis(facts);
   return axis != kNoAxis && is_long(axis) && is_long(facts.rank - 1) ? axis : kNoAxis;
 }
 
@@ -224,13 +224,13 @@ TileSize tile_size_for(const KernelFacts& facts) {
   uint32_t widest = 1;
   bool are_aligned = true;
   for (const AccessFacts& access : facts.accesses) {
-    const bool is_staged = is_turned(access, across);
+    const bool is_staged = is_transposed(access, across);
     const bool is_large = is_element_wise(access) && !access.broadcasts;
     if (!is_large || (!is_staged && access.inner != StrideClass::One)) continue;
     widest = std::max(widest, access.bytes);
     are_aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
-  const uint32_t side = turned_bytes(facts, across) * 64 * 65 <= kSharedBytes ? 64 : 32;
+  const uint32_t side = transposed_bytes(facts, across) * 64 * 65 <= kSharedBytes ? 64 : 32;
   const uint32_t lanes = are_aligned ? kVectorBytes / widest : 1;
   return {side, side == 64 ? lanes : std::min(lanes, 4u)};
 }
@@ -243,7 +243,7 @@ How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, 
   const bool shares_row = preset == Preset::Single || preset == Preset::Flat || preset == Preset::RowByRow;
   if (access.still || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
   if (preset == Preset::Tile) {
-    if (is_turned(access, axis_across(facts))) return How::Staged;
+    if (is_transposed(access, axis_across(facts))) return How::Staged;
     const bool is_vector = lanes > 1 && access.inner == StrideClass::One && is_aligned_in_rows(access, facts, lanes);
     return is_vector ? How::Vector : How::Single;
   }

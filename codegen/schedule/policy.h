@@ -23,9 +23,9 @@ struct ArmFacts {
 };
 
 /// Whether an arm with these properties should be computed, and its operands loaded, only if it is selected (lazily).
-bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda);
+bool is_lazy(const ArmFacts& arms, Lazy lazy, bool is_cuda);
 /// Whether a load that only a lazy arm needs is made within the arm.
-bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda);
+bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool is_cuda);
 
 /// The presets: how elements are assigned to threads (see Walk in schedule.h).
 enum class Preset : uint8_t {

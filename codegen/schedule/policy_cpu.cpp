@@ -15,13 +15,13 @@ using Kind = AccessUse::Kind;
 uint32_t cpu_axis_across(const KernelFacts& facts) {
   const auto gathers = [](const AccessFacts& access) { return access.kind == Kind::Gather; };
   if (facts.rank < 2 || facts.results_alias || std::ranges::any_of(facts.accesses, gathers)) return kNoAxis;
-  return most_turned_axis(facts);
+  return most_transposed_axis(facts);
 }
 
 // 64, unless the tiles would not fit in the L1 cache.
 uint32_t cpu_tile_rows(const KernelFacts& facts) {
   constexpr uint32_t kCacheBytes = 48 << 10;
-  return turned_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
+  return transposed_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
 }
 
 // One loop over a batch of rows, whose smaller operands are repeated or spread in a buffer, is faster than a loop for
@@ -36,7 +36,7 @@ std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& fa
   if (access.linear) return How::Single;
   if (access.kind == Kind::Store) return std::nullopt;
   if (access.inner == StrideClass::Zero || access.across == StrideClass::Zero) return how_of_row(access);
-  if (is_turned(access, facts.rank - 2)) return How::Staged;
+  if (is_transposed(access, facts.rank - 2)) return How::Staged;
   return std::nullopt;
 }
 

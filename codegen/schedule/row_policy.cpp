@@ -27,7 +27,7 @@ uint32_t large_bytes(const KernelFacts& facts) {
 }
 
 /// Whether rows are traversed only to reduce their columns: nothing is reduced along the rows.
-bool is_for_columns_alone(const KernelFacts& facts) { return facts.passed_bytes > 0 && facts.found_bytes == 0; }
+bool is_for_columns_alone(const KernelFacts& facts) { return facts.passed_bytes > 0 && facts.result_bytes == 0; }
 
 }  // namespace
 
@@ -119,29 +119,30 @@ bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, 
          });
 }
 
-bool comes_in_batches(const AccessFacts& access, uint32_t rows) {
+bool can_be_batched(const AccessFacts& access, uint32_t rows) {
   return is_element_wise(access) && access.moves_in_row && !access.masked && access.linear &&
          access.alignment >= kVectorBytes && rows * access.bytes % kVectorBytes == 0;
 }
 
-uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again) {
+uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases) {
   if (rows.across) return kWarp * lanes;
   if (rows.batch > 0) return kBatches * rows.batch;
-  return rows.threads >= 64 ? 1 : (again || rows.passing > 0 ? 128 : 256) / rows.threads;
+  return rows.threads >= 64 ? 1 : (has_several_phases || rows.passing > 0 ? 128 : 256) / rows.threads;
 }
 
 namespace {
 
 // A row has 8 threads, each with a group of four accumulators at a time and at most 32 or so in all
 // (docs/performance.md: column-sums).
-RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, bool again) {
+RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
+                         bool has_several_phases) {
   constexpr uint32_t kClassesOfPiece = 256, kPieces = 1024, kEnough = 4, kSharedBytes = 40 << 10;
   rows.group = std::min(rows.classes, 4u);
-  rows.threads = std::min(rows.classes / rows.group, again ? 32u : 8u);
+  rows.threads = std::min(rows.classes / rows.group, has_several_phases ? 32u : 8u);
   // The results of all threads for a block's rows are in shared memory.
-  const uint32_t found_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.found_bytes;
-  while (rows.threads > 1 && rows.threads * found_bytes > kSharedBytes) rows.threads /= 2;
-  if (again) return rows;
+  const uint32_t result_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.result_bytes;
+  while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
+  if (has_several_phases) return rows;
   // Few rows are split into more chunks.
   const uint64_t target_count = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
   const uint64_t max_count = std::min(rows.classes / (rows.threads * rows.group), kPieces);
@@ -224,11 +225,12 @@ bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t l
 
 // If few rows are cached, a thread has four single elements. If there are many rows of up to 512 elements, a row has
 // one warp, which needs no barrier (docs/performance.md: threads-per-row).
-uint32_t row_threads(const KernelLayout& layout, uint32_t classes, uint32_t lanes, bool has_groups, bool again) {
+uint32_t row_threads(const KernelLayout& layout, uint32_t classes, uint32_t lanes, bool has_groups,
+                     bool has_several_phases) {
   constexpr uint32_t kFew = 4, kWarpRowBits = 9;
   const bool has_few_rows = layout.rows_bits <= kWaitedRowsBits;
   if (lanes == 1 && !has_groups) {
-    if (again && has_few_rows) return std::clamp((1u << layout.length_bits) / kFew, 1u, classes);
+    if (has_several_phases && has_few_rows) return std::clamp((1u << layout.length_bits) / kFew, 1u, classes);
     if (!has_few_rows && layout.length_bits == kWarpRowBits) return kWarp;
   }
   return std::max(1u, classes / std::max(lanes, has_groups ? 2u : kFew));
@@ -256,7 +258,7 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLa
 // A thread processes one run of its accumulators at a time (blocked accumulators): the run's four vectors are loaded at
 // once, and few registers are live, so that many blocks fit on a multiprocessor (docs/performance.md:
 // blocked-accumulators).
-void go_by_runs(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+void use_blocked_accumulators(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kSteps = 4, kThreads = 1536;  // of a multiprocessor, with 40 registers each
   constexpr uint32_t kSharedBytes = 40 << 10;      // for the results of runs
   const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.classes;
@@ -302,7 +304,7 @@ Lengths lengths_of(const KernelLayout& layout) {
 
 // A short row that may be unaligned is not a sequence of vectors, but a warp's rows together are. With fewer threads
 // per row fewer values are exchanged, up to 28 elements per thread (docs/performance.md: short-unaligned-rows).
-void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kShortBits = 7, kElements = 28, kMostElements = 32;
   constexpr uint32_t kSharedBytes = 28 << 10, kMostSharedBytes = 48 << 10;
   if (lanes > 1 || rows.splits || rows.early > 0 || layout.length_bits > kShortBits || layout.has_empty_rows) return;
@@ -311,14 +313,14 @@ void take_in_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLa
   for (const AccessFacts& access : facts.accesses) {
     if (access.kind == Kind::Gather || access.grouped) return;  // nothing may be gathered for a row that does not exist
     if (!access.moves_in_row || !is_element_wise(access)) continue;
-    if (access.kind == Kind::Store && !comes_in_batches(access, kWarp)) return;
-    if (comes_in_batches(access, kWarp)) (access.kind == Kind::Store ? stored_bytes : read_bytes) += access.bytes;
+    if (access.kind == Kind::Store && !can_be_batched(access, kWarp)) return;
+    if (can_be_batched(access, kWarp)) (access.kind == Kind::Store ? stored_bytes : read_bytes) += access.bytes;
   }
   if (stored_bytes == 0) return;
   const uint64_t most = lengths_of(layout).most;
   const auto suits = [&](uint32_t threads) {
     return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-      return access.kind != Kind::Store || !access.moves_in_row || comes_in_batches(access, kWarp / threads);
+      return access.kind != Kind::Store || !access.moves_in_row || can_be_batched(access, kWarp / threads);
     });
   };
   // Most stores reuse the memory of a load.
@@ -403,17 +405,17 @@ uint32_t cuda_shared_bytes(uint32_t architecture) {
 
 uint32_t cuda_cluster_blocks(uint32_t architecture) { return architecture >= 90 ? 8 : 1; }
 
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   const uint32_t length_bits = layout.length_bits;
   RowSchedule rows;
   rows.classes = cuda_classes(length_bits, facts.loads);
   if (facts.passed_bytes > 0) return passing_rows(rows, facts, layout);
   if (facts.is_passed) return passed_columns(rows, layout);
   rows.across = lies_across(facts);
-  if (rows.across) return cuda_columns(rows, facts, layout, again);
+  if (rows.across) return cuda_columns(rows, facts, layout, has_several_phases);
   rows.early = facts.early_phase;
-  if (rows.early > 0) again = facts.phases > 2;
-  if (!again && rows.early == 0) rows.pieces = pieces_of(facts, layout, rows.classes);
+  if (rows.early > 0) has_several_phases = facts.phases > 2;
+  if (!has_several_phases && rows.early == 0) rows.pieces = pieces_of(facts, layout, rows.classes);
   rows.splits = rows.pieces > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
   // Groups of neighbours are loaded as vectors. A thread has the next two in flight while it computes; the second one
@@ -421,10 +423,10 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   const bool in_groups = has_groups(facts);
   rows.threads = rows.splits && gathers(facts)
                      ? rows.classes / rows.pieces / lanes
-                     : row_threads(layout, rows.classes / rows.pieces, lanes, in_groups, again);
-  if (again) {
+                     : row_threads(layout, rows.classes / rows.pieces, lanes, in_groups, has_several_phases);
+  if (has_several_phases) {
     rows = kept_rows(rows, facts, layout, lanes);
-    take_in_batches(rows, facts, layout, lanes);
+    use_batches(rows, facts, layout, lanes);
     fit_steps(rows, layout, lanes);
     return rows;
   }
@@ -433,8 +435,9 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   // If a thread has few elements, all are loaded at once (docs/performance.md: few-elements-at-once).
   const uint32_t at_once = has_few_elements(layout) ? std::max(4 * lanes, 16u) : 4 * lanes;
   if (!rows.splits && elements <= at_once) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  if (rows.early > 0 && elements > at_once && lanes > 1 && !in_groups) go_by_runs(rows, facts, layout, lanes);
-  take_in_batches(rows, facts, layout, lanes);
+  if (rows.early > 0 && elements > at_once && lanes > 1 && !in_groups)
+    use_blocked_accumulators(rows, facts, layout, lanes);
+  use_batches(rows, facts, layout, lanes);
   fit_steps(rows, layout, lanes);
   return rows;
 }

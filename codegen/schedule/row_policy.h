@@ -16,8 +16,8 @@ bool lies_across(const KernelFacts& facts);
 /// at most 2^length_bits elements.
 uint32_t cpu_classes(uint32_t length_bits);
 uint32_t cpu_piece(uint32_t length_bits);
-/// CPU: how a kernel traverses its rows; `again`: several times.
-RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
+/// CPU: how a kernel traverses its rows.
+RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CPU: the number of adjacent rows that are computed together.
 uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
 /// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
@@ -32,17 +32,17 @@ uint32_t cuda_cluster_blocks(uint32_t architecture);
 /// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the loads from tensors per
 /// element.
 uint32_t cuda_classes(uint32_t length_bits, uint32_t loads);
-/// CUDA: how a kernel traverses its rows; `again`: several times.
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
+/// CUDA: how a kernel traverses its rows.
+RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
 uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
 /// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned and end within a vector.
 bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                           uint32_t lanes);
 /// CUDA: whether this many rows are contiguous in memory, and start and end at vector boundaries.
-bool comes_in_batches(const AccessFacts& access, uint32_t rows);
+bool can_be_batched(const AccessFacts& access, uint32_t rows);
 /// CUDA: the rows that a block computes at once.
-uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again);
+uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases);
 /// CUDA: whether corresponding elements of `lanes` adjacent rows are an aligned vector.
 bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
 /// CUDA: whether a thread has registers for cached values of `bytes` bytes in all per element.

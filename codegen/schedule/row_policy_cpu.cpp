@@ -56,9 +56,10 @@ bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_
 }
 
 /// Whether short rows should be copied to a buffer in which adjacent rows are adjacent, to vectorise over rows.
-bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   constexpr uint32_t kRowsBits = 4;  // with fewer rows most elements of a vector are unused
-  if (layout.rows_bits < kRowsBits || fill_vectors(facts, layout, !again && !facts.has_functions)) return false;
+  if (layout.rows_bits < kRowsBits || fill_vectors(facts, layout, !has_several_phases && !facts.has_functions))
+    return false;
   const auto stages = [&](const AccessFacts& access) { return cpu_stages(access, facts, layout); };
   return std::ranges::any_of(facts.accesses, stages) &&
          std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
@@ -68,14 +69,15 @@ bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, 
 
 }  // namespace
 
-RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   constexpr uint32_t kEnoughRowsBits = 6;  // one unit each
   RowSchedule rows;
   rows.classes = cpu_classes(layout.length_bits);
   rows.piece = cpu_piece(layout.length_bits);
   // The bits of a row must not depend on its neighbours.
-  rows.across = !facts.has_bits_of_vectors && (lies_across(facts) || should_be_transposed(facts, layout, again));
-  rows.splits = rows.piece != 0 && !again && (rows.across || layout.rows_bits < kEnoughRowsBits);
+  rows.across =
+      !facts.has_bits_of_vectors && (lies_across(facts) || should_be_transposed(facts, layout, has_several_phases));
+  rows.splits = rows.piece != 0 && !has_several_phases && (rows.across || layout.rows_bits < kEnoughRowsBits);
   return rows;
 }
 
@@ -84,7 +86,7 @@ uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, con
   constexpr uint32_t kCacheBytes = 64 << 10;
   if (!rows.across) return 1;
   uint32_t lanes = 1u << std::clamp<uint32_t>(layout.rows_bits, 1, kCpuLaneBits);
-  while (lanes > 2 && rows.classes * lanes * facts.found_bytes > kCacheBytes) lanes /= 2;
+  while (lanes > 2 && rows.classes * lanes * facts.result_bytes > kCacheBytes) lanes /= 2;
   return lanes;
 }
 

@@ -215,7 +215,7 @@ Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, cons
   schedule.walks.push_back({schedule.across, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
   schedule.walks.push_back({layout.rank - 1, 1, {{Scope::Grid}, {Scope::Vector, kCpuTileColumns}}});
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    if (is_turned(facts.accesses[a], schedule.across)) schedule.accesses[a].how = How::Staged;
+    if (is_transposed(facts.accesses[a], schedule.across)) schedule.accesses[a].how = How::Staged;
   return schedule;
 }
 
@@ -286,10 +286,10 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
   schedule.rows = cuda_rows(facts, layout, outline.phases() > 1);
-  const bool again = schedule.rows.early > 0 ? outline.phases() > 2 : outline.phases() > 1;
+  const bool has_several_phases = schedule.rows.early > 0 ? outline.phases() > 2 : outline.phases() > 1;
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
   const uint32_t kept_axes = layout.rank - layout.reduced_axes;
-  const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, again);
+  const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, has_several_phases);
   const bool across = schedule.rows.across;
   schedule.ragged = cuda_rows_are_ragged(facts, layout, schedule.rows, schedule.lanes);
   const uint32_t lanes_of_row = across ? 1 : schedule.lanes, lanes_of_rows = schedule.lanes / lanes_of_row;
@@ -307,7 +307,7 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
                              : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
     const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
     const bool is_group = !across && access.grouped && is_element_wise(access);
-    const bool is_batched = schedule.rows.batch > 0 && comes_in_batches(access, schedule.rows.batch);
+    const bool is_batched = schedule.rows.batch > 0 && can_be_batched(access, schedule.rows.batch);
     schedule.accesses.push_back({.how = is_batched                   ? How::Batched
                                         : shifts                     ? How::Shifted
                                         : is_group                   ? How::Grouped

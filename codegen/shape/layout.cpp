@@ -217,7 +217,7 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
   // fills whole vectors. kMostClasses (several reduced axes): whether each run starts with the first accumulator.
   // kCpuKeptBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make no
   // difference. kCpuRowsBits: more rows than a unit has.
-  constexpr uint8_t kCpuMultiple = 8, kCpuTurnedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
+  constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;
     layout.row_multiple = 1;
@@ -229,8 +229,9 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
   if (layout.length_bits > kCpuKeptBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
   layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
   layout.inner_multiple = kVectorBytes;
-  const bool has_runs = layout.reduced_axes > 1, could_be_turned = !has_runs && layout.length_bits <= kCpuTurnedBits;
-  if (layout.row_multiple < (has_runs ? kMostClasses : could_be_turned ? kCpuMultiple : UINT8_MAX))
+  const bool has_runs = layout.reduced_axes > 1,
+             could_be_transposed = !has_runs && layout.length_bits <= kCpuTransposedBits;
+  if (layout.row_multiple < (has_runs ? kMostClasses : could_be_transposed ? kCpuMultiple : UINT8_MAX))
     layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;

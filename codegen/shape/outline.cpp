@@ -453,9 +453,9 @@ class Outliner {
 
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph[id];
-  const bool divides =
+  const bool is_division =
       node.op == Op::FloorDivide || node.op == Op::TruncDivide || node.op == Op::Remainder || node.op == Op::Fmod;
-  if (!divides || ir::is_floating(node.dtype)) return false;
+  if (!is_division || ir::is_floating(node.dtype)) return false;
   const std::optional<ir::Constant> divisor = ir::constant_of(graph, node.args[1]);
   return !divisor || divisor->integer == 0;
 }

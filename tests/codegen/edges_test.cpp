@@ -43,14 +43,14 @@ class Execution {
                                                                : 0);
       return classify(prepared.outline.kernels[0], geometry, addresses, false);
     }();
-    const bool cuda = target.kind == Target::Kind::Cuda;
+    const bool is_cuda = target.kind == Target::Kind::Cuda;
     const Options options{true, false};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
     const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
     const Library library(
-        (cuda ? cuda_on_host(target, text_) : "") + without_ptx(text_) + (cuda ? cuda_runner(kernel) : ""),
+        (is_cuda ? cuda_on_host(target, text_) : "") + without_ptx(text_) + (is_cuda ? cuda_runner(kernel) : ""),
         "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
-    auto* entry = library.find<Entry>((cuda ? "run_" : "") + kernel.launch.entry);
+    auto* entry = library.find<Entry>((is_cuda ? "run_" : "") + kernel.launch.entry);
     if (entry == nullptr) return;
     std::vector<std::byte*> data;
     for (const AccessUse& use : prepared.outline.kernels[0].accesses)

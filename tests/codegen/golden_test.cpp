@@ -195,19 +195,19 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
   }
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
-    const bool cuda = target.kind == Target::Kind::Cuda;
-    const Call call(golden, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
+    const bool is_cuda = target.kind == Target::Kind::Cuda;
+    const Call call(golden, is_cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.symbol_values());
     ir::verify(graph);
     graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
     if (definition->may_return_arguments()) graph = ir::forward_params(std::move(graph));
     graph = ir::align_rows(graph);
     ir::verify(graph);
-    const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_pass=*/cuda);
+    const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_pass=*/is_cuda);
     const Options options{golden.check_indices, false};
-    texts[folder / (std::string(golden.layout) + (cuda ? ".cuda.cu" : ".cpu.cpp"))] =
+    texts[folder / (std::string(golden.layout) + (is_cuda ? ".cuda.cu" : ".cpu.cpp"))] =
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
-    if (!first || !cuda) continue;
+    if (!first || !is_cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
     texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target, options);
     texts[folder / "kernel.txt"] = kernel_text(graph, prepared.outline, prepared.layouts, target, options);
@@ -218,9 +218,9 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
 TEST(Golden, MatchesTheGoldenFiles) {
   const bool rebase = std::getenv("INGOT_REBASE_GOLDENS") != nullptr;
   std::set<fs::path> expected;
-  std::set<std::string_view> seen;
+  std::set<std::string_view> seen_ops;
   for (const GoldenCase& golden : table()) {
-    const bool first = seen.insert(golden.op).second;
+    const bool first = seen_ops.insert(golden.op).second;
     if (first) expected.insert(kRoot / golden.op / "op.py");
     for (const auto& [path, text] : texts_of(golden, first)) {
       expected.insert(path);

@@ -93,8 +93,8 @@ std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const T
     data.push_back(use.kind == AccessUse::Kind::Store ? out : static_cast<std::byte*>(operands[use.tensor]));
   const Arguments arguments(launch, prepared.outline.kernels[0], prepared.geometries[0], data, prepared.host,
                             status != nullptr ? status : &ignored_status);
-  const bool cuda = target.kind == Target::Kind::Cuda;
-  auto* entry = library.find<Entry>((cuda ? "run_" : "") + launch.entry);
+  const bool is_cuda = target.kind == Target::Kind::Cuda;
+  auto* entry = library.find<Entry>((is_cuda ? "run_" : "") + launch.entry);
   EXPECT_NE(entry, nullptr) << launch.entry;
   if (entry != nullptr) entry(arguments.addresses(), 0, launch.units(prepared.geometries[0].extents));
   auto values = std::make_unique<R[]>(static_cast<size_t>(count));
@@ -103,15 +103,15 @@ std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const T
 }
 
 std::string library_text(const std::vector<const ir::Graph*>& graphs, const Target& target) {
-  const bool cuda = target.kind == Target::Kind::Cuda;
-  std::string text(cuda ? cuda_on_host(target, {}) : "");
+  const bool is_cuda = target.kind == Target::Kind::Cuda;
+  std::string text(is_cuda ? cuda_on_host(target, {}) : "");
   for (const ir::Graph* graph : graphs) {
     Tensors tensors;
     for (size_t p = 0; p < graph->params.size(); ++p) tensors.params.push_back(contiguous({16}));
     const Prepared prepared = prepare(*graph, tensors);
     text += "namespace in_" + graph->name + " {\n" +
             without_ptx(generate(*graph, prepared.outline, prepared.layouts, target, {}, "").text);
-    if (cuda) text += cuda_runner(kernels(*graph, prepared.outline, prepared.layouts, target, {})[0]);
+    if (is_cuda) text += cuda_runner(kernels(*graph, prepared.outline, prepared.layouts, target, {})[0]);
     text += "}\n";
   }
   return text;
@@ -157,7 +157,7 @@ struct Column {
 template <typename T>
 void check_case(const Library& library, const OpCase& test_case, const Target& target) {
   const ir::OpInfo& info = ir::info(test_case.op);
-  const bool cuda = target.kind == Target::Kind::Cuda;
+  const bool is_cuda = target.kind == Target::Kind::Cuda;
   const std::vector<T> values = samples<T>();
   const size_t pairs = values.size() * (info.arity == 2 ? values.size() : 1);
   const size_t count = (pairs + 15) / 16 * 16;  // no elements past the end, which would divide by zero and trap here
@@ -169,7 +169,7 @@ void check_case(const Library& library, const OpCase& test_case, const Target& t
   std::vector<void*> operands = {a.data};
   if (info.arity == 2) operands.push_back(b.data);
   const auto call_text = [&](size_t k) {
-    return std::string(cuda ? "cuda " : "cpu ") + test_case.graph.name + "(" + std::to_string(a.data[k]) + ", " +
+    return std::string(is_cuda ? "cuda " : "cpu ") + test_case.graph.name + "(" + std::to_string(a.data[k]) + ", " +
            std::to_string(b.data[k]) + ")";
   };
   if (info.rule == ir::Rule::Compare) {
@@ -178,17 +178,17 @@ void check_case(const Library& library, const OpCase& test_case, const Target& t
       EXPECT_EQ(actual[k], expected_comparison<T>(test_case.op, a.data[k], b.data[k])) << call_text(k);
     return;
   }
-  const bool divides =
+  const bool is_division =
       !ir::is_floating(test_case.work) && (test_case.op == Op::FloorDivide || test_case.op == Op::TruncDivide ||
                                            test_case.op == Op::Remainder || test_case.op == Op::Fmod);
   // CUDA promises no result for integer division by zero; here it would trap.
-  if (divides && cuda) {
+  if (is_division && is_cuda) {
     for (size_t k = 0; k < count; ++k)
       if (b.data[k] == T(0) || b.data[k] == T(-1)) b.data[k] = T(3);
   }
   int status = 0;
   const auto actual = run<T>(library, test_case.graph, target, operands, static_cast<int64_t>(count), {}, &status);
-  EXPECT_EQ(status != 0, divides && !cuda) << test_case.graph.name << " by zero";
+  EXPECT_EQ(status != 0, is_division && !is_cuda) << test_case.graph.name << " by zero";
   for (size_t k = 0; k < count; ++k) {
     const T x = a.data[k], y = b.data[k];
     if constexpr (std::is_same_v<T, bool>) {
@@ -303,8 +303,8 @@ TEST_P(Primitives, PhiloxMatchesRandom123) {
   const std::string wrapper =
       "extern \"C\" void scramble(unsigned* words, unsigned long long key) {\n"
       "    philox(words[0], words[1], words[2], words[3], key);\n}\n";
-  const bool cuda = GetParam().kind == Target::Kind::Cuda;
-  const Library library((cuda ? cuda_on_host(GetParam(), {}) : "") + prelude_for(GetParam().kind, wrapper) + wrapper,
+  const bool is_cuda = GetParam().kind == Target::Kind::Cuda;
+  const Library library((is_cuda ? cuda_on_host(GetParam(), {}) : "") + prelude_for(GetParam().kind, wrapper) + wrapper,
                         "-O2");
   ASSERT_TRUE(library.is_loaded());
   auto* scramble = library.find<void(uint32_t*, unsigned long long)>("scramble");

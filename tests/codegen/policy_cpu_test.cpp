@@ -146,9 +146,9 @@ TEST(CpuRows, VectorisesAcrossShortRows) {
 }
 
 TEST(CpuRows, RowsAcrossFillVectorsAndFitTheCache) {
-  const auto lanes = [](uint8_t rows_bits, uint32_t found_bytes) {
+  const auto lanes = [](uint8_t rows_bits, uint32_t result_bytes) {
     RowSetup rows({row_elements(4)}, 10, rows_bits, true);
-    rows.facts.found_bytes = found_bytes;
+    rows.facts.result_bytes = result_bytes;
     return cpu_row_lanes(rows.facts, rows.layout, cpu_rows(rows.facts, rows.layout, false));
   };
   EXPECT_EQ(lanes(6, 4), 64u);

@@ -172,7 +172,7 @@ TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
 }
 
 TEST(ReduceSchedules, TestsCoverEveryKind) {
-  std::set<std::string> seen;
+  std::set<std::string> seen_kinds;
   const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
     return std::string(lanes > 1 && rows.across ? "across by vectors"
                        : rows.across            ? "across"
@@ -194,7 +194,7 @@ TEST(ReduceSchedules, TestsCoverEveryKind) {
         many.use_many_rows_kernels = true;
         const Prepared prepared = (n < 100 ? many : test_case).prepared();
         for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
-          seen.insert(kind_of(schedule.rows, schedule.lanes));
+          seen_kinds.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }
   const std::set<std::string> all = {"across",
@@ -209,7 +209,7 @@ TEST(ReduceSchedules, TestsCoverEveryKind) {
                                      "along, shared",
                                      "along, split",
                                      "along, cluster, shared"};
-  EXPECT_TRUE(std::ranges::includes(seen, all));
+  EXPECT_TRUE(std::ranges::includes(seen_kinds, all));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ReduceBits, testing::Values(kCpu, kCuda), name_of_target);

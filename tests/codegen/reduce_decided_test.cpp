@@ -64,9 +64,9 @@ ExpectedSums expected_of(Floats x, const ir::DimMarks& reduced) {
   return expected;
 }
 
-class ReduceDecided : public testing::TestWithParam<Target> {};
+class ReduceSpeculative : public testing::TestWithParam<Target> {};
 
-TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
+TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
   std::mt19937 random(11);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
   struct Shape {
@@ -94,7 +94,7 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
       }
   std::vector<ReduceCase> cases;
   std::vector<ExpectedSums> expected;
-  std::set<std::string> seen;
+  std::set<std::string> seen_kinds;
   int near = 0, far = 0;
   for (const Shape& shape : shapes)
     for (const bool stores_elements : {false, true}) {
@@ -109,16 +109,16 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
       const std::vector<Schedule> all =
           schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {});
       if (all[0].rows.early > 0)
-        seen.insert(all[0].rows.by_runs                     ? "by runs"
-                    : all[0].rows.steps == 0                ? "again"
-                    : all[0].threads == all[0].rows.threads ? "block"
-                    : all[0].rows.threads > 32              ? "some in a block"
-                                                            : "some in a warp");
+        seen_kinds.insert(all[0].rows.by_runs                     ? "by runs"
+                          : all[0].rows.steps == 0                ? "again"
+                          : all[0].threads == all[0].rows.threads ? "block"
+                          : all[0].rows.threads > 32              ? "some in a block"
+                                                                  : "some in a warp");
     }
   EXPECT_GT(near, 100);
   EXPECT_GT(far, 100);
   if (GetParam().cuda()) {
-    EXPECT_EQ(seen, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
+    EXPECT_EQ(seen_kinds, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
   }
   const Library library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
@@ -142,7 +142,7 @@ TEST_P(ReduceDecided, SpeculativeSumsAreCorrect) {
 }
 
 // Values that a phase caches, or would cache, in place of an input, besides speculative sums.
-TEST_P(ReduceDecided, RowsThatTakeTheOtherArmAreCorrect) {
+TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};
   std::vector<ReduceCase> cases;
@@ -198,7 +198,7 @@ TEST_P(ReduceDecided, RowsThatTakeTheOtherArmAreCorrect) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ReduceDecided, testing::Values(kCpu, kCuda), name_of_target);
+INSTANTIATE_TEST_SUITE_P(Targets, ReduceSpeculative, testing::Values(kCpu, kCuda), name_of_target);
 
 }  // namespace
 }  // namespace ingot::codegen

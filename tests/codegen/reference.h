@@ -179,9 +179,9 @@ inline bool expected_bool(Op op, bool a, bool b) {
 /// The result of an exact op on floats, to the bit.
 template <typename T>
 std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
-  const bool cuda = target.kind == Target::Kind::Cuda;
-  const bool finite = std::isfinite(a) && std::isfinite(b);
-  const bool nan = std::isnan(a) || std::isnan(b);
+  const bool is_cuda = target.kind == Target::Kind::Cuda;
+  const bool is_finite = std::isfinite(a) && std::isfinite(b);
+  const bool has_nan = std::isnan(a) || std::isnan(b);
   switch (op) {
     case Op::Add:
       return a + b;
@@ -192,7 +192,8 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
     case Op::Div:
       return a / b;
     case Op::FloorDivide:
-      if (!finite || b == 0 || std::fabs(a) > 100 || std::fabs(b) > 100 || std::fabs(b) < T(0.1)) return std::nullopt;
+      if (!is_finite || b == 0 || std::fabs(a) > 100 || std::fabs(b) > 100 || std::fabs(b) < T(0.1))
+        return std::nullopt;
       return static_cast<T>(std::floor(static_cast<long double>(a) / b));
     case Op::TruncDivide:
       return std::trunc(a / b);
@@ -223,23 +224,23 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
     // Eager's vectorised CPU kernels return b if a equals b: the second of two zeros. CUDA distinguishes zeros by sign;
     // but if it calls a function (float64, and all types before sm_80), the host's function is called here.
     case Op::Maximum:
-      if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
-      return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(b) ? a : a > b ? a : b;
+      if (a == 0 && b == 0 && is_cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
+      return has_nan ? std::numeric_limits<T>::quiet_NaN() : a == b && is_cuda && std::signbit(b) ? a : a > b ? a : b;
     case Op::Minimum:
-      if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
-      return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(a) ? a : a < b ? a : b;
+      if (a == 0 && b == 0 && is_cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
+      return has_nan ? std::numeric_limits<T>::quiet_NaN() : a == b && is_cuda && std::signbit(a) ? a : a < b ? a : b;
     case Op::Fmax:
-      return a == b && a == 0 && cuda ? std::nullopt
-                                      : std::optional(std::isnan(b)   ? a
-                                                      : std::isnan(a) ? b
-                                                      : a >= b        ? a
-                                                                      : b);
+      return a == b && a == 0 && is_cuda ? std::nullopt
+                                         : std::optional(std::isnan(b)   ? a
+                                                         : std::isnan(a) ? b
+                                                         : a >= b        ? a
+                                                                         : b);
     case Op::Fmin:
-      return a == b && a == 0 && cuda ? std::nullopt
-                                      : std::optional(std::isnan(b)   ? a
-                                                      : std::isnan(a) ? b
-                                                      : a <= b        ? a
-                                                                      : b);
+      return a == b && a == 0 && is_cuda ? std::nullopt
+                                         : std::optional(std::isnan(b)   ? a
+                                                         : std::isnan(a) ? b
+                                                         : a <= b        ? a
+                                                                         : b);
     case Op::Copysign:
       return std::copysign(a, b);
     case Op::Nextafter:
@@ -363,13 +364,13 @@ bool expected_comparison(Op op, T a, T b) {
 }
 
 template <typename T>
-double ulps(T got, long double want) {
-  const T nearest = static_cast<T>(want);
-  if (std::isnan(got) || std::isnan(nearest)) return std::isnan(got) == std::isnan(nearest) ? 0 : INFINITY;
-  if (got == nearest) return got != 0 || std::signbit(got) == std::signbit(nearest) ? 0 : INFINITY;
-  if (std::isinf(got) || std::isinf(nearest)) return INFINITY;
+double ulps(T actual, long double expected) {
+  const T nearest = static_cast<T>(expected);
+  if (std::isnan(actual) || std::isnan(nearest)) return std::isnan(actual) == std::isnan(nearest) ? 0 : INFINITY;
+  if (actual == nearest) return actual != 0 || std::signbit(actual) == std::signbit(nearest) ? 0 : INFINITY;
+  if (std::isinf(actual) || std::isinf(nearest)) return INFINITY;
   const T gap = std::nextafter(std::fabs(nearest), std::numeric_limits<T>::infinity()) - std::fabs(nearest);
-  return static_cast<double>(std::fabs(static_cast<long double>(got) - want) / gap);
+  return static_cast<double>(std::fabs(static_cast<long double>(actual) - expected) / gap);
 }
 
 template <typename T>

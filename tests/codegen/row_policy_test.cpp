@@ -293,7 +293,7 @@ TEST(Rows, AreVectorsAcrossIfAWarpHasEnough) {
 
 TEST(Rows, FitInSharedMemoryAcross) {
   RowSetup few({row_elements(2)}, 10, 12, true), many = few;
-  few.facts.found_bytes = 4, many.facts.found_bytes = 64;
+  few.facts.result_bytes = 4, many.facts.result_bytes = 64;
   EXPECT_EQ(few.several_phases().threads, 32u);
   EXPECT_EQ(many.several_phases().threads, 2u);
 }

@@ -25,8 +25,8 @@ ValueId CpuFrame::base(uint32_t access) {
   const SymbolId pointer = memory_.pointer(access);
   const uint32_t leader = context_.layout.accesses[access].leader;
   const AccessLayout& layout = context_.layout.accesses[leader];
-  ValueId& known = row_pointers_[leader];
-  if (known) return known;
+  ValueId& cached = row_pointers_[leader];
+  if (cached) return cached;
   ValueId value = assembly_.read(pointer);
   if (has_rows() && layout.linear) {
     value = assembly_.index(IndexOp::Add, value, row_index());
@@ -40,7 +40,7 @@ ValueId CpuFrame::base(uint32_t access) {
   }
   if (assembly_[value].kind == Value::Kind::Index)
     value = let(pointers_, value, assembly_[pointer].name + name_of_place());
-  return known = value;
+  return cached = value;
 }
 
 ValueId CpuFrame::row_of(uint32_t access) {

@@ -35,9 +35,9 @@ class CpuKernel : public Space, public Access {
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
   ValueId whole(int64_t number) { return assembly_.whole(number); }
-  /// Declares an integer with a free name at the end of this block.
-  ValueId let(Body& block, ValueId value, std::string_view wanted) {
-    return assembly_.let(block, value, assembly_.claim(wanted));
+  /// Declares an integer with a unique name at the end of this block.
+  ValueId let(Body& block, ValueId value, std::string_view preferred) {
+    return assembly_.let(block, value, assembly_.claim(preferred));
   }
   void assign(ValueId target, ValueId value) { element_.push_back({Assign{target, value}}); }
 
@@ -68,7 +68,7 @@ class CpuKernel : public Space, public Access {
   bool checks_elements_ = false;
 };
 
-inline void append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }
+inline void append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
 /// Takes the statements of a body and clears it.
 inline Body take(Body& body) { return std::exchange(body, {}); }
 

@@ -33,7 +33,7 @@ Kernel CpuReduce::build() {
   const uint32_t phases = reductions_.phases();
   for (uint32_t phase = 0; phase < phases; ++phase) part_ == RowPart::Rest ? combine_pieces() : go_through(phase);
   if (part_ == RowPart::Pieces) {
-    leave_states();
+    store_states();
   } else {
     go_through(phases);
     store_rows();
@@ -44,8 +44,8 @@ Kernel CpuReduce::build() {
 }
 
 ValueId CpuReduce::pieces() {
-  const ValueId above = assembly_.index(IndexOp::Add, places_.length(), whole(rows_.piece - 1));
-  return assembly_.index(IndexOp::Div, above, whole(rows_.piece));
+  const ValueId padded = assembly_.index(IndexOp::Add, places_.length(), whole(rows_.piece - 1));
+  return assembly_.index(IndexOp::Div, padded, whole(rows_.piece));
 }
 
 ValueId CpuReduce::end_of_piece(ValueId from) {
@@ -93,20 +93,20 @@ std::vector<ir::NodeId> CpuReduce::keep(Job& job) {
 void CpuReduce::go_through(uint32_t phase) {
   RowWork work = reductions_.of_phase(phase);
   if (work.job.roots.empty()) return;
-  if (context_.layout.has_empty_rows) return find_nothing(work);
+  if (context_.layout.has_empty_rows) return set_empty_results(work);
   const std::vector<ir::NodeId> added = keep(work.job);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
-  const std::vector<RowReduction*>& mine = work.reductions;
-  const bool has_order = std::ranges::any_of(mine, [](const RowReduction* r) { return r->has_order(); });
-  const bool nests = rows_.piece != 0 && part_ == RowPart::Whole && has_order;
+  const std::vector<RowReduction*>& reductions = work.reductions;
+  const bool has_order = std::ranges::any_of(reductions, [](const RowReduction* r) { return r->has_order(); });
+  const bool has_chunk_results = rows_.piece != 0 && part_ == RowPart::Whole && has_order;
   std::vector<RowReduction> of_piece;
-  for (const RowReduction* reduction : mine) of_piece.push_back(*reduction);
-  if (nests)
+  for (const RowReduction* reduction : reductions) of_piece.push_back(*reduction);
+  if (has_chunk_results)
     for (RowReduction& reduction : of_piece)
       for (SymbolId& result : reduction.results)
         result = reductions_.result(assembly_[result].name + "_of_piece", assembly_[result].type.dtype);
   auto value = values.begin();
-  const ValueId number = mine.empty() ? ValueId{} : class_number();
+  const ValueId number = reductions.empty() ? ValueId{} : class_number();
   Body declared;
   for (RowReduction& reduction : of_piece) {
     if (goes_by_class()) {
@@ -115,9 +115,9 @@ void CpuReduce::go_through(uint32_t phase) {
     } else {
       reductions_.declare(declared, reduction, rows_.classes, Loop::Kind::Serial);
     }
-    std::vector<ValueId> found = {*value++};
-    if (reduction.types.size() > 1) found.push_back(element_index());
-    reductions_.fold(element_, reduction, class_place(number), found, valid());
+    std::vector<ValueId> operands = {*value++};
+    if (reduction.types.size() > 1) operands.push_back(element_index());
+    reductions_.fold(element_, reduction, class_place(number), operands, valid());
   }
   for (const uint32_t access : work.stores) store(access, *value++);
   for (const ir::NodeId node : added) {
@@ -129,9 +129,9 @@ void CpuReduce::go_through(uint32_t phase) {
     body_.push_back({Declare{array}});
     assign(kept_element(array), *value++);
   }
-  if (!added.empty()) announce_stores();
+  if (!added.empty()) prefetch_stores();
   settle();
-  if (nests) return nest(mine, of_piece, std::move(declared));
+  if (has_chunk_results) return nest(reductions, of_piece, std::move(declared));
   append(body_, std::move(declared));
   ValueId from = whole(0), to = places_.length();
   if (part_ == RowPart::Pieces) {
@@ -143,13 +143,14 @@ void CpuReduce::go_through(uint32_t phase) {
 }
 
 // Prefetches the memory of the results while an earlier phase computes (docs/performance.md: cpu-prefetch-results).
-void CpuReduce::announce_stores() {
+void CpuReduce::prefetch_stores() {
   constexpr uint32_t kMostBits = 16;
   if (context_.layout.length_bits > kMostBits) return;
   for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access) {
     const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
     const std::vector<StrideClass>& axes = context_.layout.accesses[access].axes;
-    if (is_store && !axes.empty() && axes.back() == StrideClass::One && places_.moves_in_row(access)) announce(access);
+    if (is_store && !axes.empty() && axes.back() == StrideClass::One && places_.moves_in_row(access))
+      prefetch_access(access);
   }
 }
 
@@ -161,7 +162,7 @@ void CpuReduce::store(uint32_t access, ValueId value) {
     element_.push_back({std::move(assign)});
 }
 
-void CpuReduce::find_nothing(const RowWork& work) {
+void CpuReduce::set_empty_results(const RowWork& work) {
   for (RowReduction* reduction : work.reductions) {
     reductions_.declare(body_, *reduction, rows_.classes, Loop::Kind::Serial);
     reductions_.combine(body_, *reduction, rows_.classes, 1);
@@ -171,25 +172,26 @@ void CpuReduce::find_nothing(const RowWork& work) {
 // Chunks
 
 /// Reduces the chunks of a long row one after the other.
-void CpuReduce::nest(const std::vector<RowReduction*>& mine, std::vector<RowReduction>& of_piece, Body declared) {
+void CpuReduce::nest(const std::vector<RowReduction*>& reductions, std::vector<RowReduction>& of_piece, Body declared) {
   const SymbolId piece = assembly_.variable("piece", {ir::DType::I64}, Level::Thread);
   const ValueId number = assembly_.read(piece);
-  for (RowReduction* reduction : mine) reductions_.declare(body_, *reduction, kClassesOfPieces, Loop::Kind::Serial);
+  for (RowReduction* reduction : reductions)
+    reductions_.declare(body_, *reduction, kClassesOfPieces, Loop::Kind::Serial);
   Body inside;
   const ValueId from = let(inside, assembly_.index(IndexOp::Mul, number, whole(rows_.piece)), "from");
   const ValueId to = let(inside, end_of_piece(from), "to");
   append(inside, std::move(declared));
   loop_over(inside, from, to);
   Body of_row;
-  for (size_t r = 0; r < mine.size(); ++r) {
+  for (size_t r = 0; r < reductions.size(); ++r) {
     reductions_.combine(inside, of_piece[r], rows_.classes, 1);
-    std::vector<ValueId> found;
-    for (const SymbolId result : of_piece[r].results) found.push_back(CpuReduce::of_row(result));
-    reductions_.fold(of_row, *mine[r], class_of_piece(number), found);
+    std::vector<ValueId> operands;
+    for (const SymbolId result : of_piece[r].results) operands.push_back(CpuReduce::of_row(result));
+    reductions_.fold(of_row, *reductions[r], class_of_piece(number), operands);
   }
   for_each_row(inside, std::move(of_row));
   over_pieces(piece, std::move(inside));
-  for (RowReduction* reduction : mine) reductions_.combine(body_, *reduction, kClassesOfPieces, 1);
+  for (RowReduction* reduction : reductions) reductions_.combine(body_, *reduction, kClassesOfPieces, 1);
 }
 
 ClassPlace CpuReduce::class_of_piece(ValueId piece) {
@@ -200,7 +202,7 @@ void CpuReduce::over_pieces(SymbolId piece, Body inside) {
   body_.push_back({Loop{Loop::Kind::Serial, piece, whole(0), pieces(), std::move(inside)}});
 }
 
-void CpuReduce::leave_states() {
+void CpuReduce::store_states() {
   Body of_row;
   for (const RowReduction& reduction : reductions_.all())
     for (uint32_t v = 0; v < reduction.results.size(); ++v)
@@ -216,10 +218,10 @@ void CpuReduce::combine_pieces() {
   settle();
   for (RowReduction& reduction : reductions_.all()) {
     reductions_.declare(body_, reduction, kClassesOfPieces, Loop::Kind::Serial);
-    std::vector<ValueId> found;
+    std::vector<ValueId> operands;
     for (uint32_t v = 0; v < reduction.types.size(); ++v)
-      found.push_back(reductions_.state(reduction.first_state + v, place_of_state(number), false));
-    reductions_.fold(of_row, reduction, class_of_piece(number), found);
+      operands.push_back(reductions_.state(reduction.first_state + v, place_of_state(number), false));
+    reductions_.fold(of_row, reduction, class_of_piece(number), operands);
   }
   Body inside;
   for_each_row(inside, std::move(of_row));

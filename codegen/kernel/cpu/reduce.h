@@ -44,7 +44,7 @@ class CpuReduce : public CpuKernel {
   /// Whether an element exists, in loops that compute past the last one; none if a loop does not.
   virtual ValueId valid() { return {}; }
   /// Prefetches, in the loop over elements, the elements of this access, which will be written later.
-  virtual void announce(uint32_t) {}
+  virtual void prefetch_access(uint32_t) {}
   /// The index of an element's accumulator, in the loop over elements.
   virtual ValueId class_number() = 0;
   /// The index of a row's partial result among those of all chunks.
@@ -72,15 +72,18 @@ class CpuReduce : public CpuKernel {
  private:
   ClassPlace class_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
   ValueId of_row(SymbolId result);
+  /// Emits the loop over elements of a phase.
   void go_through(uint32_t phase);
-  void announce_stores();
-  void find_nothing(const RowWork& work);
+  void prefetch_stores();
+  /// Sets the results of a phase whose rows have no elements.
+  void set_empty_results(const RowWork& work);
   std::vector<ir::NodeId> keep(Job& job);
   ValueId kept_element(SymbolId array);
-  void nest(const std::vector<RowReduction*>& mine, std::vector<RowReduction>& of_piece, Body declared);
+  void nest(const std::vector<RowReduction*>& reductions, std::vector<RowReduction>& of_piece, Body declared);
   void over_pieces(SymbolId piece, Body inside);
   ClassPlace class_of_piece(ValueId piece);
-  void leave_states();
+  /// Stores the partial results of a chunk.
+  void store_states();
   void combine_pieces();
   void store_rows();
   ValueId end_of_piece(ValueId from);

@@ -43,8 +43,8 @@ class Columns : public CpuReduce {
     const uint32_t axis = kept_ - 1;
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
     grid = {{0, axis, 1}, {axis, 1, lanes_}};
-    const ValueId extent = places_.extent(axis), above = assembly_.index(IndexOp::Add, extent, whole(lanes_ - 1));
-    const ValueId across = assembly_.index(IndexOp::Div, above, whole(lanes_));
+    const ValueId extent = places_.extent(axis), padded = assembly_.index(IndexOp::Add, extent, whole(lanes_ - 1));
+    const ValueId across = assembly_.index(IndexOp::Div, padded, whole(lanes_));
     ValueId at = assembly_.read(unit_);
     if (part_ == RowPart::Pieces) {
       grid.push_back({kept_, context_.layout.reduced_axes, rows_.piece});

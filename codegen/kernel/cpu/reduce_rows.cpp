@@ -80,10 +80,10 @@ class Rows : public CpuReduce {
   }
 
   ValueId run_coordinate(uint32_t axis) {
-    ValueId& known = coordinates_[axis];
-    if (known) return known;
+    ValueId& cached = coordinates_[axis];
+    if (cached) return cached;
     const ValueId at = memory_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
-    return known = let_run(at, fmt::format("i{}", axis));
+    return cached = let_run(at, fmt::format("i{}", axis));
   }
 
   /// Whether the first element of each run belongs to the first accumulator.
@@ -95,7 +95,7 @@ class Rows : public CpuReduce {
     Pieces pieces{std::max(rows_.classes, kVector), first_, count_, from, to, take(in_piece_),
                   !begins_with_first_class()};
     Loop elements = simd(in_vector_, whole(0), assembly_.read(count_), take(element_));
-    if (goes_beyond()) elements.kind = Loop::Kind::Over, elements.valid = valid_;
+    if (computes_past_end()) elements.kind = Loop::Kind::Over, elements.valid = valid_;
     pieces.body.push_back({std::move(elements)});
     if (!has_runs()) {
       append(block, take(run_lets_));
@@ -117,17 +117,17 @@ class Rows : public CpuReduce {
   /// Whether the last vector of a row is computed whole, with loads masked past the row's end (docs/performance.md:
   /// cpu-masked-tail). Elements past the end must not be checked or used as an index, and there must be accumulators
   /// for them.
-  bool goes_beyond() {
+  bool computes_past_end() {
     return rows_.classes >= kVector && begins_with_first_class() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
                                 [](const auto& use) { return use.kind == AccessUse::Kind::Gather; });
   }
-  ValueId valid() override { return goes_beyond() ? assembly_.read(valid_) : ValueId{}; }
+  ValueId valid() override { return computes_past_end() ? assembly_.read(valid_) : ValueId{}; }
   ValueId load(uint32_t access) override {
     return memory_.load(access, Level::Element, {}, places_.moves_in_row(access) ? valid() : ValueId{});
   }
 
-  void announce(uint32_t access) override {
+  void prefetch_access(uint32_t access) override {
     if (has_runs()) return;
     const ValueId place = assembly_.index(IndexOp::Add, base(access), assembly_.read(first_));
     in_piece_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});

@@ -51,16 +51,17 @@ void Rows::start() {
   if (!has_rows()) return;
   const ValueId i = assembly_.read(linear_), length = assembly_.read(memory_.extent(inner_axis_));
   first_ = let(indices_, assembly_.index(IndexOp::Rem, i, length), "first");
-  const ValueId left = assembly_.index(IndexOp::Sub, assembly_.read(assembly_.kernel.end), i);
-  last_ = let(indices_, assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, first_, left), length), "last");
+  const ValueId remaining = assembly_.index(IndexOp::Sub, assembly_.read(assembly_.kernel.end), i);
+  last_ =
+      let(indices_, assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, first_, remaining), length), "last");
   row_index_ = let(indices_, assembly_.index(IndexOp::Sub, i, first_), "row");
 }
 
 ValueId Rows::row_coordinate(uint32_t axis) {
-  ValueId& known = coordinates_[axis];
-  if (known) return known;
-  return known = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(linear_), 0, context_.rank(), axis),
-                     fmt::format("i{}", axis));
+  ValueId& cached = coordinates_[axis];
+  if (cached) return cached;
+  return cached = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(linear_), 0, context_.rank(), axis),
+                      fmt::format("i{}", axis));
 }
 
 ValueId Rows::place(SymbolId buffer, uint32_t access) {

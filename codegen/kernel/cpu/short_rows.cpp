@@ -27,9 +27,9 @@ class ShortRows : public CpuFrame {
     return axis == inner_axis_ ? assembly_.read(column_) : row_coordinate(axis);
   }
   ValueId load(uint32_t access) override {
-    const AccessSchedule& made = how(access);
-    const bool is_in_place = made.how == How::Single || made.how == How::Fixed;
-    return is_in_place && !made.widened ? CpuFrame::load(access) : laid_out(access);
+    const AccessSchedule& schedule = how(access);
+    const bool is_in_place = schedule.how == How::Single || schedule.how == How::Fixed;
+    return is_in_place && !schedule.widened ? CpuFrame::load(access) : laid_out(access);
   }
 
  private:
@@ -61,19 +61,19 @@ void ShortRows::start() {
   const ValueId end = assembly_.read(assembly_.kernel.end);
   rows_ = assembly_.index(IndexOp::Min, most_, assembly_.index(IndexOp::Sub, end, assembly_.read(row_number_)));
   if (across_ > 0) {
-    const ValueId left =
+    const ValueId remaining =
         assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(across_)), row_coordinate(across_));
-    rows_ = assembly_.index(IndexOp::Min, rows_, left);
+    rows_ = assembly_.index(IndexOp::Min, rows_, remaining);
   }
   rows_ = let(indices_, rows_, "rows");
 }
 
 ValueId ShortRows::row_coordinate(uint32_t axis) {
   if (across_ == 0) return assembly_.read(row_number_);
-  ValueId& known = coordinates_[axis];
-  if (known) return known;
-  return known = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(row_number_), 0, across_ + 1, axis),
-                     fmt::format("i{}", axis));
+  ValueId& cached = coordinates_[axis];
+  if (cached) return cached;
+  return cached = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(row_number_), 0, across_ + 1, axis),
+                      fmt::format("i{}", axis));
 }
 
 bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
@@ -85,10 +85,10 @@ ValueId ShortRows::laid_out(uint32_t access) {
   constexpr uint32_t kBehind = 8;  // elements that `spread` may write past the end
   const SymbolId chunk = buffer(access, "_chunk", how(access).how == How::Spread ? chunk_ + kBehind : chunk_);
   declared_.push_back({Declare{chunk}});
-  const bool once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);
+  const bool is_filled_once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);
   Call call = fill(access, assembly_.read(chunk));
   call.filled = chunk;
-  (once ? once_ : filled_).push_back({std::move(call)});
+  (is_filled_once ? once_ : filled_).push_back({std::move(call)});
   return element_of(chunk, access, assembly_.read(element_index_));
 }
 

@@ -8,21 +8,21 @@
 namespace ingot::codegen {
 
 ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_done_with) {
-  const auto known = places_.find(access);
-  if (known != places_.end()) return known->second.own;
+  const auto entry = places_.find(access);
+  if (entry != places_.end()) return entry->second.own;
   const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
   const auto is_free = [&](const auto& other) {
     const auto& [load, place] = other;
     return !place.is_written && is_done_with(load) && memory_.type_in_memory(load) == memory_.type_in_memory(access);
   };
-  const auto taken = is_store ? std::ranges::find_if(places_, is_free) : places_.end();
-  Place place = taken != places_.end() ? taken->second : place_of_rows(access);
+  const auto reusable = is_store ? std::ranges::find_if(places_, is_free) : places_.end();
+  Place place = reusable != places_.end() ? reusable->second : place_of_rows(access);
   if (is_store) {
     place.is_written = true;
-    if (taken != places_.end()) taken->second.is_written = true;
-    left_.push_back({Call{Call::Function::LeaveRows, {in_tensor(access), of_warp(place.rows), count_}}});
+    if (reusable != places_.end()) reusable->second.is_written = true;
+    stores_.push_back({Call{Call::Function::LeaveRows, {in_tensor(access), of_warp(place.rows), count_}}});
   } else {
-    taken_.push_back({Call{Call::Function::TakeRows, {of_warp(place.rows), in_tensor(access), count_}, place.rows}});
+    loads_.push_back({Call{Call::Function::TakeRows, {of_warp(place.rows), in_tensor(access), count_}, place.rows}});
   }
   return places_.emplace(access, place).first->second.own;
 }
@@ -37,8 +37,8 @@ Batch::Place Batch::place_of_rows(uint32_t access) {
   symbol.extents = {context_.schedule.threads / (schedule.batch * schedule.threads),
                     schedule.batch * schedule.steps * schedule.threads};
   declared_.push_back({Declare{rows}});
-  const ValueId own = assembly_.index(IndexOp::Add, of_warp(rows), own_);
-  return {rows, assembly_.let(pointers_, own, assembly_.claim(name + "_row"))};
+  const ValueId row = assembly_.index(IndexOp::Add, of_warp(rows), own_);
+  return {rows, assembly_.let(pointers_, row, assembly_.claim(name + "_row"))};
 }
 
 ValueId Batch::of_warp(SymbolId rows) {
@@ -52,19 +52,19 @@ ValueId Batch::in_tensor(uint32_t access) {
   return assembly_.index(IndexOp::Add, assembly_.read(memory_.pointer(access)), first_);
 }
 
-Body Batch::take() {
+Body Batch::loads() {
   Body body = std::move(declared_);
-  const auto append = [&](Body& more) { std::ranges::move(more, std::back_inserter(body)); };
-  append(taken_);
-  if (!taken_.empty()) body.push_back({Barrier{Barrier::Kind::Warp}});
+  const auto append = [&](Body& statements) { std::ranges::move(statements, std::back_inserter(body)); };
+  append(loads_);
+  if (!loads_.empty()) body.push_back({Barrier{Barrier::Kind::Warp}});
   append(pointers_);
   return body;
 }
 
-Body Batch::leave() {
-  if (left_.empty()) return {};
+Body Batch::stores() {
+  if (stores_.empty()) return {};
   Body body = {{Barrier{Barrier::Kind::Warp}}};
-  std::ranges::move(left_, std::back_inserter(body));
+  std::ranges::move(stores_, std::back_inserter(body));
   return body;
 }
 

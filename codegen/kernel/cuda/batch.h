@@ -27,14 +27,15 @@ class Batch {
   ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
   /// The statements before and after the computation of the rows.
-  Body take();
-  Body leave();
+  Body loads();
+  Body stores();
 
  private:
+  /// The shared memory of an access.
   struct Place {
-    SymbolId rows;
-    ValueId own;
-    bool is_written = false;
+    SymbolId rows;            ///< the array with the batches of all warps
+    ValueId own;              ///< the pointer to this thread's row
+    bool is_written = false;  ///< a store uses it
   };
 
   Place place_of_rows(uint32_t access);
@@ -47,7 +48,7 @@ class Batch {
   Memory& memory_;
   ValueId warp_, first_, count_, own_;
   std::map<uint32_t, Place> places_;
-  Body declared_, taken_, pointers_, left_;
+  Body declared_, loads_, pointers_, stores_;
 };
 
 }  // namespace ingot::codegen

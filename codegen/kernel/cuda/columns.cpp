@@ -86,8 +86,8 @@ class Columns : public CudaReduce {
     ValueId block = block_number(context_, assembly_);
     if (part_ == RowPart::Pieces) {
       // Blocks that run at the same time should read adjacent memory.
-      const ValueId above = assembly_.index(IndexOp::Add, all, whole(rows - 1));
-      const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, above, whole(rows)), "blocks");
+      const ValueId padded = assembly_.index(IndexOp::Add, all, whole(rows - 1));
+      const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, padded, whole(rows)), "blocks");
       piece_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
       block = assembly_.index(IndexOp::Rem, block, blocks);
     }
@@ -172,7 +172,7 @@ class Columns : public CudaReduce {
   void go_through(uint32_t phase) override {
     const RowWork work = reductions_.of_phase(phase);
     if (work.job.roots.empty()) return;
-    if (context_.layout.has_empty_rows) return find_nothing(work);
+    if (context_.layout.has_empty_rows) return set_empty_results(work);
     vectors_.clear();
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     settle();
@@ -180,10 +180,10 @@ class Columns : public CudaReduce {
     auto value = values.begin();
     for (RowReduction* reduction : work.reductions) {
       declare(*reduction, before, after);
-      std::vector<ValueId> found = {*value++};
-      if (reductions_.takes_factors(*reduction)) found.push_back(*value++);
-      if (reduction->types.size() > 1) found.push_back(wide(element_index_));
-      reductions_.fold(element(), *reduction, class_of_element(), found);
+      std::vector<ValueId> operands = {*value++};
+      if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
+      if (reduction->types.size() > 1) operands.push_back(wide(element_index_));
+      reductions_.fold(element(), *reduction, class_of_element(), operands);
     }
     for (const uint32_t access : work.stores) store(access, *value++, behind_step);
     settle();
@@ -191,7 +191,7 @@ class Columns : public CudaReduce {
     for (RowReduction* reduction : work.reductions) combine(*reduction);
   }
 
-  void find_nothing(const RowWork& work) {
+  void set_empty_results(const RowWork& work) {
     for (RowReduction* reduction : work.reductions) {
       reductions_.declare(body_, *reduction, group_, Loop::Kind::Unrolled);
       combine(*reduction);
@@ -205,7 +205,7 @@ class Columns : public CudaReduce {
     return plus(assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_)), row_number_);
   }
 
-  void leave_states() override {
+  void store_states() override {
     const ValueId at = place_of_piece(piece_);
     for (const RowReduction& reduction : reductions_.all())
       for (uint32_t v = 0; v < reduction.results.size(); ++v) {
@@ -223,10 +223,10 @@ class Columns : public CudaReduce {
     const ValueId piece = group_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
     for (RowReduction& reduction : reductions_.all()) {
       declare(reduction, before, after);
-      std::vector<ValueId> found;
+      std::vector<ValueId> operands;
       for (uint32_t v = 0; v < reduction.types.size(); ++v)
-        found.push_back(reductions_.state(reduction.first_state + v, place_of_piece(piece), false));
-      reductions_.fold(loads, reduction, class_of_element(), found);
+        operands.push_back(reductions_.state(reduction.first_state + v, place_of_piece(piece), false));
+      reductions_.fold(loads, reduction, class_of_element(), operands);
     }
     if (group_ > 1) loads = {{Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(group_), std::move(loads)}}};
     append(before, std::move(loads));

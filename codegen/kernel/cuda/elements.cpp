@@ -18,9 +18,10 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-class Cuda : public Access {
+/// Builds a kernel that reduces nothing and has no tiles.
+class ElementsKernel : public Access {
  public:
-  explicit Cuda(const KernelContext& context)
+  explicit ElementsKernel(const KernelContext& context)
       : context_(context),
         schedule_(context.schedule),
         assembly_(context),
@@ -78,9 +79,9 @@ class Cuda : public Access {
   /// requires that nothing is gathered or divided.
   std::optional<ValueId> position(uint32_t access) override {
     const KernelOutline& outline = context_.outline;
-    const bool may_be_any =
+    const bool may_be_wrong_past_end =
         outline.divisions.empty() && std::ranges::count(outline.accesses, Kind::Gather, &AccessUse::kind) == 0;
-    if (!may_be_any || !place_.has_neighbours() || !context_.layout.accesses[access].linear)
+    if (!may_be_wrong_past_end || !place_.has_neighbours() || !context_.layout.accesses[access].linear)
       return memory_.position(access, Level::Element);
     return assembly_.index(IndexOp::Join, place_.first(), place_.lane_number(Level::Element));
   }
@@ -150,9 +151,9 @@ class Cuda : public Access {
   /// branch separates its loads (docs/performance.md: one-guard).
   ValueId is_whole() {
     if (whole_) return whole_;
-    if (const ValueId known = place_.is_whole()) return whole_ = known;
-    const ValueId behind = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(schedule_.lanes));
-    ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, place_.end());
+    if (const ValueId is_known_whole = place_.is_whole()) return whole_ = is_known_whole;
+    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(schedule_.lanes));
+    ValueId is_whole = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
     if (const ValueId begin = place_.begin())
       is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, place_.first()), is_whole);
     // The block-wide condition is tested once: the compiler then makes two loops, one without guards.
@@ -163,8 +164,8 @@ class Cuda : public Access {
 
   /// Whether the aligned vectors around all of a thread's elements are inside the tensor.
   ValueId is_inside() {
-    const ValueId behind = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(2 * schedule_.lanes));
-    const ValueId ends = assembly_.index(IndexOp::LessEqual, behind, place_.end());
+    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(2 * schedule_.lanes));
+    const ValueId ends = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
     const ValueId begins = assembly_.index(IndexOp::Less, assembly_.whole(0), place_.first());
     return assembly_.index(IndexOp::And, begins, ends);
   }
@@ -201,7 +202,7 @@ class Cuda : public Access {
       body_.element.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
     }
     body_.foreseen = std::exchange(body_.element, {});
-    place_.leave_lane();
+    place_.forget_element();
   }
 
   Body foreseen_vectors(uint32_t leader) {
@@ -212,8 +213,8 @@ class Cuda : public Access {
       const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
-      const ValueId mine = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
-      filled.push_back({Assign{mine, memory_.vector(leader, chunk, Level::Element)}});
+      const ValueId target = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
+      filled.push_back({Assign{target, memory_.vector(leader, chunk, Level::Element)}});
       chunks_[{leader, chunk.first}] = vector;
     }
     return filled;
@@ -274,6 +275,7 @@ class Cuda : public Access {
     if (!whole.empty()) body_.stores.push_back({If{is_whole(), std::move(whole), std::move(rest)}});
   }
 
+  /// Stores a single element.
   void store_one(uint32_t access, ValueId value) {
     Body& stores = stores_of_a_lane();
     stores.push_back({Assign{memory_.target(access, Level::Element), value}});
@@ -346,6 +348,6 @@ class Cuda : public Access {
 
 }  // namespace
 
-Kernel build_cuda(const KernelContext& context) { return Cuda(context).build(); }
+Kernel build_cuda(const KernelContext& context) { return ElementsKernel(context).build(); }
 
 }  // namespace ingot::codegen

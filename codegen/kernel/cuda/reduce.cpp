@@ -36,7 +36,7 @@ Kernel CudaReduce::build() {
     for (uint32_t phase = 0; phase < phases; ++phase) go_through(phase);
   }
   if (part_ == RowPart::Pieces) {
-    leave_states();
+    store_states();
   } else {
     arrive();
     go_through(phases);
@@ -79,8 +79,8 @@ std::optional<ValueId> CudaReduce::quotient(ValueId value, ValueId divisor) {
   return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
 }
 
-ValueId CudaReduce::let(Body& block, ValueId value, std::string_view wanted) {
-  const ValueId named = assembly_.let(block, value, assembly_.claim(wanted));
+ValueId CudaReduce::let(Body& block, ValueId value, std::string_view preferred) {
+  const ValueId named = assembly_.let(block, value, assembly_.claim(preferred));
   const ir::DType dtype = assembly_[named].type.dtype;
   if (dtype == ir::DType::U32 || dtype == ir::DType::U64) assembly_[named].type = {context_.index_dtype()};
   return named;
@@ -156,7 +156,7 @@ void CudaReduce::settle() {
   row_.clear();
 }
 
-void CudaReduce::append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }
+void CudaReduce::append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
 
 std::vector<Kernel> build_cuda_reduce(const KernelContext& context) {
   return context.schedule.rows.across ? build_cuda_columns(context) : build_cuda_rows(context);

@@ -44,9 +44,13 @@ class CudaReduce : public Space, public Access {
   virtual void find_row() = 0;
   /// Sets element_index_.
   virtual void find_element() = 0;
+  /// Emits the loop over elements of a phase.
   virtual void go_through(uint32_t phase) = 0;
-  virtual void leave_states() = 0;
+  /// Stores the partial results of a chunk.
+  virtual void store_states() = 0;
+  /// Combines the partial results of all chunks.
   virtual void combine_pieces() = 0;
+  /// Stores the values that are computed once per row.
   virtual void store_rows() = 0;
   /// The condition under which this thread stores its row's values; none if it always does.
   virtual ValueId stores_row();
@@ -62,9 +66,10 @@ class CudaReduce : public Space, public Access {
   ValueId times(ValueId a, int64_t b) { return b == 1 ? a : assembly_.index(IndexOp::Mul, a, whole(b)); }
   ValueId plus(ValueId a, ValueId b) { return assembly_.index(IndexOp::Add, a, b); }
   /// An index with this name, in the index type.
-  ValueId let(Body& block, ValueId value, std::string_view wanted);
+  ValueId let(Body& block, ValueId value, std::string_view preferred);
   /// Gives an index of elements a claimed name, independent of the place of its Let.
   ValueId named(ValueId value, const std::string& name);
+  /// The index as int64.
   ValueId wide(ValueId index);
 
   /// Sets the launch: blocks of `threads` threads, each with `rows` rows.
@@ -82,11 +87,12 @@ class CudaReduce : public Space, public Access {
   Body take_step(Body after);
   Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)}; }
 
+  /// Arrives at the barrier of the cluster, if rows are distributed over one.
   void arrive();
 
   /// Moves the row's statements collected so far to the kernel's body.
   void settle();
-  static void append(Body& body, Body more);
+  static void append(Body& body, Body statements);
 
   const KernelContext& context_;
   RowPart part_;

@@ -111,7 +111,7 @@ void Rows::find_element() {
   loaded_index_ = named(assembly_.index(IndexOp::Min, plus(assembly_.read(from_), step), last), assembly_.claim("at"));
 }
 
-void Rows::leave_states() {
+void Rows::store_states() {
   const ValueId at = plus(times(row_number_, rows_.pieces), piece_);
   for (const RowReduction& reduction : reductions_.all())
     for (uint32_t v = 0; v < reduction.results.size(); ++v)

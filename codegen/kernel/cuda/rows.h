@@ -16,6 +16,7 @@
 
 namespace ingot::codegen {
 
+/// Builds kernels in which adjacent threads share a row.
 class Rows : public CudaReduce {
  public:
   Rows(const KernelContext& context, RowPart part)
@@ -74,13 +75,13 @@ class Rows : public CudaReduce {
   Body of_all_rows(Body of_row) override;
 
   /// Stores a chunk's partial results for the columns of one step.
-  Body leave_columns();
+  Body store_columns();
 
   /// Sets the thread's row in its warp's batch, or the last row of the domain.
   void find_row_of_batch();
   ValueId stores_row() override;
-  Body ahead() override { return batch_.take(); }
-  Body behind() override { return batch_.leave(); }
+  Body ahead() override { return batch_.loads(); }
+  Body behind() override { return batch_.stores(); }
 
   /// Sets the index of a thread's first element in one step of its loop.
   void find_element() override;
@@ -112,6 +113,7 @@ class Rows : public CudaReduce {
 
   /// Loads a row if it exists; `places` are computed before its elements are loaded.
   Statement load_row(ValueId row, Body places, Loads& loads);
+  /// The loop that executes these loads.
   Statement loop_of(Loads& loads);
 
   /// Loads before phase 0 the accesses that a later phase is the first to need.
@@ -148,8 +150,8 @@ class Rows : public CudaReduce {
   Statement loop_over(Body step, ValueId run = {});
   Body loads_ahead();
 
-  /// The number of accumulators for a thread's vector: with blocked accumulators, where registers are scarce, one
-  /// instead of `lanes_` if the order of accumulation does not matter.
+  /// The number of accumulators for a thread's vector: with blocked accumulators, whose registers are scarce,
+  /// one instead of `lanes_` if the order of accumulation does not matter.
   uint32_t lanes_of(const RowReduction& reduction) const;
 
   /// The index of the current element's accumulator. A reduction without order has at most `lanes_` of them.
@@ -171,6 +173,7 @@ class Rows : public CudaReduce {
 
   /// An array of inputs of the same type that is not needed once the node's values are cached; none if there is none.
   SymbolId place_of_input(ir::NodeId node);
+  /// Whether the array already caches the values of a node.
   bool is_taken(SymbolId array) const;
 
   /// Whether a later phase needs an access for more than the cached values; the values of node `kept` count as cached.
@@ -199,11 +202,12 @@ class Rows : public CudaReduce {
   /// The loop that loads cached accesses: before the first phase, or, with blocked accumulators, before each run.
   Body load_resident();
   void combine(const RowWork& work);
-  void find_nothing(const RowWork& work);
+  /// Sets the results of a phase whose rows have no elements.
+  void set_empty_results(const RowWork& work);
 
   // Split rows
 
-  void leave_states() override;
+  void store_states() override;
   void combine_pieces() override;
 
   // Values computed once per row

@@ -75,8 +75,8 @@ bool Rows::loads_groups_ahead() const {
 }
 
 ValueId Rows::element_of(SymbolId array) {
-  const ValueId mine = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
-  return lanes_ > 1 ? assembly_.lane(mine, assembly_.read(lane_)) : mine;
+  const ValueId item = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
+  return lanes_ > 1 ? assembly_.lane(item, assembly_.read(lane_)) : item;
 }
 
 SymbolId Rows::array_of_steps(SymbolId variable) {

@@ -36,19 +36,19 @@ Body Rows::of_all_rows(Body of_row) {
   Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
   loop.step = rows_.passing, loop.unroll = 1;
   all.push_back({std::move(loop)});
-  all.push_back(loop_over(leave_columns()));
+  all.push_back(loop_over(store_columns()));
   return all;
 }
 
-Body Rows::leave_columns() {
+Body Rows::store_columns() {
   const ValueId at = plus(assembly_.index(IndexOp::Mul, piece_, places_.length()), element_index_);
   Body stores;
   for (const RowReduction& reduction : reductions_.passed()) {
-    const ValueId found = assembly_.item(assembly_.read(reduction.classes[0]), assembly_.read(step_number_));
+    const ValueId partial = assembly_.item(assembly_.read(reduction.classes[0]), assembly_.read(step_number_));
     stores.push_back(lanes_ == 1
-                         ? Statement{Assign{reductions_.state(reduction.first_state, at, true), found}}
+                         ? Statement{Assign{reductions_.state(reduction.first_state, at, true), partial}}
                          : Statement{StoreVector{
-                               assembly_.read(reductions_.states_pointer(reduction.first_state, true)), at, found}});
+                               assembly_.read(reductions_.states_pointer(reduction.first_state, true)), at, partial}});
   }
   return stores;
 }
@@ -79,10 +79,10 @@ Statement Rows::loop_of(Loads& loads) {
 void Rows::fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value) {
   for (RowReduction* reduction : work.passed) {
     reductions_.declare_columns(columns_declared_, *reduction, rows_.steps, lanes_);
-    std::vector<ValueId> taken = {*value++};
-    if (reductions_.takes_factors(*reduction)) taken.push_back(*value++);
+    std::vector<ValueId> operands = {*value++};
+    if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
     const ClassPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
-    reductions_.fold(element(), *reduction, place, taken);
+    reductions_.fold(element(), *reduction, place, operands);
   }
 }
 

@@ -52,21 +52,21 @@ bool Rows::is_taken(SymbolId array) const {
 }
 
 bool Rows::is_read_later(uint32_t access, ir::NodeId kept) {
-  std::vector<ir::NodeId> open;
+  std::vector<ir::NodeId> pending;
   for (uint32_t phase = phase_ + 1; phase <= reductions_.phases(); ++phase)
-    std::ranges::copy(roots_of(reductions_.of_phase(phase).job), std::back_inserter(open));
-  if (phase_ < rows_.early) std::ranges::copy(reductions_.other_arms(), std::back_inserter(open));
-  std::set<ir::NodeId> seen;
-  while (!open.empty()) {
-    const ir::NodeId node = open.back();
-    open.pop_back();
-    if (node == kept || computed_.contains(node) || !seen.insert(node).second) continue;
+    std::ranges::copy(roots_of(reductions_.of_phase(phase).job), std::back_inserter(pending));
+  if (phase_ < rows_.early) std::ranges::copy(reductions_.other_arms(), std::back_inserter(pending));
+  std::set<ir::NodeId> visited;
+  while (!pending.empty()) {
+    const ir::NodeId node = pending.back();
+    pending.pop_back();
+    if (node == kept || computed_.contains(node) || !visited.insert(node).second) continue;
     for (const ir::NodeId arg : context_.graph[node].args)
-      if (context_.graph[arg].op != ir::Op::Reduce) open.push_back(arg);
+      if (context_.graph[arg].op != ir::Op::Reduce) pending.push_back(arg);
   }
   std::vector<ir::NodeId> accesses = nodes_of(context_.graph, context_.outline);
   std::erase_if(accesses, [&](ir::NodeId id) { return !is_access(context_.graph, context_.outline, id); });
-  return seen.contains(accesses.at(access));
+  return visited.contains(accesses.at(access));
 }
 
 void Rows::go_through(uint32_t phase) {
@@ -77,7 +77,7 @@ void Rows::go_through(uint32_t phase) {
 
 void Rows::go_through(RowWork work, Body& ahead) {
   if (work.job.roots.empty()) return;
-  if (context_.layout.has_empty_rows) return find_nothing(work);
+  if (context_.layout.has_empty_rows) return set_empty_results(work);
   if (rows_.by_runs) arrays_.clear();
   vectors_.clear();
   quotients_.clear();
@@ -133,11 +133,11 @@ void Rows::go_through_other_arms() {
   if (context_.layout.has_empty_rows) return;
   std::vector<RowReduction> others;
   RowWork work = reductions_.of_other_arms(others);
-  std::vector<ValueId> asks = compute(context_, assembly_, memory_, *this, reductions_.early_conditions());
+  std::vector<ValueId> needs_other_arm = compute(context_, assembly_, memory_, *this, reductions_.early_conditions());
   settle();
-  for (ValueId& ask : asks) ask = assembly_.inverse(ask);
-  ValueId any = asks[0];
-  for (size_t r = 1; r < asks.size(); ++r) any = logical(ir::Op::LogicalOr, {any, asks[r]});
+  for (ValueId& condition : needs_other_arm) condition = assembly_.inverse(condition);
+  ValueId any = needs_other_arm[0];
+  for (size_t r = 1; r < needs_other_arm.size(); ++r) any = logical(ir::Op::LogicalOr, {any, needs_other_arm[r]});
   const bool has_several_rows = context_.schedule.threads > threads_;
   if (has_several_rows)
     any = assembly_.add({.kind = Value::Kind::AnyRow,
@@ -145,19 +145,19 @@ void Rows::go_through_other_arms() {
                          .number = ir::HostValue::of(static_cast<int64_t>(threads_)),
                          .operands = {any},
                          .naming = Value::Naming::Inline});
-  Body around = std::exchange(body_, {});
+  Body outer_body = std::exchange(body_, {});
   in_other_arms_ = true;
   if (rows_.by_runs) read_again();
-  go_through(std::move(work), around);
+  go_through(std::move(work), outer_body);
   in_other_arms_ = false;
   const std::vector<RowReduction*> early = reductions_.early();
-  const bool is_known = !has_several_rows && asks.size() == 1;  // the enclosing condition decides already
+  const bool is_known = !has_several_rows && needs_other_arm.size() == 1;  // the enclosing condition decides already
   for (size_t r = 0; r < early.size(); ++r) {
-    const Assign taken{assembly_.read(early[r]->results[0]), assembly_.read(others[r].results[0])};
-    body_.push_back(is_known ? Statement{taken} : Statement{If{asks[r], {{taken}}}});
+    const Assign replace{assembly_.read(early[r]->results[0]), assembly_.read(others[r].results[0])};
+    body_.push_back(is_known ? Statement{replace} : Statement{If{needs_other_arm[r], {{replace}}}});
   }
-  around.push_back({If{any, std::exchange(body_, {})}});
-  body_ = std::move(around);
+  outer_body.push_back({If{any, std::exchange(body_, {})}});
+  body_ = std::move(outer_body);
 }
 
 void Rows::read_again() {
@@ -179,9 +179,9 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
   Body folds;
   for (RowReduction* reduction : work.reductions) {
     const bool joins = run && reduction->has_order();
-    const uint32_t held = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
+    const uint32_t count = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
     const SymbolId earlier_runs = reduction->runs;  // only this thread reads them, and no longer needs them
-    reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held, Loop::Kind::Unrolled);
+    reductions_.declare(joins ? around.of_run : around.ahead, *reduction, count, Loop::Kind::Unrolled);
     if (joins) {
       if (earlier_runs)
         reduction->runs = earlier_runs;
@@ -191,10 +191,10 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
         reductions_.declare_runs(around.ahead, *reduction, runs());
       reductions_.join(around.behind_run, *reduction, run);
     }
-    std::vector<ValueId> taken = {*value++};
-    if (reductions_.takes_factors(*reduction)) taken.push_back(*value++);
-    if (reduction->types.size() > 1) taken.push_back(wide(position_in_row()));
-    reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
+    std::vector<ValueId> operands = {*value++};
+    if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
+    if (reduction->types.size() > 1) operands.push_back(wide(position_in_row()));
+    reductions_.fold(folds, *reduction, {class_number(*reduction)}, operands);
   }
   if (!context_.schedule.ragged) return folds;
   // The last vector of a ragged row has elements past the row's end.
@@ -218,7 +218,7 @@ void Rows::combine(const RowWork& work) {
     reductions_.combine(body_, *reduction, lanes_of(*reduction), threads_ / rows_.cluster, 1, rows_.cluster);
 }
 
-void Rows::find_nothing(const RowWork& work) {
+void Rows::set_empty_results(const RowWork& work) {
   for (RowReduction* reduction : work.reductions) {
     reductions_.declare(body_, *reduction, lanes_, Loop::Kind::Unrolled);
   }

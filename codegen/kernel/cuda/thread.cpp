@@ -78,9 +78,10 @@ ValueId ThreadElements::first_of(const Walk& walk) {
 
 /// Several steps of a block through the domain. If all elements of a block's share exist, no step checks.
 void ThreadElements::find_steps(const Walk& walk) {
-  const uint32_t taken = steps_ * schedule_.threads * schedule_.lanes;
-  assembly_.kernel.launch.grid = {{walk.first, walk.axes, taken}};
-  const ValueId before = assembly_.index(IndexOp::Mul, assembly_.whole(taken), block_number(context_, assembly_));
+  const uint32_t block_elements = steps_ * schedule_.threads * schedule_.lanes;
+  assembly_.kernel.launch.grid = {{walk.first, walk.axes, block_elements}};
+  const ValueId before =
+      assembly_.index(IndexOp::Mul, assembly_.whole(block_elements), block_number(context_, assembly_));
   assembly_[before].type = {context_.index_dtype()};
   first_of_block_ = assembly_.let(assembly_.kernel.indices, before, assembly_.claim("first"));
   step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
@@ -92,31 +93,34 @@ void ThreadElements::find_steps(const Walk& walk) {
 /// Each block has a part of one row, and each thread vectors that are aligned in memory: the first vector of a row may
 /// start before the row.
 void ThreadElements::find_row() {
-  const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = steps_ * schedule_.threads * lanes;
-  const uint32_t sure = taken - (lanes - 1);  // least number of a row's elements that a block computes, whatever the
-                                              // row's alignment
-  assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, sure}};
+  const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes,
+                 block_elements = steps_ * schedule_.threads * lanes;
+  // The least number of a row's elements that a block computes, whatever the row's alignment.
+  const uint32_t least_elements = block_elements - (lanes - 1);
+  assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, least_elements}};
   const auto whole = [&](int64_t number) { return assembly_.whole(number); };
-  const auto of = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
+  const auto index = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
   const ValueId block = block_number(context_, assembly_), length = assembly_.read(memory_.extent(inner));
   const ValueId blocks =
-      assembly_.let(assembly_.kernel.indices, of(IndexOp::Div, of(IndexOp::Add, length, whole(sure - 1)), whole(sure)),
+      assembly_.let(assembly_.kernel.indices,
+                    index(IndexOp::Div, index(IndexOp::Add, length, whole(least_elements - 1)), whole(least_elements)),
                     assembly_.claim("blocks"));
-  row_ = named(of(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
-  begin_ = named(of(IndexOp::Mul, row_, length), assembly_.claim("begin"));
-  end_ = named(of(IndexOp::Add, begin_, length), assembly_.claim("end"));
-  const ValueId number = of(IndexOp::Rem, block, blocks);
-  const ValueId aligned = of(IndexOp::Mul, of(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
+  row_ = named(index(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
+  begin_ = named(index(IndexOp::Mul, row_, length), assembly_.claim("begin"));
+  end_ = named(index(IndexOp::Add, begin_, length), assembly_.claim("end"));
+  const ValueId number = index(IndexOp::Rem, block, blocks);
+  const ValueId aligned = index(IndexOp::Mul, index(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
   if (steps_ > 1) {
-    const ValueId before = of(IndexOp::Mul, number, whole(taken));
-    first_of_block_ = named(of(IndexOp::Add, aligned, before), assembly_.claim("first"));
+    const ValueId before = index(IndexOp::Mul, number, whole(block_elements));
+    first_of_block_ = named(index(IndexOp::Add, aligned, before), assembly_.claim("first"));
     step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
     first_ = assembly_.read(step_);
     return;
   }
-  const ValueId before = of(IndexOp::Mul, number, whole(schedule_.threads));
-  const ValueId own = of(IndexOp::Mul, whole(lanes), of(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
-  first_ = named(of(IndexOp::Add, aligned, own), name_of("i"));
+  const ValueId before = index(IndexOp::Mul, number, whole(schedule_.threads));
+  const ValueId offset =
+      index(IndexOp::Mul, whole(lanes), index(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
+  first_ = named(index(IndexOp::Add, aligned, offset), name_of("i"));
   assembly_.kernel.indices.push_back({Return{first_, end_}});
 }
 
@@ -139,12 +143,12 @@ Statement ThreadElements::steps(Body step) {
     loop.lanes = schedule_.lanes, loop.step = steps_, loop.valid = whole_;
     return {std::move(loop)};
   }
-  const uint32_t taken = schedule_.threads * schedule_.lanes;
+  const uint32_t step_elements = schedule_.threads * schedule_.lanes;
   const ValueId thread = thread_number(assembly_, Level::Thread);
-  const ValueId own = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
-  Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, own),
+  const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
+  Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, offset),
             assembly_.index(IndexOp::Min, behind_block(), end_), std::move(step)};
-  loop.step = taken, loop.unroll = 1;
+  loop.step = step_elements, loop.unroll = 1;
   return {std::move(loop)};
 }
 
@@ -167,15 +171,15 @@ std::string ThreadElements::suffix() {
 }
 
 ValueId ThreadElements::named(ValueId value, const std::string& name) {
-  const ValueId found = assembly_.let(assembly_.kernel.indices, value, name);
-  assembly_[found].type = {context_.index_dtype()};
-  return found;
+  const ValueId named = assembly_.let(assembly_.kernel.indices, value, name);
+  assembly_[named].type = {context_.index_dtype()};
+  return named;
 }
 
 /// One name for a coordinate, shared by both loops over a thread's elements.
-const std::string& ThreadElements::name_of(const std::string& wanted) {
-  std::string& name = names_[wanted];
-  if (name.empty()) name = assembly_.claim(wanted);
+const std::string& ThreadElements::name_of(const std::string& preferred) {
+  std::string& name = names_[preferred];
+  if (name.empty()) name = assembly_.claim(preferred);
   return name;
 }
 
@@ -185,9 +189,9 @@ Loop ThreadElements::over_lanes(Body body) const {
   return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
 }
 
-void ThreadElements::leave_lane() {
+void ThreadElements::forget_element() {
   elements_.erase(Level::Element);
-  std::erase_if(coordinates_, [](const auto& known) { return known.first.second == Level::Element; });
+  std::erase_if(coordinates_, [](const auto& cached) { return cached.first.second == Level::Element; });
 }
 
 ValueId ThreadElements::lane_offset(Level level) {
@@ -197,20 +201,20 @@ ValueId ThreadElements::lane_offset(Level level) {
 
 /// The index of an element of the thread's vector; of the last element of the domain if it is past the end.
 ValueId ThreadElements::element(Level level) {
-  ValueId& known = elements_[level];
-  if (known) return known;
+  ValueId& cached = elements_[level];
+  if (cached) return cached;
   const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(level));
   if (!schedule_.ragged) return at;
   const ValueId last = assembly_.index(IndexOp::Sub, end_, assembly_.whole(1));
-  known = assembly_.let(block_of(level), assembly_.index(IndexOp::Min, at, last), name_of("e"));
-  return known;
+  cached = assembly_.let(block_of(level), assembly_.index(IndexOp::Min, at, last), name_of("e"));
+  return cached;
 }
 
 ValueId ThreadElements::stored() {
-  ValueId& known = elements_[Level::Element];
-  const ValueId own = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
-  if (!known) known = assembly_.let(body_.element, own, name_of("e"));
-  return own;
+  ValueId& cached = elements_[Level::Element];
+  const ValueId number = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
+  if (!cached) cached = assembly_.let(body_.element, number, name_of("e"));
+  return number;
 }
 
 Body& ThreadElements::block_of(Level level) {
@@ -242,35 +246,35 @@ ValueId ThreadElements::coordinate(uint32_t axis, Level level) {
 ValueId ThreadElements::in_row(uint32_t axis, Level level) {
   const uint32_t inner = context_.rank() - 1;
   if (inner == 1 && axis == 0) return row_;
-  ValueId& known = coordinates_[{axis, Level::Thread}];
-  if (!known) {
+  ValueId& cached = coordinates_[{axis, Level::Thread}];
+  if (!cached) {
     const ValueId value =
         axis < inner ? memory_.quotient(row_, 0, inner, axis) : assembly_.index(IndexOp::Sub, first_, begin_);
-    known = assembly_.let(coordinate_lets_[axis], value, name_of(fmt::format("i{}", axis)));
-    assembly_[known].type = {context_.index_dtype()};
+    cached = assembly_.let(coordinate_lets_[axis], value, name_of(fmt::format("i{}", axis)));
+    assembly_[cached].type = {context_.index_dtype()};
   }
-  if (axis < inner || level <= Level::Thread) return known;
-  return assembly_.index(IndexOp::Add, known, lane_offset(level));
+  if (axis < inner || level <= Level::Thread) return cached;
+  return assembly_.index(IndexOp::Add, cached, lane_offset(level));
 }
 
 /// The coordinate of the element with this linear index.
 ValueId ThreadElements::divided(uint32_t axis, ValueId linear, Level level) {
-  ValueId& known = coordinates_[{axis, level}];
-  if (known) return known;
+  ValueId& cached = coordinates_[{axis, level}];
+  if (cached) return cached;
   const ValueId value = quotient(axis, linear);
   Body& block = level == Level::Thread ? coordinate_lets_[axis] : block_of(level);
-  known = assembly_.let(block, value, name_of(fmt::format("i{}", axis)));
-  assembly_[known].type = {context_.index_dtype()};
-  return known;
+  cached = assembly_.let(block, value, name_of(fmt::format("i{}", axis)));
+  assembly_[cached].type = {context_.index_dtype()};
+  return cached;
 }
 
 // Coordinates that are incremented from element to element
 
 void ThreadElements::start_carrying() {
   for (uint32_t d = 0; d < context_.rank(); ++d) {
-    const std::string wanted = fmt::format("i{}", d);
-    carried_.push_back(assembly_.variable(wanted, {context_.index_dtype()}, Level::Fetch));
-    names_[wanted] = assembly_[carried_[d]].name;
+    const std::string preferred = fmt::format("i{}", d);
+    carried_.push_back(assembly_.variable(preferred, {context_.index_dtype()}, Level::Fetch));
+    names_[preferred] = assembly_[carried_[d]].name;
   }
   for (uint32_t d = context_.rank(); d-- > 0;)
     coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
@@ -309,7 +313,7 @@ Body ThreadElements::carry(uint32_t axis) {
 // Assembly
 
 void ThreadElements::assemble(Body step) {
-  const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };
+  const auto append = [](Body& block, Body& statements) { std::ranges::move(statements, std::back_inserter(block)); };
   Kernel& kernel = assembly_.kernel;
   const uint32_t rank = context_.rank();
   Body of_step;

@@ -22,6 +22,7 @@ struct ThreadBody {
   Body loads, fetched_vectors, fetch, foreseen, thread, element, stores;
 };
 
+/// The elements of a thread in a kernel that reduces nothing: their indices and coordinates.
 class ThreadElements : public Space {
  public:
   ThreadElements(const KernelContext& context, Assembly& assembly, Memory& memory, ThreadBody& body);
@@ -45,13 +46,13 @@ class ThreadElements : public Space {
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
   Loop over_lanes(Body body) const;
   /// Forgets the values of an element, because another loop over the thread's elements must compute them again.
-  void leave_lane();
+  void forget_element();
   /// The index of an element that is stored. The store is guarded unless no element is past the end.
   ValueId stored();
 
   /// The block for values of the thread in the current step.
   Body& of_step() { return steps_ > 1 ? body_.loads : assembly_.kernel.indices; }
-  /// The statements at the end of a loop over the thread's elements.
+  /// The statements at the end of an iteration of the loop over the thread's elements.
   Body to_next_lane();
   /// Builds the kernel from the statements of a step.
   void assemble(Body step);
@@ -87,7 +88,7 @@ class ThreadElements : public Space {
 
   Body& block_of(Level level);
   ValueId named(ValueId value, const std::string& name);
-  const std::string& name_of(const std::string& wanted);
+  const std::string& name_of(const std::string& preferred);
 
   const KernelContext& context_;
   const Schedule& schedule_;

@@ -65,15 +65,15 @@ class Tile : public Space, public Access {
     const bool is_row = (axis == rows_) != exchanged_;
     if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), column_);
     const std::string name = name_of(fmt::format("i{}", axis));
-    ValueId& known = pass_->coordinates[{axis, exchanged_, clamps_}];
-    if (known) return known;
+    ValueId& cached = pass_->coordinates[{axis, exchanged_, clamps_}];
+    if (cached) return cached;
     std::vector<ValueId> terms = is_row ? row() : column();
     terms.insert(terms.begin(), corner_.at(axis));
     ValueId at = assembly_.sum(terms);
     if (clamps_)
       at = assembly_.index(IndexOp::Min, at,
                            assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.whole(1)));
-    return known = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
+    return cached = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
   }
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
   uint32_t first_axis(uint32_t) const override { return 0; }
@@ -114,9 +114,9 @@ class Tile : public Space, public Access {
     assembly_.enter(pass.scope);
   }
 
-  const std::string& name_of(const std::string& wanted) {
-    std::string& name = names_[wanted];
-    if (name.empty()) name = assembly_.claim(wanted);
+  const std::string& name_of(const std::string& preferred) {
+    std::string& name = names_[preferred];
+    if (name.empty()) name = assembly_.claim(preferred);
     return name;
   }
 
@@ -177,16 +177,16 @@ class Tile : public Space, public Access {
 
   // Loads
 
-  /// Declares the registers of an access: a vector for each of the thread's rows.
+  /// Declares the registers of an access, a vector for each of the thread's rows, and emits its loads.
   void prepare(uint32_t access) {
     const AccessSchedule& how = schedule_.accesses[access];
     const Type type{memory_.type_in_memory(access), lanes_};
     const std::string name = memory_.vector_name(access, lanes_ == 1 ? passes_ : lanes_);
-    const SymbolId held = assembly_.variable(name, type, Level::Thread);
-    if (passes_ > 1 || lanes_ == 1) assembly_[held].extents = {passes_};
-    assembly_[held].of = assembly_[memory_.pointer(access)].name;
-    held_[access] = held;
-    declared_.push_back({Declare{held}});
+    const SymbolId registers = assembly_.variable(name, type, Level::Thread);
+    if (passes_ > 1 || lanes_ == 1) assembly_[registers].extents = {passes_};
+    assembly_[registers].of = assembly_[memory_.pointer(access)].name;
+    registers_[access] = registers;
+    declared_.push_back({Declare{registers}});
 
     exchanged_ = how.how == How::Staged;
     enter(whole_[exchanged_]);
@@ -213,9 +213,9 @@ class Tile : public Space, public Access {
   }
 
   ValueId vector_of(uint32_t access) {
-    const SymbolId held = held_.at(access);
-    const ValueId all = assembly_.read(held);
-    if (assembly_[held].extents.empty()) return all;
+    const SymbolId registers = registers_.at(access);
+    const ValueId all = assembly_.read(registers);
+    if (assembly_[registers].extents.empty()) return all;
     return assembly_.item(all, passes_ == 1 ? assembly_.whole(0) : assembly_.read(pass_->row));
   }
   ValueId lane(uint32_t access) {
@@ -271,9 +271,9 @@ class Tile : public Space, public Access {
   ValueId is_within() {
     ValueId all;
     for (const uint32_t axis : {rows_, columns_}) {
-      const ValueId one =
+      const ValueId is_below =
           assembly_.index(IndexOp::Less, coordinate(axis, Level::Element), assembly_.read(memory_.extent(axis)));
-      all = all ? assembly_.index(IndexOp::And, all, one) : one;
+      all = all ? assembly_.index(IndexOp::And, all, is_below) : is_below;
     }
     return all;
   }
@@ -282,7 +282,7 @@ class Tile : public Space, public Access {
 
   void assemble() {
     Kernel& kernel = assembly_.kernel;
-    const auto append = [](Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); };
+    const auto append = [](Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); };
     append(kernel.body, shared_);
     append(kernel.body, declared_);
     kernel.body.push_back({If{is_whole_, loops(whole_), loops(clamped_)}});
@@ -330,13 +330,13 @@ class Tile : public Space, public Access {
   uint32_t lanes_ = 1, passes_ = 1, rows_a_pass_ = 1, size_ = 1;
   std::array<Pass, 2> whole_, clamped_;  ///< loads: direct, and with rows and columns exchanged
   Pass fill_, compute_, write_;
-  Pass* pass_ = nullptr;    ///< the current pass,
-  bool exchanged_ = false;  ///< with rows and columns exchanged,
-  bool clamps_ = false;     ///< with coordinates clamped to the domain
+  Pass* pass_ = nullptr;    ///< the current pass
+  bool exchanged_ = false;  ///< the current pass exchanges rows and columns
+  bool clamps_ = false;     ///< the current pass clamps coordinates to the domain
   ValueId row_, column_, is_whole_;
   std::map<uint32_t, ValueId> corner_;  ///< the block's first coordinate along each axis
   std::map<std::string, std::string> names_;
-  std::map<uint32_t, SymbolId> held_, tiles_;
+  std::map<uint32_t, SymbolId> registers_, tiles_;
   Body shared_, declared_, thread_, guarded_, guarded_writes_, vectors_, whole_stores_;
 };
 
