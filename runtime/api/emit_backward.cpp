@@ -44,18 +44,19 @@ std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t
 /// The gradient's graph, split by dependence on the incoming gradients. Their parameters follow the op's own.
 class Recomputed {
  public:
-  Recomputed(const ir::Graph& graph, const CallKey& key, size_t own_params, size_t gradients)
+  Recomputed(const ir::Graph& graph, const CallKey& key, size_t op_params, size_t gradients)
       : graph_(graph), sizes_(graph.host.count()) {
     std::string failure;
     runtime::run_host(graph.host, key, sizes_, failure);
     if (!failure.empty()) throw_internal(fmt::format("the gradient's sizes: {}", failure));
-    incoming_.resize(graph.count());
+    depends_on_incoming_.resize(graph.count());
     for (uint32_t i = 0; i < graph.count(); ++i) {
       const ir::NodeId id{i};
-      incoming_[i] = std::ranges::any_of(graph[id].args, [&](ir::NodeId arg) { return incoming_[arg.index]; });
+      depends_on_incoming_[i] =
+          std::ranges::any_of(graph[id].args, [&](ir::NodeId arg) { return depends_on_incoming_[arg.index]; });
       if (!reads_param(id)) continue;
       const uint32_t param = graph.access(id).source.index;
-      incoming_[i] = incoming_[i] || (param >= own_params && param < own_params + gradients);
+      depends_on_incoming_[i] = depends_on_incoming_[i] || (param >= op_params && param < op_params + gradients);
       read_.insert(param);
     }
     for (const ir::Result& result : graph.results)
@@ -67,16 +68,16 @@ class Recomputed {
   /// One line per reduction that the forward call also computed, and one line for all other operations.
   std::string text() const {
     std::string lines;
-    size_t others = 0;
+    size_t other_count = 0;
     for (uint32_t i = 0; i < graph_.count(); ++i) {
       const ir::NodeId id{i};
-      if (incoming_[i]) continue;
+      if (depends_on_incoming_[i]) continue;
       if (graph_[id].op == ir::Op::Reduce)
         lines += line(name_of(id), graph_[id].dtype, rows_of(graph_.reduction(id)), "a reduction");
       else if (ir::is_primitive(graph_[id].op) && graph_[id].op != ir::Op::Cast)
-        ++others;
+        ++other_count;
     }
-    if (others > 0) lines += fmt::format("  {} operations, element by element\n", others);
+    if (other_count > 0) lines += fmt::format("  {} operations, element by element\n", other_count);
     return lines;
   }
 
@@ -101,22 +102,22 @@ class Recomputed {
 
   const ir::Graph& graph_;
   std::vector<ir::HostValue> sizes_;
-  std::vector<bool> incoming_;  ///< of each node, whether it depends on an incoming gradient
+  std::vector<bool> depends_on_incoming_;  ///< for each node
   std::set<uint32_t> read_;
 };
 
 }  // namespace
 
-std::string OpState::emit_backward(const runtime::Program& plain, const CallKey& key, Stage stage,
+std::string OpState::emit_backward(const runtime::Program& forward, const CallKey& key, Stage stage,
                                    EmitTarget target) const {
   const std::span<const frontend::Parameter> parameters = definition_->parameters();
-  const GradientCall call = gradient_call(plain, key);
-  const auto& [op, arguments, made, names, returned] = call;
+  const GradientCall call = make_gradient_call(forward, key);
+  const auto& [op, arguments, placeholders, names, returned_count] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
-  const CallKey own = op->key_of(call, key);
-  const bool sums = runtime::has_sums(*op->program_for(own, 0).program);
-  const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
-  const Recomputed recomputed(*graph, own, parameters.size(), returned);
+  const CallKey gradient_key = op->key_of(call, key);
+  const bool sums = runtime::has_sums(*op->program_for(gradient_key, 0).program);
+  const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(gradient_key, {.scatters = sums});
+  const Recomputed recomputed(*graph, gradient_key, parameters.size(), returned_count);
 
   std::string text = fmt::format("the gradient of {} with respect to {}\n\nsaved for it\n", definition_->name(),
                                  fmt::join(names, ", "));
@@ -124,12 +125,13 @@ std::string OpState::emit_backward(const runtime::Program& plain, const CallKey&
     if (const at::Tensor* tensor = key.arguments[i].tensor)
       text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
                    recomputed.reads(i) ? "" : "not read");
-  for (size_t k = returned; k < made.size(); ++k)
-    text += line(op->definition_->parameters()[parameters.size() + k].name, *runtime::dtype_of(made[k].scalar_type()),
-                 made[k].sizes(), "residual, one value per row");
+  for (size_t k = returned_count; k < placeholders.size(); ++k)
+    text +=
+        line(op->definition_->parameters()[parameters.size() + k].name,
+             *runtime::dtype_of(placeholders[k].scalar_type()), placeholders[k].sizes(), "residual, one value per row");
   if (graph->seed) text += line("seed", ir::DType::I64, {}, "of the random numbers");
-  if (const std::string again = recomputed.text(); !again.empty())
-    text += fmt::format("\nrecomputed instead of saved\n{}", again);
+  if (const std::string lines = recomputed.text(); !lines.empty())
+    text += fmt::format("\nrecomputed instead of saved\n{}", lines);
   for (size_t r = 0; r < names.size(); ++r) {
     const ir::Result& result = graph->results[r];
     if (result.forwards)

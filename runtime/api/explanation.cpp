@@ -98,7 +98,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
   if (const auto op = op_of_leaves(arguments, leaves)) return op->explain(leaves, of_gradient, target);
   if (of_gradient) {
     const EmitContext context = emit_context(arguments, target);
-    const GradientCall call = gradient_call(*context.program, context.key);
+    const GradientCall call = make_gradient_call(*context.program, context.key);
     return call.op->explain(call.arguments, false, target);
   }
   const EmitContext context = emit_context(arguments, target);

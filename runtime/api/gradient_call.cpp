@@ -27,13 +27,14 @@ bool some_require_grad(const CallKey& key) {
 /// Selects the arguments that require grad; if none does, all floats. Excludes arguments with respect to which no
 /// result has a gradient.
 std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKey& key) {
-  const uint64_t reached = runtime::differentiable_params(program);
-  const bool by_flag = some_require_grad(key);
+  const uint64_t differentiable = runtime::differentiable_params(program);
+  const bool any_requires_grad = some_require_grad(key);
   std::vector<bool> wanted;
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     const at::Tensor* tensor = key.arguments[i].tensor;
     wanted.push_back(tensor != nullptr && at::isFloatingType(tensor->scalar_type()) &&
-                     (reached >> std::min<size_t>(i, 63) & 1) != 0 && (!by_flag || tensor->requires_grad()));
+                     (differentiable >> std::min<size_t>(i, 63) & 1) != 0 &&
+                     (!any_requires_grad || tensor->requires_grad()));
   }
   return wanted;
 }
@@ -61,79 +62,80 @@ c10::Device device_of(const CallKey& key) {
 
 }  // namespace
 
-GradientCall OpState::gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
-                                    const CallKey& key, const std::vector<bool>& wanted,
-                                    const frontend::Residuals& residuals) const {
+GradientCall OpState::make_gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
+                                         const CallKey& key, const std::vector<bool>& wanted,
+                                         const frontend::Residuals& residuals) const {
   GradientCall call;
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     call.arguments.push_back(argument_of(key.arguments[i]));
     if (wanted[i]) call.names.push_back(definition_->parameters()[i].name);
   }
-  const uint64_t asked = bits_of(wanted);
+  const uint64_t requested = bits_of(wanted);
   const c10::Device device = device_of(key);
-  call.made.reserve(program.results.size());
+  call.placeholders.reserve(program.results.size());
   for (size_t r = 0; r < program.results.size(); ++r) {
     const runtime::Program::Result& result = program.results[r];
     if (result.mutates || result.use == ir::Use::Summed) continue;
     const ir::SizesAndStrides& extents = resolved.results[r];
-    call.made.push_back(
+    call.placeholders.push_back(
         runtime::make_dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
-    const bool is_given = (result.gradients & asked) != 0 || result.is_kept();
-    call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
-    if (!result.is_kept()) ++call.returned;
+    const bool is_passed = (result.gradients & requested) != 0 || result.is_residual();
+    call.arguments.push_back(is_passed ? Argument(std::as_const(call.placeholders.back())) : Argument());
+    if (!result.is_residual()) ++call.returned_count;
   }
   call.op = backward(wanted, call.returned, key.autocast, /*returns_arguments=*/true, residuals);
   return call;
 }
 
-GradientCall OpState::gradient_call(const runtime::Program& plain, const CallKey& key) const {
-  const std::vector<bool> wanted = wanted_gradients(plain, key);
-  const uint64_t asked = bits_of(wanted);
-  if (asked == 0)
+GradientCall OpState::make_gradient_call(const runtime::Program& forward, const CallKey& key) const {
+  const std::vector<bool> wanted = wanted_gradients(forward, key);
+  const uint64_t requested = bits_of(wanted);
+  if (requested == 0)
     throw_author(Span{},
                  fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
                  some_require_grad(key) ? "no result depends on an argument that requires grad"
                                         : "only floating-point tensors have gradients");
-  const std::shared_ptr<const runtime::Program> program = program_for(key, asked).program;
+  const std::shared_ptr<const runtime::Program> program = program_for(key, requested).program;
   const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
-  return gradient_call(*program, resolved, key, wanted, runtime::kept_by(*program, asked));
+  return make_gradient_call(*program, resolved, key, wanted, runtime::residuals_of(*program, requested));
 }
 
 CallKey OpState::key_of(const GradientCall& call, const CallKey& key) const {
-  CallKey own;
-  runtime::make_call_key(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, own);
-  own.device = key.device, own.default_device = key.default_device;
-  own.autocast.reset();
-  return own;
+  CallKey gradient_key;
+  runtime::make_call_key(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, gradient_key);
+  gradient_key.device = key.device, gradient_key.default_device = key.default_device;
+  gradient_key.autocast.reset();
+  return gradient_key;
 }
 
 runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
                                                const CallKey& key) const {
   runtime::GradientNeeds needs;
   needs.layouts.resize(key.arguments.size());
-  const bool by_hand = definition_->derivative() != nullptr;
-  if (by_hand && options_.debug) return needs;  // the gradient's check calls the op again
+  const bool has_custom_backward = definition_->derivative() != nullptr;
+  if (has_custom_backward && options_.debug) return needs;  // the gradient's check calls the op again
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     if (key.arguments[i].kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     const at::Tensor& tensor = *key.arguments[i].tensor;
     needs.layouts[i] = runtime::make_dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
   }
-  uint64_t returned = 0, kept = 0;
+  uint64_t read_by_returned = 0, read_by_residuals = 0;
   for (const runtime::Program::Result& result : call.program->results)
-    if (!result.mutates) (result.is_kept() ? kept : returned) |= result.reads;
+    if (!result.mutates) (result.is_residual() ? read_by_residuals : read_by_returned) |= result.reads;
   // Gradients also flow to tensors that nothing reads: those whose values were replaced.
-  returned |= runtime::differentiable_params(*call.program);
-  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom backward may read arguments that the op does not
+  read_by_returned |= runtime::differentiable_params(*call.program);
+  // A custom backward may read arguments that the op does not read.
+  needs.reads = has_custom_backward ? ~uint64_t{0} : read_by_returned | read_by_residuals;
   if (key.arguments.size() > runtime::GradientNeeds::kParams) return needs;
   const std::vector<bool> wanted = wanted_gradients(*call.program, key);
   if (bits_of(wanted) == 0) return needs;
   try {
-    const GradientCall gradient =
-        gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Residuals{});
-    const CallKey own = gradient.op->key_of(gradient, key);
-    const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
+    const GradientCall gradient = make_gradient_call(*call.program, resolved, key, wanted,
+                                                     call.residuals ? *call.residuals : frontend::Residuals{});
+    const CallKey gradient_key = gradient.op->key_of(gradient, key);
+    const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(gradient_key, 0).program;
     // For double backward, the gradient recomputes its residuals, and gradients flow to their inputs as well.
-    needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;
+    needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | read_by_residuals;
   } catch (const Error&) {
     // The backward pass reports the error, or falls back to eager, which reads no more than the results do.
   }

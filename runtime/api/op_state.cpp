@@ -32,7 +32,7 @@ void keep_returned(const runtime::BoundCall& call, Results& results, runtime::Op
   for (size_t r = 0; r < results.size(); ++r) {
     const ir::Use use = call.program->results[r].use;
     if (use == ir::Use::Residual) {
-      if (node) runtime::keep(*node, results[r]);
+      if (node) runtime::save_residual(*node, results[r]);
     } else if (use == ir::Use::Returned && call.results[r].destination.kind != runtime::Destination::Kind::Parameter) {
       if (returned != r) results[returned] = std::move(results[r]);
       ++returned;
@@ -49,8 +49,8 @@ bool allocates_exactly() {
 
 /// Identifies the program among the op's variants.
 runtime::Variant variant_of(const runtime::Program& program, const CallKey& key) {
-  const bool keeps = std::ranges::any_of(program.results, &runtime::Program::Result::is_kept);
-  return {keeps ? key.gradients : 0, runtime::has_sums(program)};
+  const bool has_residuals = std::ranges::any_of(program.results, &runtime::Program::Result::is_residual);
+  return {has_residuals ? key.gradients : 0, runtime::has_sums(program)};
 }
 
 /// Rejects tensors without storage that the program accesses. A tensor without storage replaces an argument that a call
@@ -150,7 +150,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
 runtime::ProgramCache::Found OpState::program_for(const CallKey& key, uint64_t gradients) const {
   runtime::ProgramCache::Found found = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
-  if (!runtime::is_worth_keeping(*found.program, key)) found.program = programs_.find(key).program;
+  if (!runtime::has_small_residuals(*found.program, key)) found.program = programs_.find(key).program;
   // Too many comparisons: the caller sums the gradients of the gathers instead. The variant with such sums needs no
   // residuals, because the sums are differentiated like the comparisons that they replace.
   if (!runtime::is_affordable(*found.program, key)) found.program = programs_.find(key, {.scatters = true}).program;
@@ -171,7 +171,7 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
   auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
   call->atomics = options_.atomics;
   if (const uint64_t gradients = variant_of(*program, key).gradients)
-    call->kept = std::make_shared<const frontend::Residuals>(runtime::kept_by(*program, gradients));
+    call->residuals = std::make_shared<const frontend::Residuals>(runtime::residuals_of(*program, gradients));
   if (key.recorded) call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, key));
   return call;
 }

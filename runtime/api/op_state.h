@@ -134,12 +134,12 @@ class OpState : public std::enable_shared_from_this<OpState> {
   Stages stages(const EmitContext& context, const EmitTarget& target) const;
   /// The call of the gradient with respect to the `wanted` parameters, for a call that `program` computes; borrows the
   /// arguments.
-  GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
-                             const runtime::CallKey& key, const std::vector<bool>& wanted,
-                             const frontend::Residuals& residuals) const;
+  GradientCall make_gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
+                                  const runtime::CallKey& key, const std::vector<bool>& wanted,
+                                  const frontend::Residuals& residuals) const;
   /// The same for `emit` and `explain`: with respect to the arguments that require grad or, if none does, to all
   /// floats.
-  GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
+  GradientCall make_gradient_call(const runtime::Program& forward, const runtime::CallKey& key) const;
   /// The key of a gradient's call.
   runtime::CallKey key_of(const GradientCall& call, const runtime::CallKey& key) const;
   /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. If that program
@@ -147,7 +147,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
                                         const runtime::CallKey& key) const;
   /// The stages Backward and BackwardSource of `emit`.
-  std::string emit_backward(const runtime::Program& plain, const runtime::CallKey& key, Stage stage,
+  std::string emit_backward(const runtime::Program& forward, const runtime::CallKey& key, Stage stage,
                             EmitTarget target) const;
 
   /// The op that takes the leaves of nested arguments; null if no argument is nested.

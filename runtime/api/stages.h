@@ -42,9 +42,9 @@ struct Stages {
 struct GradientCall {
   std::shared_ptr<const OpState> op;
   std::vector<Argument> arguments;
-  std::vector<at::Tensor> made;         ///< borrowed by the arguments
-  std::vector<std::string_view> names;  ///< of the parameters whose gradients it computes
-  size_t returned = 0;                  ///< how many of `made` are gradients with respect to returned results
+  std::vector<at::Tensor> placeholders;  ///< borrowed by the arguments
+  std::vector<std::string_view> names;   ///< of the parameters whose gradients it computes
+  size_t returned_count = 0;             ///< how many of `placeholders` are gradients with respect to returned results
 };
 
 }  // namespace ingot

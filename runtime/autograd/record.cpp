@@ -27,13 +27,13 @@ using torch::autograd::variable_list;
 
 /// A saved argument of an autograd node. Autograd's SavedVariable saves a tensor and detects later writes. Nothing
 /// (std::monostate) is saved for a tensor that no gradient reads, nor for an omitted argument.
-using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
+using SavedArgument = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
 /// Whether eager differentiates the op's source after the kernel of its gradient failed with this error. There are two
 /// such cases. The incoming gradients are unsupported on the fast path, for example under a vmap over several of them.
 /// Or no kernel can be made, because the gradient is too large or a function has none; this case is slow, so the
 /// function also warns. A custom backward has no replacement in the second case.
-bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
+bool falls_back_to_eager(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
   if (op.definition().derivative()) return false;
@@ -47,7 +47,7 @@ bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error&
 /// depend on their values.
 class FallbackArguments {
  public:
-  explicit FallbackArguments(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
+  explicit FallbackArguments(std::span<const Argument> arguments) : arguments_(arguments.begin(), arguments.end()) {
     for (Argument& argument : arguments_) {
       const at::Tensor* tensor = argument.tensor();
       if (tensor == nullptr || !has_supported_keys(*tensor) || !is_dataless(*tensor)) continue;
@@ -63,15 +63,16 @@ class FallbackArguments {
   std::vector<Argument> arguments_;
 };
 
-/// Calls the gradient of `op`, or falls back to eager. The last `kept` arguments are residuals.
-void call_or_run_text(const OpState& gradient, const OpState& op, std::span<const Argument> arguments, size_t kept,
-                      const at::Tensor& seed, Results& results) {
+/// Calls the gradient of `op`, or falls back to eager. The last `residual_count` arguments are residuals.
+void call_or_fall_back(const OpState& gradient, const OpState& op, std::span<const Argument> arguments,
+                       size_t residual_count, const at::Tensor& seed, Results& results) {
   try {
     gradient.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
   } catch (const Error& error) {
-    if (!falls_back_to_text(gradient, op, error)) throw;
-    const FallbackArguments own(arguments.first(arguments.size() - kept));  // the op's source recomputes the residuals
-    for (at::Tensor& result : gradient.eager_fallback()->call(own.arguments(), seed))
+    if (!falls_back_to_eager(gradient, op, error)) throw;
+    // The op's source recomputes the residuals.
+    const FallbackArguments all(arguments.first(arguments.size() - residual_count));
+    for (at::Tensor& result : gradient.eager_fallback()->call(all.arguments(), seed))
       results.push_back(std::move(result));
   }
 }
@@ -81,9 +82,9 @@ void call_or_run_text(const OpState& gradient, const OpState& op, std::span<cons
 /// The autograd node that computes the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key, uint64_t reached)
-      : op_(std::move(op)), autocast_(key.autocast), needs_(call.needs), kept_(call.kept) {
-    if (kept_) computed_.reserve(kept_->names.size());
+  OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key, uint64_t differentiable)
+      : op_(std::move(op)), autocast_(key.autocast), needs_(call.needs), residuals_(call.residuals) {
+    if (residuals_) residual_values_.reserve(residuals_->names.size());
     // The node copies an argument that the op is about to write, because the gradient reads the value before the write.
     // An op writes no parameter past the first 64.
     const auto is_written = [written = written_params(*call.program)](size_t i) {
@@ -94,7 +95,7 @@ class OpBackward : public torch::autograd::Node {
       const BoundArgument& argument = key.arguments[i];
       const at::Tensor* tensor = argument.tensor;
       const bool has_gradient =
-          tensor != nullptr && tensor->requires_grad() && (reached >> std::min<size_t>(i, 63) & 1);
+          tensor != nullptr && tensor->requires_grad() && (differentiable >> std::min<size_t>(i, 63) & 1);
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
       if (tensor != nullptr && (needs_->may_read(i) || !needs_->layouts[i].defined()))
@@ -112,81 +113,81 @@ class OpBackward : public torch::autograd::Node {
 
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
-  /// Makes this node the grad_fn of a result; `number` is the result's index among the op's results.
-  void add_result(const at::Tensor& result, size_t number) {
-    gradient_of_.resize(number + 1, kNone);
-    gradient_of_[number] = static_cast<int>(num_inputs());
+  /// Makes this node the grad_fn of a result; `index` is the result's index among the op's results.
+  void add_result(const at::Tensor& result, size_t index) {
+    gradient_of_.resize(index + 1, kNone);
+    gradient_of_[index] = static_cast<int>(num_inputs());
     torch::autograd::set_history(result, shared_from_this());
   }
   void set_result_count(size_t count) { gradient_of_.resize(count, kNone); }
 
-  void keep(const at::Tensor& computed) { computed_.emplace_back(computed, false); }
+  void save_residual(const at::Tensor& value) { residual_values_.emplace_back(value, false); }
 
   void release_variables() override {
     const std::lock_guard lock(mutex_);
-    for (Given& argument : arguments_)
+    for (SavedArgument& argument : arguments_)
       if (auto* saved = std::get_if<SavedVariable>(&argument)) saved->reset_data();
-    for (SavedVariable& saved : computed_) saved.reset_data();
+    for (SavedVariable& saved : residual_values_) saved.reset_data();
     if (seed_) seed_->reset_data();
   }
 
   variable_list apply(variable_list&& gradients) override {
     // A gradient that will itself be differentiated recomputes the residuals, because saved ones have no history.
-    const bool uses_kept = kept_ && !c10::GradMode::is_enabled();
+    const bool uses_residuals = residuals_ && !c10::GradMode::is_enabled();
     std::vector<bool> wanted;
     for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
     if (std::ranges::find(wanted, true) == wanted.end()) return variable_list(num_outputs());
-    Unpacked unpacked = unpack(uses_kept);
-    std::vector<Argument>& given = unpacked.given;
+    Unpacked unpacked = unpack(uses_residuals);
+    std::vector<Argument>& arguments = unpacked.arguments;
     for (const int gradient : gradient_of_) {
-      const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
-      given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
+      const bool is_defined = gradient != kNone && gradients[size_t(gradient)].defined();
+      arguments.emplace_back(is_defined ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
-    for (const at::Tensor& tensor : unpacked.computed) given.emplace_back(tensor);
+    for (const at::Tensor& tensor : unpacked.residuals) arguments.emplace_back(tensor);
     const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
-                                        uses_kept ? *kept_ : kNothingKept);
-    if (!unpacked.gone.empty()) refuse_gone(unpacked, *gradient);
-    op_->check_gradient_once(std::span(given).first(arguments_.size()));
+                                        uses_residuals ? *residuals_ : kNoResiduals);
+    if (!unpacked.unavailable.empty()) refuse_unavailable(unpacked, *gradient);
+    op_->check_gradient_once(std::span(arguments).first(arguments_.size()));
     Results results;
-    call_or_run_text(*gradient, *op_, given, unpacked.computed.size(), unpacked.seed, results);
-    variable_list found(num_outputs());
+    call_or_fall_back(*gradient, *op_, arguments, unpacked.residuals.size(), unpacked.seed, results);
+    variable_list input_gradients(num_outputs());
     size_t next = 0;
     for (size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i]) found[size_t(edge_of_[i])] = std::move(results[next++]);
-    return found;
+      if (wanted[i]) input_gradients[size_t(edge_of_[i])] = std::move(results[next++]);
+    return input_gradients;
   }
 
  private:
   static constexpr int kNone = -1;
-  inline static const frontend::Residuals kNothingKept;
+  inline static const frontend::Residuals kNoResiduals;
 
   /// The arguments of the gradient's call.
   struct Unpacked {
-    std::vector<at::Tensor> tensors, computed;
-    std::vector<Argument> given;  ///< borrows these tensors
+    std::vector<at::Tensor> tensors, residuals;
+    std::vector<Argument> arguments;  ///< borrows these tensors
     at::Tensor seed;
     /// Arguments that autograd does not return, because they were written or freed, with autograd's errors. Tensors
     /// without storage replace them.
-    std::vector<std::pair<size_t, std::exception_ptr>> gone;
+    std::vector<std::pair<size_t, std::exception_ptr>> unavailable;
   };
 
-  Unpacked unpack(bool uses_kept) {
+  Unpacked unpack(bool uses_residuals) {
     Unpacked unpacked;
     unpacked.tensors.reserve(arguments_.size());
-    unpacked.computed.reserve(computed_.size());
+    unpacked.residuals.reserve(residual_values_.size());
     const std::lock_guard lock(mutex_);
     if (seed_) unpacked.seed = seed_->unpack();
-    if (uses_kept)
-      for (const SavedVariable& saved : computed_) unpacked.computed.push_back(saved.unpack());
+    if (uses_residuals)
+      for (const SavedVariable& saved : residual_values_) unpacked.residuals.push_back(saved.unpack());
     for (size_t i = 0; i < arguments_.size(); ++i) {
       if (const auto* saved = std::get_if<SavedVariable>(&arguments_[i]))
-        unpacked.given.emplace_back(unpacked.tensors.emplace_back(unpack(*saved, i, unpacked)));
+        unpacked.arguments.emplace_back(unpacked.tensors.emplace_back(unpack(*saved, i, unpacked)));
       else if (const auto* number = std::get_if<ir::HostValue>(&arguments_[i]))
-        unpacked.given.emplace_back(*number);
+        unpacked.arguments.emplace_back(*number);
       else if (std::holds_alternative<NoneType>(arguments_[i]))
-        unpacked.given.emplace_back(None);
+        unpacked.arguments.emplace_back(None);
       else
-        unpacked.given.push_back(needs_->layouts[i].defined() ? Argument(needs_->layouts[i]) : Argument());
+        unpacked.arguments.push_back(needs_->layouts[i].defined() ? Argument(needs_->layouts[i]) : Argument());
     }
     return unpacked;
   }
@@ -196,30 +197,30 @@ class OpBackward : public torch::autograd::Node {
       return saved.unpack();
     } catch (const c10::Error&) {
       if (!needs_->layouts[index].defined()) throw;
-      unpacked.gone.emplace_back(index, std::current_exception());
+      unpacked.unavailable.emplace_back(index, std::current_exception());
       return needs_->layouts[index];
     }
   }
 
   /// Throws autograd's error if this gradient reads an argument that was freed or modified. Not every gradient reads
   /// every argument: it may be with respect to a few arguments only, or of a few results.
-  static void refuse_gone(const Unpacked& unpacked, const OpState& gradient) {
+  static void refuse_unavailable(const Unpacked& unpacked, const OpState& gradient) {
     uint64_t reads = ~uint64_t{0};
     try {
-      reads = gradient.params_read(unpacked.given);
+      reads = gradient.params_read(unpacked.arguments);
     } catch (const Error&) {  // eager computes the gradient from all arguments
     }
-    for (const auto& [index, error] : unpacked.gone)
+    for (const auto& [index, error] : unpacked.unavailable)
       if ((reads >> std::min<size_t>(index, 63) & 1) != 0) std::rethrow_exception(error);
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;  ///< the call's
-  std::vector<Given> arguments_;       ///< one per parameter
+  std::optional<ir::DType> autocast_;     ///< the call's
+  std::vector<SavedArgument> arguments_;  ///< one per parameter
   std::shared_ptr<const GradientNeeds>
       needs_;  ///< which arguments a gradient reads, with placeholders (tensors without storage) for the others
-  std::shared_ptr<const frontend::Residuals> kept_;  ///< the names of the residuals
-  std::vector<SavedVariable> computed_;              ///< the values of the residuals, one per name of kept_
+  std::shared_ptr<const frontend::Residuals> residuals_;  ///< the names of the residuals
+  std::vector<SavedVariable> residual_values_;            ///< one per name of residuals_
   std::optional<SavedVariable> seed_;  ///< of a call with random numbers, so that its gradient samples the same
   std::vector<int> edge_of_;           ///< for each parameter, the index of its edge
   std::vector<int> gradient_of_;       ///< for each result, the index of the gradient with respect to it
@@ -228,48 +229,49 @@ class OpBackward : public torch::autograd::Node {
 namespace {
 
 /// Residuals must be smaller than the arguments by this factor to be worth saving.
-constexpr int64_t kSmallBeside = 16;
+constexpr int64_t kMinArgumentRatio = 16;
 
 }  // namespace
 
-bool is_worth_keeping(const Program& program, const CallKey& key) {
-  if (std::ranges::none_of(program.results, &Program::Result::is_kept)) return true;
+bool has_small_residuals(const Program& program, const CallKey& key) {
+  if (std::ranges::none_of(program.results, &Program::Result::is_residual)) return true;
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
   run_host(program.host, key, slots, failure);
   if (!failure.empty()) return true;  // resolving the call reports it
-  int64_t kept = 0, given = 0;
+  int64_t residual_bytes = 0, argument_bytes = 0;
   for (const Program::Result& result : program.results) {
-    if (!result.is_kept()) continue;
+    if (!result.is_residual()) continue;
     int64_t bytes = ir::size_of(result.dtype);
     for (const ir::HostId size : result.shape) bytes *= slots[size.index].as_int();
-    kept += bytes;
+    residual_bytes += bytes;
   }
   for (const BoundArgument& argument : key.arguments)
-    if (argument.kind == frontend::ArgumentSpec::Kind::Tensor) given += static_cast<int64_t>(argument.tensor->nbytes());
-  return kept * kSmallBeside <= given;
+    if (argument.kind == frontend::ArgumentSpec::Kind::Tensor)
+      argument_bytes += static_cast<int64_t>(argument.tensor->nbytes());
+  return residual_bytes * kMinArgumentRatio <= argument_bytes;
 }
 
 std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key,
-                                         bool by_schema) {
-  uint64_t reached = 0;
+                                         bool is_registered) {
+  uint64_t differentiable = 0;
   for (const Program::Result& result : call.program->results)
-    if (!result.mutates && !result.forwards) reached |= result.gradients;
-  if ((reached & key.gradients) == 0) return nullptr;
-  return std::make_shared<OpBackward>(std::move(op), call, key, by_schema ? ~uint64_t{0} : reached);
+    if (!result.mutates && !result.forwards) differentiable |= result.gradients;
+  if ((differentiable & key.gradients) == 0) return nullptr;
+  return std::make_shared<OpBackward>(std::move(op), call, key, is_registered ? ~uint64_t{0} : differentiable);
 }
 
-void keep(OpBackward& node, const at::Tensor& computed) { node.keep(computed); }
+void save_residual(OpBackward& node, const at::Tensor& value) { node.save_residual(value); }
 
 void end_record(OpBackward& node, const Program& program, const CallKey& key, std::span<const at::Tensor> results) {
-  size_t number = 0;
+  size_t index = 0;
   for (const Program::Result& result : program.results) {
     if (result.mutates || result.use != ir::Use::Returned) continue;
     // A forwarded argument has its own history.
-    if (!result.forwards && (result.gradients & key.gradients) != 0) node.add_result(results[number], number);
-    ++number;
+    if (!result.forwards && (result.gradients & key.gradients) != 0) node.add_result(results[index], index);
+    ++index;
   }
-  node.set_result_count(number);
+  node.set_result_count(index);
 }
 
 void check_recorded_writes(const Program& program, const CallKey& key) {
@@ -281,9 +283,10 @@ void check_recorded_writes(const Program& program, const CallKey& key) {
       throw_unsupported(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
                         "return the new value instead, or call under torch.no_grad()");
     if ((result.gradients & key.gradients) != 0)
-      throw_unsupported(fmt::format("{}: a value that it writes into {} has a gradient, which {} would not get",
-                                    program.name, name, name),
-                        "return the new value instead, write a detached value, or call under torch.no_grad()");
+      throw_unsupported(
+          fmt::format("{}: the value that the op writes into {} has a gradient, which autograd would lose",
+                      program.name, name),
+          "return the new value instead, write a detached value, or call under torch.no_grad()");
   }
 }
 

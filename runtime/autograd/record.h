@@ -13,16 +13,16 @@ namespace ingot::runtime {
 class OpBackward;
 
 /// Whether the program's residuals are small compared to the arguments, or there are none.
-bool is_worth_keeping(const Program& program, const CallKey& key);
+bool has_small_residuals(const Program& program, const CallKey& key);
 
 /// Makes the node before the call writes anything; null if no result has a gradient that is requested. An argument
 /// without a gradient is no input of the node and gets no gradient, as in eager: an optimizer distinguishes that from
-/// zeros. For a registered operator (`by_schema`) all arguments are inputs, because a trace of the operator knows only
-/// its schema.
+/// zeros. For a registered operator (`is_registered`) all arguments are inputs, because a trace of the operator knows
+/// only its schema.
 std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key,
-                                         bool by_schema);
-/// Stores a residual that the call has computed; call it in the order of the program's results.
-void keep(OpBackward& node, const at::Tensor& computed);
+                                         bool is_registered);
+/// Saves the value of a residual in the node. Call this function in the order of the program's results.
+void save_residual(OpBackward& node, const at::Tensor& value);
 /// Sets the node as the gradient function of those results that have such a gradient. `results`: the returned results.
 void end_record(OpBackward& node, const Program& program, const CallKey& key, std::span<const at::Tensor> results);
 

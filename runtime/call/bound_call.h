@@ -82,9 +82,9 @@ struct BoundCall {
   bool atomics = false;  ///< whether these sums may be added up in any order
 
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const frontend::Residuals> kept;  ///< the residuals for its gradient; null if there are none
-  std::shared_ptr<const GradientNeeds> needs;       ///< of a recorded call; null for others
-  std::shared_ptr<const Launch> launch;             ///< null if there is nothing to launch
+  std::shared_ptr<const frontend::Residuals> residuals;  ///< the residuals for its gradient; null if there are none
+  std::shared_ptr<const GradientNeeds> needs;            ///< of a recorded call; null for others
+  std::shared_ptr<const Launch> launch;                  ///< null if there is nothing to launch
 };
 
 /// A call's shapes, strides and layouts, before any kernel is requested.

@@ -94,11 +94,11 @@ void check_mutated(const ir::Graph& graph) {
 
 }  // namespace
 
-frontend::Residuals kept_by(const Program& program, uint64_t gradients) {
-  frontend::Residuals kept{.gradients = gradients, .names = {}};
+frontend::Residuals residuals_of(const Program& program, uint64_t gradients) {
+  frontend::Residuals residuals{.gradients = gradients, .names = {}};
   for (const Program::Result& result : program.results)
-    if (result.is_kept()) kept.names.push_back(result.name);
-  return kept;
+    if (result.is_residual()) residuals.names.push_back(result.name);
+  return residuals;
 }
 
 bool has_sums(const Program& program) {

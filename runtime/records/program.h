@@ -47,7 +47,7 @@ struct Program {
     std::vector<ir::Scatter> scatters = {};
     std::optional<uint32_t> beside = {};
 
-    bool is_kept() const { return use == ir::Use::Residual; }
+    bool is_residual() const { return use == ir::Use::Residual; }
   };
 
   std::string name;
@@ -73,7 +73,7 @@ struct Program {
 };
 
 /// The residuals that the program saves for gradients with respect to these parameters.
-frontend::Residuals kept_by(const Program& program, uint64_t gradients);
+frontend::Residuals residuals_of(const Program& program, uint64_t gradients);
 
 /// Whether some of its results are sums of scattered values.
 bool has_sums(const Program& program);

@@ -27,13 +27,13 @@ class OverloadBackward : public torch::autograd::Node {
 
  private:
   static constexpr int kNone = -1;
-  using Saved = torch::autograd::SavedVariable;
+  using SavedVariable = torch::autograd::SavedVariable;
 
   /// A saved argument: its value, or autograd's SavedVariable for its tensors.
-  using Kept = std::variant<c10::IValue, Saved, std::vector<Saved>>;
+  using SavedArgument = std::variant<c10::IValue, SavedVariable, std::vector<SavedVariable>>;
 
   const Overload& overload_;
-  std::vector<Kept> kept_;
+  std::vector<SavedArgument> arguments_;
   std::vector<int> edge_of_;      ///< for each leaf of the arguments, the index of its edge
   std::vector<int> gradient_of_;  ///< for each result, the index of the gradient with respect to it
 };
