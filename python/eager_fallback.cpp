@@ -90,7 +90,7 @@ class PythonText : public EagerFallback {
       : definition_(std::move(definition)), run_in_eager_(Py_NewRef(run_in_eager), getPyInterpreter()) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
-    const WithGil held;
+    const WithGil gil;
     const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
     const Owned by_name(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -135,7 +135,7 @@ bool is_instance(PyObject* object, const char* module, const char* name) {
 }
 
 bool is_traced(const at::Tensor& tensor) {
-  const WithGil held;
+  const WithGil gil;
   PyObject* object = THPVariable_Wrap(tensor);
   const bool is = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
                              is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));

@@ -93,7 +93,7 @@ PyTypeObject* device_context = nullptr;  ///< torch.utils._device.DeviceContext
 /// Returns the device that a mode selects. Takes the GIL, because it runs in the middle of a call, while other Python
 /// threads run.
 std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
-  const WithGil held;
+  const WithGil gil;
   PyObject* object = mode.ptr(&mode.pyinterpreter());
   std::optional<c10::Device> device;
   if (Py_TYPE(object) == device_context) {
@@ -127,7 +127,7 @@ void set_python_hooks() {
       .hears = [] { return ::gettid() == ::getpid() && !has_gil(); },
       .hear =
           [] {
-            const WithGil held;
+            const WithGil gil;
             if (PyErr_CheckSignals() == 0) return;
             python_error error;
             error.persist();

@@ -255,7 +255,7 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = [&] {
-      const runtime::ForkGuard held;  // releases the GIL; no Python objects are made while the guard is held
+      const runtime::ForkGuard guard;  // releases the GIL; no Python objects are made while the guard is held
       return frontend::define(std::move(source), name);
     }();
     Op op(definition, options, run_in_eager == Py_None ? nullptr : eager_fallback(definition, run_in_eager));

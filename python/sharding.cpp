@@ -33,8 +33,9 @@ PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_
   const auto value = [&]<typename T>(size_t i, T) { return py::cast<T>(py::handle(args[i])); };
   const auto tensors = value(1, std::vector<at::Tensor>());
   ShardingRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};
-  for (auto& [cuts, leaves_ones, leaves_empty] : value(2, std::vector<std::tuple<ir::ShardedDims, bool, bool>>()))
-    request.mesh.push_back({std::move(cuts), leaves_ones, leaves_empty});
+  for (auto& [cuts, has_unit_shards, has_empty_shards] :
+       value(2, std::vector<std::tuple<ir::ShardedDims, bool, bool>>()))
+    request.mesh.push_back({std::move(cuts), has_unit_shards, has_empty_shards});
   const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
   std::optional<ShardedCall> call;
   bool depends_on_numbers = false;

@@ -107,7 +107,7 @@ class OwnArguments {
     if (!results.empty() && !inputs_.empty()) found = text.gradients(results, inputs_, incoming, differentiable);
     for (size_t i = 0; i < found.size(); ++i)
       if (!found[i].defined()) found[i] = at::zeros_like(inputs_[i]);
-    return found;
+    return match;
   }
 
  private:

@@ -55,7 +55,7 @@ std::string ast_text(const frontend::Definition& definition) {
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
   if (const auto op = op_of_leaves(arguments, leaves)) return op->graph(leaves);
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   CallKey key;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
   return *programs_.graph(key);
@@ -79,12 +79,12 @@ codegen::Source Stages::source(std::string_view author_text) const {
                                    .author_text = author_text});
 }
 
-EmitContext OpState::emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
+EmitContext OpState::make_emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
   EmitContext context;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, context.key);
   context.on_cuda = wants_cuda(context.key, target.device);
   move_to(context.key, context.on_cuda);
-  context.program = program_for(context.key, 0).program;
+  context.program = choose_program(context.key, 0).program;
   return context;
 }
 
@@ -93,7 +93,7 @@ std::shared_ptr<const ir::Graph> OpState::graph_of(const EmitContext& context) c
   return program.graph ? program.graph : programs_.graph(context.key, {.scatters = runtime::has_sums(program)});
 }
 
-Stages OpState::stages(const EmitContext& context, const EmitTarget& target) const {
+Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target) const {
   Stages stages;
   stages.program = context.program;
   stages.graph = graph_of(context);
@@ -105,16 +105,16 @@ Stages OpState::stages(const EmitContext& context, const EmitTarget& target) con
 }
 
 std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   if (stage == Stage::Ast) return ast_text(*definition_);
   std::vector<Argument> leaves;
   if (const auto op = op_of_leaves(arguments, leaves)) return op->emit(stage, leaves, target);
-  const EmitContext context = emit_context(arguments, target);
+  const EmitContext context = make_emit_context(arguments, target);
   if (stage == Stage::Backward || stage == Stage::BackwardSource)
     return emit_backward(*context.program, context.key, stage, target);
   if (stage == Stage::Ir) return ir::print(*graph_of(context));
 
-  const Stages stages = this->stages(context, target);
+  const Stages stages = make_stages(context, target);
   if (stage == Stage::Schedule) return stages.schedule_text();
   if (stage == Stage::Kernel) return stages.kernel_text();
   const codegen::Source source = stages.source(definition_->text());

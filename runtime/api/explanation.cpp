@@ -93,16 +93,16 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
 }  // namespace
 
 Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   std::vector<Argument> leaves;
   if (const auto op = op_of_leaves(arguments, leaves)) return op->explain(leaves, of_gradient, target);
   if (of_gradient) {
-    const EmitContext context = emit_context(arguments, target);
+    const EmitContext context = make_emit_context(arguments, target);
     const GradientCall call = make_gradient_call(*context.program, context.key);
     return call.op->explain(call.arguments, false, target);
   }
-  const EmitContext context = emit_context(arguments, target);
-  const Stages stages = this->stages(context, target);
+  const EmitContext context = make_emit_context(arguments, target);
+  const Stages stages = make_stages(context, target);
   const ir::Graph& graph = *stages.graph;
 
   Explanation explanation;

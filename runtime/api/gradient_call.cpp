@@ -83,7 +83,7 @@ GradientCall OpState::make_gradient_call(const runtime::Program& program, const 
     call.arguments.push_back(is_passed ? Argument(std::as_const(call.placeholders.back())) : Argument());
     if (!result.is_residual()) ++call.returned_count;
   }
-  call.op = backward(wanted, call.returned, key.autocast, /*returns_arguments=*/true, residuals);
+  call.op = backward(wanted, call.returned_count, key.autocast, /*returns_arguments=*/true, residuals);
   return call;
 }
 
@@ -95,7 +95,7 @@ GradientCall OpState::make_gradient_call(const runtime::Program& forward, const 
                  fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
                  some_require_grad(key) ? "no result depends on an argument that requires grad"
                                         : "only floating-point tensors have gradients");
-  const std::shared_ptr<const runtime::Program> program = program_for(key, requested).program;
+  const std::shared_ptr<const runtime::Program> program = choose_program(key, requested).program;
   const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
   return make_gradient_call(*program, resolved, key, wanted, runtime::residuals_of(*program, requested));
 }
@@ -133,7 +133,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
     const GradientCall gradient = make_gradient_call(*call.program, resolved, key, wanted,
                                                      call.residuals ? *call.residuals : frontend::Residuals{});
     const CallKey gradient_key = gradient.op->key_of(gradient, key);
-    const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(gradient_key, 0).program;
+    const std::shared_ptr<const runtime::Program> program = gradient.op->choose_program(gradient_key, 0).program;
     // For double backward, the gradient recomputes its residuals, and gradients flow to their inputs as well.
     needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | read_by_residuals;
   } catch (const Error&) {
@@ -143,10 +143,10 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
 }
 
 uint64_t OpState::params_read(std::span<const Argument> arguments) const {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   CallKey key;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
-  const std::shared_ptr<const runtime::Program> program = program_for(key, 0).program;
+  const std::shared_ptr<const runtime::Program> program = choose_program(key, 0).program;
   return runtime::read_params(*program) | (at::GradMode::is_enabled() ? runtime::differentiable_params(*program) : 0);
 }
 

@@ -18,7 +18,7 @@ namespace ingot {
 namespace {
 
 std::shared_ptr<const frontend::Definition> define_text(std::string text, const OpOptions& options) {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
 }
 
@@ -40,7 +40,7 @@ Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), op
 
 Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options,
        std::shared_ptr<const EagerFallback> eager_fallback) {
-  const runtime::ForkGuard held;  // the first use creates the runtime
+  const runtime::ForkGuard guard;  // the first use creates the runtime
   state_ = std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
                                            std::move(eager_fallback));
 }
@@ -100,10 +100,10 @@ void prepare(std::span<const CallToPrepare> calls) {
   };
   std::deque<OpState::PendingCall> pending_calls;
   for (const CallToPrepare& call : calls)
-    attempt([&] { pending_calls.push_back(call.op.state().pending_call(call.arguments)); });
+    attempt([&] { pending_calls.push_back(call.op.state().make_pending_call(call.arguments)); });
   runtime::KernelBatch batch(runtime::default_runtime().kernels);
   runtime::interruptibly([&] {
-    const runtime::ForkGuard held;
+    const runtime::ForkGuard guard;
     for (OpState::PendingCall& pending : pending_calls) attempt([&] { OpState::prepare(pending, batch); });
     attempt([&] { batch.compile(); });
   });

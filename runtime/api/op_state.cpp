@@ -43,8 +43,8 @@ void keep_returned(const runtime::BoundCall& call, Results& results, runtime::Op
 
 /// Whether an allocation ends with its tensor, as it does without PyTorch's caching allocator.
 bool allocates_exactly() {
-  static const bool exactly = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
-  return exactly;
+  static const bool is_exact = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
+  return is_exact;
 }
 
 /// Identifies the program among the op's variants.
@@ -110,74 +110,75 @@ void OpState::add_keyed_params(const runtime::KeyedParams& more) const {
 
 OpState::BoundCallRef OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                                     Purpose purpose, CallKey& key) const {
-  const runtime::KeyedParams known = keyed_params();
-  runtime::make_call_key(*definition_, arguments, outs, known, purpose, key);
+  const runtime::KeyedParams keyed = keyed_params();
+  runtime::make_call_key(*definition_, arguments, outs, keyed, purpose, key);
   if (const runtime::BoundCall* call = bound_.find(key.words)) return {call, nullptr};
 
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const runtime::BoundCall> call;
   const auto bind_now = [&](bool may_compile) {
-    const runtime::ForkGuard held;
-    if (!program) program = this->program(arguments, outs, known, purpose, key);
+    const runtime::ForkGuard guard;
+    if (!program) program = find_program(arguments, outs, keyed, purpose, key);
     call = bind(program, key, may_compile);
   };
   // `program` is short, and runs on this thread because it reads the thread's modes. A compilation runs on another
   // thread if this one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
-  const runtime::ForkGuard held;
-  if (const runtime::BoundCall* kept = bound_.insert(key.words, call)) return {kept, nullptr};
+  const runtime::ForkGuard guard;
+  if (const runtime::BoundCall* present = bound_.insert(key.words, call)) return {present, nullptr};
   return {call.get(), call};
 }
 
-std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
-                                                         std::span<const at::Tensor> outs,
-                                                         const runtime::KeyedParams& known, Purpose purpose,
-                                                         CallKey& key) const {
-  const runtime::ProgramCache::Found found = program_for(key, key.gradients);
-  if (!known.covers(found.keyed)) {
+std::shared_ptr<const runtime::Program> OpState::find_program(std::span<const Argument> arguments,
+                                                              std::span<const at::Tensor> outs,
+                                                              const runtime::KeyedParams& keyed, Purpose purpose,
+                                                              CallKey& key) const {
+  const runtime::ProgramCache::Match match = choose_program(key, key.gradients);
+  if (!keyed.covers(match.keyed)) {
     // The key lacks a value on which this call depends.
-    add_keyed_params(found.keyed);
-    CallKey again;
-    again.default_device = key.default_device;  // a thread under a ForkGuard must not query it
-    again.thread_known = true;
-    key = std::move(again);
+    add_keyed_params(match.keyed);
+    CallKey new_key;
+    new_key.default_device = key.default_device;  // a thread under a ForkGuard must not query it
+    new_key.is_thread_checked = true;
+    key = std::move(new_key);
     runtime::make_call_key(*definition_, arguments, outs, keyed_params(), purpose, key);
   }
-  return found.program;
+  return match.program;
 }
 
-runtime::ProgramCache::Found OpState::program_for(const CallKey& key, uint64_t gradients) const {
-  runtime::ProgramCache::Found found = programs_.find(key, {.gradients = gradients});
-  if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
-  if (!runtime::has_small_residuals(*found.program, key)) found.program = programs_.find(key).program;
+runtime::ProgramCache::Match OpState::choose_program(const CallKey& key, uint64_t gradients) const {
+  runtime::ProgramCache::Match match = programs_.find(key, {.gradients = gradients});
+  if (refuses_gradients(*match.program)) return match;  // resolving the call reports it
+  if (!runtime::has_small_residuals(*match.program, key)) match.program = programs_.find(key).program;
   // Too many comparisons: the caller sums the gradients of the gathers instead. The variant with such sums needs no
   // residuals, because the sums are differentiated like the comparisons that they replace.
-  if (!runtime::is_affordable(*found.program, key)) found.program = programs_.find(key, {.scatters = true}).program;
-  return found;
+  if (!runtime::is_affordable(*match.program, key)) match.program = programs_.find(key, {.scatters = true}).program;
+  return match;
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
                                                         const CallKey& key, bool may_compile) const {
   refuse_dataless(*program, key);
   const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
-  std::shared_ptr<const runtime::Launch> launch;
+  std::shared_ptr<const runtime::KernelSet> kernel_set;
   if (launches_anything(resolved)) {
-    runtime::LaunchRequest wanted = request(program, resolved, key);
-    wanted.may_compile = may_compile;
-    launch = runtime_.kernels.get(wanted);
-    if (!launch) return nullptr;
+    runtime::KernelRequest request = kernel_request(program, resolved, key);
+    request.may_compile = may_compile;
+    kernel_set = runtime_.kernels.get(request);
+    if (!kernel_set) return nullptr;
   }
-  auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
+  auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(kernel_set), resolved));
   call->atomics = options_.atomics;
   if (const uint64_t gradients = variant_of(*program, key).gradients)
     call->residuals = std::make_shared<const frontend::Residuals>(runtime::residuals_of(*program, gradients));
-  if (key.recorded) call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, key));
+  if (key.is_recorded)
+    call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, key));
   return call;
 }
 
-runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Program>& program,
-                                        const runtime::Resolved& resolved, const CallKey& key) const {
+runtime::KernelRequest OpState::kernel_request(const std::shared_ptr<const runtime::Program>& program,
+                                               const runtime::Resolved& resolved, const CallKey& key) const {
   const bool on_cuda = key.device.is_cuda();
   codegen::Target target;
   if (on_cuda)
@@ -203,7 +204,7 @@ std::shared_ptr<const OpState> OpState::op_of_leaves(std::span<const Argument> a
   // Omitted trailing arguments are leaves as well.
   leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
 
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   const std::lock_guard lock(structured_mutex_);
   std::shared_ptr<const OpState>& op = structured_[key];
   if (!op)
@@ -224,17 +225,17 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
     return nullptr;
   };
   if (auto known = find()) return known;
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   const std::lock_guard lock(gradients_mutex_);
   if (auto known = find()) return known;
-  auto made = std::make_unique<Gradient>();
-  made->wanted = wanted, made->results = results, made->autocast = autocast;
-  made->returns_arguments = returns_arguments, made->residuals = residuals;
-  made->op = std::make_shared<const OpState>(
+  auto entry = std::make_unique<Gradient>();
+  entry->wanted = wanted, entry->results = results, entry->autocast = autocast;
+  entry->returns_arguments = returns_arguments, entry->residuals = residuals;
+  entry->op = std::make_shared<const OpState>(
       frontend::backward(definition_, wanted, results, autocast, returns_arguments, residuals), options_, runtime_,
       ingot::backward(eager_fallback_, wanted, autocast));
-  made->next = std::move(gradients_owner_);
-  gradients_owner_ = std::move(made);
+  entry->next = std::move(gradients_owner_);
+  gradients_owner_ = std::move(entry);
   gradients_head_.store(gradients_owner_.get(), std::memory_order_release);
   return gradients_owner_->op;
 }
@@ -252,7 +253,7 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
 }
 
 std::shared_ptr<const OpState> OpState::value_and_grad(const std::vector<bool>& wanted, bool has_aux) const {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   const auto op = std::make_shared<OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
                                             ingot::value_and_grad(eager_fallback_, wanted));
   op->value_and_grad_of_ = shared_from_this();
@@ -265,11 +266,11 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
   gradient_checked_ = true;
 }
 
-void OpState::take_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, CallKey& key) const {
+void OpState::take_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& seed, CallKey& key) const {
   if (!program.uses_random) return;
-  if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_random_numbers(*definition_);
-  if (given.defined() && given.device() != key.device) runtime::refuse_seed(*definition_, given, key.device);
-  key.seed = given.defined() ? given : runtime::draw_seed(key.device);
+  if (purpose == Purpose::Kernel && !seed.defined()) runtime::refuse_random_numbers(*definition_);
+  if (seed.defined() && seed.device() != key.device) runtime::refuse_seed(*definition_, seed, key.device);
+  key.seed = seed.defined() ? seed : runtime::draw_seed(key.device);
 }
 
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose, uint64_t writable,
@@ -278,17 +279,18 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   if (const auto op = op_of_leaves(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
   if (options_.debug && value_and_grad_of_) value_and_grad_of_->check_gradient_once(arguments);
   CallKey key;
-  const BoundCallRef found = find(arguments, {}, purpose, key);
-  const runtime::Program& program = *found.call->program;
+  const BoundCallRef bound = find(arguments, {}, purpose, key);
+  const runtime::Program& program = *bound.call->program;
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
-  if (key.recorded) runtime::check_recorded_writes(program, key);
+  if (key.is_recorded) runtime::check_recorded_writes(program, key);
   take_seed(program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   std::shared_ptr<runtime::OpBackward> node;
-  if (key.recorded) node = runtime::begin_record(shared_from_this(), *found.call, key, /*by_schema=*/~writable != 0);
-  runtime::run(*found.call, key, results, options_.debug, runtime_.counters);
-  keep_returned(*found.call, results, node.get());
+  if (key.is_recorded)
+    node = runtime::begin_record(shared_from_this(), *bound.call, key, /*is_registered=*/~writable != 0);
+  runtime::run(*bound.call, key, results, options_.debug, runtime_.counters);
+  keep_returned(*bound.call, results, node.get());
   if (node) runtime::end_record(*node, program, key, results);
   return program.returns;
 }
@@ -299,11 +301,11 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   if (const auto op = op_of_leaves(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out contains no tensor");
   CallKey key;
-  const BoundCallRef found = find(arguments, outs, purpose, key);
-  take_seed(*found.call->program, purpose, seed, key);
+  const BoundCallRef bound = find(arguments, outs, purpose, key);
+  take_seed(*bound.call->program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   Results written;
-  runtime::run(*found.call, key, written, options_.debug, runtime_.counters);
+  runtime::run(*bound.call, key, written, options_.debug, runtime_.counters);
 }
 
 void OpState::prepare(std::span<const Argument> arguments) const {
@@ -313,27 +315,26 @@ void OpState::prepare(std::span<const Argument> arguments) const {
   find(arguments, {}, Purpose::Call, key);
 }
 
-OpState::PendingCall OpState::pending_call(std::span<const Argument> arguments) const {
+OpState::PendingCall OpState::make_pending_call(std::span<const Argument> arguments) const {
   PendingCall pending;
   pending.op = op_of_leaves(arguments, pending.arguments);
   if (!pending.op) {
     pending.op = shared_from_this();
     pending.arguments.assign(arguments.begin(), arguments.end());
   }
-  pending.known_params = pending.op->keyed_params();
-  runtime::make_call_key(*pending.op->definition_, pending.arguments, {}, pending.known_params, Purpose::Call,
-                         pending.key);
+  pending.keyed = pending.op->keyed_params();
+  runtime::make_call_key(*pending.op->definition_, pending.arguments, {}, pending.keyed, Purpose::Call, pending.key);
   return pending;
 }
 
 void OpState::prepare(PendingCall& pending, runtime::KernelBatch& batch) {
-  const runtime::ForkGuard held;
+  const runtime::ForkGuard guard;
   const OpState& op = *pending.op;
-  const std::shared_ptr<const runtime::Program> found =
-      op.program(pending.arguments, {}, pending.known_params, Purpose::Call, pending.key);
+  const std::shared_ptr<const runtime::Program> program =
+      op.find_program(pending.arguments, {}, pending.keyed, Purpose::Call, pending.key);
   const runtime::Resolved resolved =
-      runtime::resolve(*found, pending.key, op.codegen_options(pending.key.device.is_cuda()));
-  if (launches_anything(resolved)) batch.add(op.request(found, resolved, pending.key));
+      runtime::resolve(*program, pending.key, op.codegen_options(pending.key.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(op.kernel_request(program, resolved, pending.key));
 }
 
 }  // namespace ingot

@@ -26,12 +26,11 @@
 //
 //   call key → BoundCall                          a lock-free table: hash the key, allocate, patch, launch
 //   signature and specialised values → Program    host arithmetic for a new shape
-//   program and layout → Launch                   generate, compile, load
+//   program and layout → KernelSet                generate, compile, load
 
 namespace ingot {
 
-/// The results of a call; a few results need no heap allocation.
-using Results = runtime::Written;
+using runtime::Results;
 
 struct EmitContext;
 struct Stages;
@@ -57,10 +56,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
   struct PendingCall {
     std::shared_ptr<const OpState> op;
     std::vector<Argument> arguments;  ///< the leaves
-    runtime::KeyedParams known_params;
+    runtime::KeyedParams keyed;
     runtime::CallKey key;
   };
-  PendingCall pending_call(std::span<const Argument> arguments) const;
+  PendingCall make_pending_call(std::span<const Argument> arguments) const;
   /// Adds the kernels of a pending call to the batch.
   static void prepare(PendingCall& pending, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
@@ -110,28 +109,29 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// Computes the key, and finds or makes the call for it.
   BoundCallRef find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
                     runtime::CallKey& key) const;
-  /// Sets the key's seed if the call samples random numbers: to `given` if that is defined, otherwise to a new seed.
-  void take_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
+  /// Sets the key's seed if the call samples random numbers: to `seed` if that is defined, otherwise to a new seed.
+  void take_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& seed,
                  runtime::CallKey& key) const;
-  /// The program for the key. Computes the key again if `known` lacks a value on which the program depends.
-  std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
-                                                  const runtime::KeyedParams& known, runtime::Purpose purpose,
-                                                  runtime::CallKey& key) const;
+  /// The program for the key. Computes the key again if `keyed` lacks a value on which the program depends.
+  std::shared_ptr<const runtime::Program> find_program(std::span<const Argument> arguments,
+                                                       std::span<const at::Tensor> outs,
+                                                       const runtime::KeyedParams& keyed, runtime::Purpose purpose,
+                                                       runtime::CallKey& key) const;
   /// The program that saves the residuals for these gradients if they are worth their memory, otherwise the program
   /// that saves none. If a gather's gradient would need too many comparisons: the program whose scatter-adds the caller
   /// makes.
-  runtime::ProgramCache::Found program_for(const runtime::CallKey& key, uint64_t gradients) const;
+  runtime::ProgramCache::Match choose_program(const runtime::CallKey& key, uint64_t gradients) const;
   /// Returns null if a compilation is needed but `may_compile` is false.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::CallKey& key, bool may_compile) const;
-  /// Which kernels the call needs; borrows all three arguments.
-  runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
-                                 const runtime::Resolved& resolved, const runtime::CallKey& key) const;
+  /// The request for the kernels of a call; borrows all three arguments.
+  runtime::KernelRequest kernel_request(const std::shared_ptr<const runtime::Program>& program,
+                                        const runtime::Resolved& resolved, const runtime::CallKey& key) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
-  EmitContext emit_context(std::span<const Argument> arguments, const EmitTarget& target) const;
+  EmitContext make_emit_context(std::span<const Argument> arguments, const EmitTarget& target) const;
   std::shared_ptr<const ir::Graph> graph_of(const EmitContext& context) const;
-  Stages stages(const EmitContext& context, const EmitTarget& target) const;
+  Stages make_stages(const EmitContext& context, const EmitTarget& target) const;
   /// The call of the gradient with respect to the `wanted` parameters, for a call that `program` computes; borrows the
   /// arguments.
   GradientCall make_gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
@@ -178,8 +178,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable std::atomic<const Gradient*> gradients_head_ = nullptr;
   mutable std::atomic<bool> gradient_checked_ = false;
   mutable std::mutex structured_mutex_;
-  mutable std::map<std::string, std::shared_ptr<const OpState>>
-      structured_;  ///< by the printed structures of the arguments
+  /// The ops of the leaves of nested arguments. Key: the printed structures of the arguments.
+  mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;
 };
 
 }  // namespace ingot

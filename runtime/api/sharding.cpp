@@ -15,15 +15,15 @@ namespace {
 using runtime::CallKey;
 
 /// For each parameter, the index of its tensor in the request.
-std::vector<std::optional<size_t>> places_of(const CallKey& key, std::span<const at::Tensor> tensors) {
-  std::vector<std::optional<size_t>> places;
+std::vector<std::optional<size_t>> tensor_indices_of(const CallKey& key, std::span<const at::Tensor> tensors) {
+  std::vector<std::optional<size_t>> tensor_indices;
   for (const runtime::BoundArgument& argument : key.arguments) {
     const auto found = std::ranges::find_if(tensors, [&](const at::Tensor& tensor) {
       return argument.tensor != nullptr && tensor.is_same(*argument.tensor);
     });
-    places.push_back(found == tensors.end() ? std::nullopt : std::optional<size_t>(found - tensors.begin()));
+    tensor_indices.push_back(found == tensors.end() ? std::nullopt : std::optional<size_t>(found - tensors.begin()));
   }
-  return places;
+  return tensor_indices;
 }
 
 bool is_cut(const ir::ShardedDims& cuts) {
@@ -36,58 +36,58 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
                                           bool& depends_on_numbers) const {
   std::vector<Argument> leaves;
   if (const auto op = op_of_leaves(arguments, leaves)) return op->shard(leaves, request, depends_on_numbers);
-  if (request.recorded && definition_->derivative()) return std::nullopt;  // a custom backward may compute anything
-  const runtime::ForkGuard held;
-  const auto key_of = [&](std::span<const Argument> shown) {
+  if (request.is_recorded && definition_->derivative()) return std::nullopt;  // a custom backward may compute anything
+  const runtime::ForkGuard guard;
+  const auto key_of = [&](std::span<const Argument> shard_arguments) {
     CallKey key;
-    runtime::make_call_key(*definition_, shown, {}, {}, runtime::Purpose::Show, key);
+    runtime::make_call_key(*definition_, shard_arguments, {}, {}, runtime::Purpose::Show, key);
     key.device = request.device;
     key.autocast = runtime::autocast_of(*definition_, request.device);
     return key;
   };
   const CallKey key = key_of(arguments);
-  const runtime::ProgramCache::Found found = programs_.find(key);
-  depends_on_numbers = found.keyed.values != 0;
-  if (found.keyed.written != 0) return std::nullopt;
-  const runtime::Program& program = *found.program;
+  const runtime::ProgramCache::Match match = programs_.find(key);
+  depends_on_numbers = match.keyed.values != 0;
+  if (match.keyed.written != 0) return std::nullopt;
+  const runtime::Program& program = *match.program;
   const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(key);
 
-  const std::vector<std::optional<size_t>> places = places_of(key, request.tensors);
+  const std::vector<std::optional<size_t>> tensor_indices = tensor_indices_of(key, request.tensors);
   const runtime::Resolved resolved = runtime::resolve(program, key, codegen_options(request.device.is_cuda()));
   ShardedCall call;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back(
         {runtime::scalar_type(program.results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides, {}});
-  std::vector<ir::ShardedDims> ones;  // of the mesh dims along which some shard has size 1
-  for (const MeshCut& along : request.mesh) {
-    call.tensors.push_back(along.tensors);
+  std::vector<ir::ShardedDims> unit_cuts;  // of the mesh dims along which some shard has size 1
+  for (const MeshCut& mesh_cut : request.mesh) {
+    call.tensors.push_back(mesh_cut.tensors);
     for (ShardedCall::Result& result : call.results) result.cuts.emplace_back();
-    if (!is_cut(along.tensors)) continue;
+    if (!is_cut(mesh_cut.tensors)) continue;
     ir::ShardedDims cuts;
-    for (const auto& place : places) cuts.push_back(place ? along.tensors[*place] : std::nullopt);
+    for (const auto& index : tensor_indices) cuts.push_back(index ? mesh_cut.tensors[*index] : std::nullopt);
     const std::optional<ir::Sharding> sharding = ir::shard(*graph, cuts);
-    if (!sharding || (sharding->needs_elements && along.leaves_empty)) return std::nullopt;
-    for (size_t p = 0; p < places.size(); ++p)
-      if (places[p]) call.tensors.back()[*places[p]] = sharding->params[p];
+    if (!sharding || (sharding->needs_elements && mesh_cut.has_empty_shards)) return std::nullopt;
+    for (size_t p = 0; p < tensor_indices.size(); ++p)
+      if (tensor_indices[p]) call.tensors.back()[*tensor_indices[p]] = sharding->params[p];
     for (size_t r = 0; r < call.results.size(); ++r) call.results[r].cuts.back() = sharding->results[r];
-    if (along.leaves_ones) ones.push_back(sharding->params);
+    if (mesh_cut.has_unit_shards) unit_cuts.push_back(sharding->params);
   }
 
   // A process may have shards of size 1 along any combination of these dims.
-  for (size_t chosen = 1; chosen < size_t{1} << ones.size(); ++chosen) {
+  for (size_t subset = 1; subset < size_t{1} << unit_cuts.size(); ++subset) {
     std::vector<ir::ShardedDims> cuts;
-    for (size_t k = 0; k < ones.size(); ++k)
-      if (chosen >> k & 1) cuts.push_back(ones[k]);
+    for (size_t k = 0; k < unit_cuts.size(); ++k)
+      if (subset >> k & 1) cuts.push_back(unit_cuts[k]);
     std::vector<at::Tensor> shards(arguments.size());
-    std::vector<Argument> shown(arguments.begin(), arguments.end());
+    std::vector<Argument> shard_arguments(arguments.begin(), arguments.end());
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (!places[i]) continue;
+      if (!tensor_indices[i]) continue;
       shards[i] = *arguments[i].tensor();
-      for (const ir::ShardedDims& each : cuts)
-        if (each[i]) shards[i] = shards[i].narrow(*each[i], 0, 1);
-      shown[i] = Argument(std::as_const(shards[i]));
+      for (const ir::ShardedDims& along : cuts)
+        if (along[i]) shards[i] = shards[i].narrow(*along[i], 0, 1);
+      shard_arguments[i] = Argument(std::as_const(shards[i]));
     }
-    if (!ir::matches_unit_shard(*graph, cuts, *programs_.graph(key_of(shown)))) return std::nullopt;
+    if (!ir::matches_unit_shard(*graph, cuts, *programs_.graph(key_of(shard_arguments)))) return std::nullopt;
   }
   return call;
 }

@@ -16,16 +16,16 @@ namespace ingot {
 
 /// The cuts along one dim of the mesh.
 struct MeshCut {
-  ir::ShardedDims tensors;    ///< one for each tensor of the request
-  bool leaves_ones = false;   ///< some shard has size 1 although the whole does not,
-  bool leaves_empty = false;  ///< or size 0
+  ir::ShardedDims tensors;        ///< one for each tensor of the request
+  bool has_unit_shards = false;   ///< some shard has size 1 although the whole tensor does not
+  bool has_empty_shards = false;  ///< the same for size 0
 };
 
 struct ShardingRequest {
   std::span<const at::Tensor> tensors;  ///< the tensors among the arguments, whole and without data
   c10::Device device;                   ///< the device of the shards
   std::vector<MeshCut> mesh;
-  bool recorded = false;  ///< a gradient is requested
+  bool is_recorded = false;  ///< a gradient is requested
 };
 
 struct ShardedCall {

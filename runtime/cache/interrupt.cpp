@@ -27,7 +27,7 @@ struct Job {
   std::exception_ptr failure;
 
   void run(const std::function<void()>& work) {
-    const ForkGuard held;  // until `finished` is set, so that a child sees either no job or a finished one
+    const ForkGuard guard;  // until `finished` is set, so that a child sees either no job or a finished one
     const SharedInterrupt shared(&given_up);
     try {
       work();

@@ -23,13 +23,13 @@ namespace ingot::runtime {
 /// One kernel's launch, packed.
 struct BoundKernel {
   struct Pointer {
-    uint32_t at;  ///< offset in the packed bytes
-    enum class Of : uint8_t { Param, Result, Workspace, Seed } of;
+    uint32_t offset;  ///< offset in the packed bytes
+    enum class Source : uint8_t { Param, Result, Workspace, Seed } source;
     uint32_t tensor;  ///< the parameter or the result
     int64_t shift;    ///< bytes from the tensor's first element, or from the workspace's start
   };
   struct Number {
-    uint32_t at;
+    uint32_t offset;
     uint32_t slot;  ///< of BoundCall::numbers
     ir::DType dtype;
   };
@@ -84,7 +84,7 @@ struct BoundCall {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const frontend::Residuals> residuals;  ///< the residuals for its gradient; null if there are none
   std::shared_ptr<const GradientNeeds> needs;            ///< of a recorded call; null for others
-  std::shared_ptr<const Launch> launch;                  ///< null if there is nothing to launch
+  std::shared_ptr<const KernelSet> kernel_set;           ///< null if there is nothing to launch
 };
 
 /// A call's shapes, strides and layouts, before any kernel is requested.
@@ -103,16 +103,18 @@ struct Resolved {
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options);
 
 /// Packs the kernels' arguments.
-BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved);
+BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const KernelSet> kernel_set,
+               const Resolved& resolved);
 
 struct AtomicCounters;
 
-/// The tensors that kernels write: one for each result, new or the caller's.
-using Written = c10::SmallVector<at::Tensor, 4>;
+/// The results of a call, new or the caller's tensors: one for each result of the program. A few results need no heap
+/// allocation.
+using Results = c10::SmallVector<at::Tensor, 4>;
 
-/// Runs the call and fills `written`. With `debug` it waits for the kernels, and also reports indices out of range on
+/// Runs the call and fills `results`. With `debug` it waits for the kernels, and also reports indices out of range on
 /// the GPU. Increments the versions of the caller's tensors whose memory may have changed, also after an error.
-void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters);
+void run(const BoundCall& call, const CallKey& key, Results& results, bool debug, AtomicCounters& counters);
 
 /// Whether the program can compute the call: no condition of kind Affordable or GradientsExist fails.
 bool is_affordable(const Program& program, const CallKey& key);

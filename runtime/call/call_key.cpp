@@ -93,7 +93,7 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
       if (!takes_tensors(parameter)) refuse_tensor_for_number(definition, parameter, tensor);
       if (!passes(tensor, grad_mode, purpose)) {
         if (!grad_mode || !passes(tensor, false, purpose)) refuse_tensor(definition, quoted(parameter.name), tensor);
-        key.recorded = true;
+        key.is_recorded = true;
       }
       argument.kind = Kind::Tensor;
       argument.tensor = &tensor;
@@ -148,7 +148,7 @@ void check_recorded(const CallKey& key) {
 }
 
 /// The tensors that require grad, as bits.
-uint64_t asked_gradients(const CallKey& key) {
+uint64_t requested_gradients(const CallKey& key) {
   uint64_t asked = 0;
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if (const at::Tensor* tensor = key.arguments[i].tensor; tensor != nullptr && tensor->requires_grad())
@@ -273,16 +273,16 @@ ir::HostValue value_of(const at::Tensor& tensor) {
 
 void make_call_key(const frontend::Definition& definition, std::span<const Argument> arguments,
                    std::span<const at::Tensor> outs, const KeyedParams& keyed, Purpose purpose, CallKey& key) {
-  if (purpose == Purpose::Call && !key.thread_known && !thread_is_supported(key.default_device))
+  if (purpose == Purpose::Call && !key.is_thread_checked && !thread_is_supported(key.default_device))
     refuse_thread(definition);
-  key.thread_known = true;
+  key.is_thread_checked = true;
   key.definition = &definition;
   key.outs = outs;
   bind(definition, arguments, purpose, key);
   resolve_devices(definition, key);
-  if (key.recorded) {
+  if (key.is_recorded) {
     check_recorded(key);
-    key.gradients = asked_gradients(key);
+    key.gradients = requested_gradients(key);
   }
   key.autocast = autocast_of(definition, key.device);
 

@@ -42,9 +42,9 @@ struct CallKey {
   /// The device on which a mode makes factories create their tensors. The caller passes it in if it is known, because
   /// reading a mode takes the GIL.
   std::optional<c10::Device> default_device;
-  bool thread_known = false;
+  bool is_thread_checked = false;
   std::optional<ir::DType> autocast;  ///< torch.autocast's dtype, if autocast is on for the device
-  bool recorded = false;              ///< a tensor requires grad, and grad mode is on
+  bool is_recorded = false;           ///< a tensor requires grad, and grad mode is on
   uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
   at::Tensor seed;  ///< the seed of the random numbers, once the call is known to sample random numbers
   /// Two calls with equal words are one launch with other pointers and scalars. The words hold dtypes, ranks, sizes,

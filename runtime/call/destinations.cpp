@@ -186,7 +186,7 @@ bool choose_in_place(const Program& program, const codegen::Outline& outline, co
     const at::Tensor* tensor = destination.tensor(key);
     if (tensor == nullptr) continue;
     if (program.results[r].forwards || !program.results[r].scatters.empty()) {
-      destination.by_copy = true;
+      destination.needs_copy = true;
       continue;
     }
     bool shared = false;
@@ -200,12 +200,12 @@ bool choose_in_place(const Program& program, const codegen::Outline& outline, co
             program,
             fmt::format("out is also argument {}, and an element of the result depends on other elements of it", p + 1),
             "pass a separate tensor as out");
-      destination.by_copy = true;
+      destination.needs_copy = true;
     }
     // Eager's indexing and division fail before anything is written, so this call must, too.
     if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(outline))
-      destination.by_copy = true;
-    any_shared |= shared && !destination.by_copy;
+      destination.needs_copy = true;
+    any_shared |= shared && !destination.needs_copy;
   }
   return any_shared;
 }

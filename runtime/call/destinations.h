@@ -18,7 +18,7 @@ struct Destination {
   enum class Kind : uint8_t { New, Out, Parameter } kind = Kind::New;
   uint32_t index = 0;  ///< index of the `out=` tensor, or of the parameter
   /// Kernels write new memory first, which is copied when all kernels are done.
-  bool by_copy = false;
+  bool needs_copy = false;
 
   /// The caller's tensor; null if the result is new.
   const at::Tensor* tensor(const CallKey& key) const;
@@ -33,7 +33,7 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
 void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
                         std::span<const ir::SizesAndStrides> results);
 
-/// Decides which results are written in place. `geometries` assume that all are. Sets `by_copy` if a write in place
+/// Decides which results are written in place. `geometries` assume that all are. Sets `needs_copy` if a write in place
 /// would change values, or might leave partial results after an error. Returns whether any kernel reads memory that a
 /// kernel writes. Errors: Error(Author) if an `out=` tensor is also an input, and an element of the result depends on
 /// other elements of it.

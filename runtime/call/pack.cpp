@@ -17,25 +17,25 @@ using codegen::KernelParameter;
 
 /// The least work that justifies waking a thread, in eighths of a nanosecond, as LaunchInfo::weight counts
 /// (docs/performance.md: cpu-element-cost).
-constexpr int64_t kWeightOfThread = 65536;
+constexpr int64_t kMinThreadWeight = 65536;
 
 /// The nodes of a program that depend on a call's numbers, in a pool of their own.
 class Numbers {
  public:
   Numbers(const Program& program, const Resolved& resolved) : program_(program), resolved_(resolved) {}
 
-  ir::HostId take(ir::HostId id) {
+  ir::HostId copy_node(ir::HostId id) {
     if (const auto found = new_ids_.find(id); found != new_ids_.end()) return found->second;
     ir::HostNode node = program_.host[id];
     if (!node.per_call) {
       node = {
           .op = ir::HostOp::Constant, .kind = node.kind, .value = resolved_.host[id.index], .args = {}, .coefs = {}};
     } else {
-      for (ir::HostId& arg : node.args) arg = take(arg);
+      for (ir::HostId& arg : node.args) arg = copy_node(arg);
     }
-    const ir::HostId taken = pool.append(std::move(node));
-    new_ids_.emplace(id, taken);
-    return taken;
+    const ir::HostId copy = pool.append(std::move(node));
+    new_ids_.emplace(id, copy);
+    return copy;
   }
 
   ir::HostPool pool;
@@ -49,16 +49,16 @@ class Numbers {
 /// The offsets of tensors in the call's one workspace.
 class WorkspaceMap {
  public:
-  WorkspaceMap(const Program& program, const Resolved& resolved, const Launch* launch) {
+  WorkspaceMap(const Program& program, const Resolved& resolved, const KernelSet* kernel_set) {
     const codegen::Outline& outline = program.outlines.of(resolved.strategy);
     for (size_t w = 0; w < resolved.workspaces.size(); ++w)
-      tensors_.push_back(place(elements_of(resolved.workspaces[w]), outline.workspaces[w].dtype));
-    if (launch == nullptr) return;
-    for (const Kernel& kernel : launch->kernels) {
+      tensors_.push_back(reserve(elements_of(resolved.workspaces[w]), outline.workspaces[w].dtype));
+    if (kernel_set == nullptr) return;
+    for (const Kernel& kernel : kernel_set->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
       if (states_.contains(info.states_of)) continue;
       const int64_t elements = codegen::count(info.state_count, resolved.geometries[info.outline].extents);
-      for (const ir::DType dtype : info.states) states_[info.states_of].push_back(place(elements, dtype));
+      for (const ir::DType dtype : info.states) states_[info.states_of].push_back(reserve(elements, dtype));
     }
   }
 
@@ -70,11 +70,11 @@ class WorkspaceMap {
   static int64_t elements_of(const ir::SizesAndStrides& extents) {
     return std::accumulate(extents.sizes.begin(), extents.sizes.end(), int64_t{1}, std::multiplies<>{});
   }
-  int64_t place(int64_t elements, ir::DType dtype) {
+  int64_t reserve(int64_t elements, ir::DType dtype) {
     constexpr int64_t kAlignment = 256;
-    const int64_t at = bytes_;
+    const int64_t offset = bytes_;
     bytes_ += (elements * ir::size_of(dtype) + kAlignment - 1) / kAlignment * kAlignment;
-    return at;
+    return offset;
   }
 
   std::vector<int64_t> tensors_;
@@ -109,7 +109,7 @@ class Packer {
  private:
   /// Returns the grain in units. Each unit has the same number of elements, except at the edges.
   static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
-    const int64_t elements = kWeightOfThread / std::max<uint32_t>(1, weight);
+    const int64_t elements = kMinThreadWeight / std::max<uint32_t>(1, weight);
     return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / std::max<int64_t>(1, units)));
   }
 
@@ -123,15 +123,15 @@ class Packer {
 
   /// Reserves space for a value of `size` bytes, aligned to its size.
   uint32_t reserve(size_t size) {
-    const size_t at = (bound_.bytes.size() + size - 1) / size * size;
-    bound_.bytes.resize(at + size);
-    bound_.offsets.push_back(static_cast<uint32_t>(at));
-    return static_cast<uint32_t>(at);
+    const size_t offset = (bound_.bytes.size() + size - 1) / size * size;
+    bound_.bytes.resize(offset + size);
+    bound_.offsets.push_back(static_cast<uint32_t>(offset));
+    return static_cast<uint32_t>(offset);
   }
 
   void pack_size(int64_t value, ir::DType dtype) {
-    const uint32_t at = reserve(static_cast<size_t>(ir::size_of(dtype)));
-    write_scalar(ir::HostValue::of(value), dtype, &bound_.bytes[at]);
+    const uint32_t offset = reserve(static_cast<size_t>(ir::size_of(dtype)));
+    write_scalar(ir::HostValue::of(value), dtype, &bound_.bytes[offset]);
   }
 
   void pack(const KernelParameter& parameter, const codegen::KernelOutline& outline,
@@ -139,21 +139,21 @@ class Packer {
     switch (parameter.kind) {
       case KernelParameter::Kind::Pointer: {
         const codegen::AccessUse& use = outline.accesses[parameter.a];
-        using Of = BoundKernel::Pointer::Of;
+        using Source = BoundKernel::Pointer::Source;
         const int64_t shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype);
         const bool is_seed = program_.uses_random && use.tensor + 1 == resolved_.params.size();
-        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
-                                   .of = use.in_workspace                              ? Of::Workspace
-                                         : use.kind == codegen::AccessUse::Kind::Store ? Of::Result
-                                         : is_seed                                     ? Of::Seed
-                                                                                       : Of::Param,
+        bound_.pointers.push_back({.offset = reserve(sizeof(void*)),
+                                   .source = use.in_workspace                              ? Source::Workspace
+                                             : use.kind == codegen::AccessUse::Kind::Store ? Source::Result
+                                             : is_seed                                     ? Source::Seed
+                                                                                           : Source::Param,
                                    .tensor = use.tensor,
                                    .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});
         return;
       }
       case KernelParameter::Kind::State:
-        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
-                                   .of = BoundKernel::Pointer::Of::Workspace,
+        bound_.pointers.push_back({.offset = reserve(sizeof(void*)),
+                                   .source = BoundKernel::Pointer::Source::Workspace,
                                    .tensor = 0,
                                    .shift = workspace_.state(bound_.kernel->info.states_of, parameter.a)});
         return;
@@ -177,11 +177,11 @@ class Packer {
   }
 
   void pack_scalar(ir::HostId value, ir::DType dtype) {
-    const uint32_t at = reserve(static_cast<size_t>(ir::size_of(dtype)));
+    const uint32_t offset = reserve(static_cast<size_t>(ir::size_of(dtype)));
     if (program_.host[value].per_call)
-      bound_.numbers.push_back({.at = at, .slot = numbers_.take(value).index, .dtype = dtype});
+      bound_.numbers.push_back({.offset = offset, .slot = numbers_.copy_node(value).index, .dtype = dtype});
     else
-      write_scalar(resolved_.host[value.index], dtype, &bound_.bytes[at]);
+      write_scalar(resolved_.host[value.index], dtype, &bound_.bytes[offset]);
   }
 
   const Program& program_;
@@ -205,7 +205,8 @@ bool is_partial(const Program& program, const Resolved& resolved, uint32_t resul
 
 }  // namespace
 
-BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved) {
+BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const KernelSet> kernel_set,
+               const Resolved& resolved) {
   BoundCall call;
   for (uint32_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back({resolved.destinations[r], scalar_type(program->results[r].dtype), resolved.results[r].sizes,
@@ -217,22 +218,22 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Lau
   for (const Program::Check& check : program->checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
     if (!program->host[a].per_call && !program->host[b].per_call) continue;
-    Program::Check moved = check;
-    moved.condition.a = numbers.take(a);
-    moved.condition.b = numbers.take(b);
-    call.checks.push_back(std::move(moved));
+    Program::Check copy = check;
+    copy.condition.a = numbers.copy_node(a);
+    copy.condition.b = numbers.copy_node(b);
+    call.checks.push_back(std::move(copy));
   }
-  if (launch) {
-    const WorkspaceMap workspace(*program, resolved, launch.get());
+  if (kernel_set) {
+    const WorkspaceMap workspace(*program, resolved, kernel_set.get());
     call.workspace = workspace.bytes();
     Packer packer(*program, resolved, workspace, numbers);
-    for (const Kernel& kernel : launch->kernels)
+    for (const Kernel& kernel : kernel_set->kernels)
       if (kernel.info.units(resolved.geometries[kernel.info.outline].extents) > 0)
         call.kernels.push_back(packer.pack(kernel));
   }
   call.numbers = std::move(numbers.pool);
   call.program = std::move(program);
-  call.launch = std::move(launch);
+  call.kernel_set = std::move(kernel_set);
   return call;
 }
 

@@ -31,7 +31,7 @@ void ProfiledCall::begin(at::StepCallbacks callbacks, const CallKey& key) {
   const std::string& name = key.definition->name();
   // A profile connects this call with the gradient's node by the sequence number that the autograd node is about to
   // get.
-  const int64_t sequence = key.recorded ? static_cast<int64_t>(at::sequence_number::peek()) : -1;
+  const int64_t sequence = key.is_recorded ? static_cast<int64_t>(at::sequence_number::peek()) : -1;
   if (!record.needsInputs()) return record.before(name, sequence);
   std::vector<c10::IValue> inputs;
   for (const BoundArgument& argument : key.arguments) inputs.push_back(value_of(argument));

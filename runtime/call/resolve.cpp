@@ -45,7 +45,7 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
     }
     if (use.kind == codegen::AccessUse::Kind::Store) {
       const Destination& destination = destinations[use.tensor];
-      if (!destination.by_copy) tensor = destination.tensor(key);
+      if (!destination.needs_copy) tensor = destination.tensor(key);
     } else if (use.has_tensor() && use.tensor < key.arguments.size()) {  // after the parameters comes the seed
       tensor = key.arguments[use.tensor].tensor;
     }
@@ -65,7 +65,7 @@ void check_views(const Program& program, std::span<const ir::SizesAndStrides> te
 void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
   const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
   const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
-  if (all_row_major && !program.permutes) {  // views of any shape exist
+  if (all_row_major && !program.may_have_other_layouts) {  // views of any shape exist
     if (!makes_any) return;
     for (ir::SizesAndStrides& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
   } else if (makes_any || !program.required_views.empty()) {
@@ -111,9 +111,9 @@ bool place_results(const Program& program, const CallKey& key, bool checks_indic
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
       choose_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
-  if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
+  if (std::ranges::none_of(resolved.destinations, &Destination::needs_copy)) return aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
-    if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
+    if (resolved.destinations[r].needs_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
   resolved.geometries = geometries_of(outline, resolved);
   return aliases;
 }

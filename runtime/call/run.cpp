@@ -45,19 +45,19 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
   to.copy_(from);
 }
 
-at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, AtomicCounters& counters) {
+at::Tensor allocate_result(const BoundCall::Result& result, const CallKey& key, AtomicCounters& counters) {
   if (result.is_sum) return {};
   if (result.forwards) {
     // With a destination of the caller's, copies the argument first, because another result may overwrite it.
     const at::Tensor& given = *key.arguments[*result.forwards].tensor;
-    return result.destination.by_copy ? given.clone() : given;
+    return result.destination.needs_copy ? given.clone() : given;
   }
   const at::Tensor* given = result.destination.tensor(key);
-  if (given != nullptr && !result.destination.by_copy) return *given;
-  at::Tensor made = allocate(result, key.device);
+  if (given != nullptr && !result.destination.needs_copy) return *given;
+  at::Tensor tensor = allocate(result, key.device);
   AtomicCounters::add(counters.allocations);
-  if (result.is_partial) copy_values(made, *given);
-  return made;
+  if (result.is_partial) copy_values(tensor, *given);
+  return tensor;
 }
 
 /// Allocates the workspace on the call's stream, for the call's duration.
@@ -85,7 +85,7 @@ class VersionBumps {
   void begin_copies() { copies_ = true; }
 
  private:
-  bool is_untouched(const BoundCall::Result& result) const { return result.destination.by_copy && !copies_; }
+  bool is_untouched(const BoundCall::Result& result) const { return result.destination.needs_copy && !copies_; }
 
   const BoundCall& call_;
   const CallKey& key_;
@@ -99,17 +99,17 @@ struct Memory {
 };
 
 /// The arguments of one kernel launch, and their addresses in the form that a launch takes.
-class Packed {
+class PackedArguments {
  public:
-  Packed(const BoundKernel& kernel, const CallKey& key, const Memory& memory, const Slots& slots, void* status)
+  PackedArguments(const BoundKernel& kernel, const CallKey& key, const Memory& memory, const Slots& slots, void* status)
       : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
     std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
     for (const BoundKernel::Pointer& pointer : kernel.pointers) {
-      const char* moved = static_cast<const char*>(data_of(pointer, key, memory)) + pointer.shift;
-      std::memcpy(&bytes_[pointer.at], &moved, sizeof(moved));
+      const char* address = static_cast<const char*>(data_of(pointer, key, memory)) + pointer.shift;
+      std::memcpy(&bytes_[pointer.offset], &address, sizeof(address));
     }
     for (const BoundKernel::Number& number : kernel.numbers)
-      write_scalar(slots[number.slot], number.dtype, &bytes_[number.at]);
+      write_scalar(slots[number.slot], number.dtype, &bytes_[number.offset]);
     if (kernel.status != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status], &status, sizeof(status));
     for (size_t i = 0; i < kernel.offsets.size(); ++i) arguments_[i] = &bytes_[kernel.offsets[i]];
   }
@@ -118,14 +118,14 @@ class Packed {
 
  private:
   static const void* data_of(const BoundKernel::Pointer& pointer, const CallKey& key, const Memory& memory) {
-    switch (pointer.of) {
-      case BoundKernel::Pointer::Of::Param:
+    switch (pointer.source) {
+      case BoundKernel::Pointer::Source::Param:
         return key.arguments[pointer.tensor].tensor->const_data_ptr();
-      case BoundKernel::Pointer::Of::Seed:
+      case BoundKernel::Pointer::Source::Seed:
         return key.seed.const_data_ptr();
-      case BoundKernel::Pointer::Of::Result:
+      case BoundKernel::Pointer::Source::Result:
         return memory.results[pointer.tensor].mutable_data_ptr();
-      case BoundKernel::Pointer::Of::Workspace:
+      case BoundKernel::Pointer::Source::Workspace:
         return memory.workspace.defined() ? memory.workspace.mutable_data_ptr() : nullptr;  // undefined for zero bytes
     }
     return nullptr;
@@ -150,7 +150,7 @@ class Packed {
 void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,
              const Slots& slots) {
   int32_t status = 0;
-  Packed packed(kernel, key, memory, slots, &status);
+  PackedArguments packed(kernel, key, memory, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
@@ -161,7 +161,7 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& k
   const c10::DeviceIndex device = key.device.index();
   at::Tensor status;
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
-  Packed packed(kernel, key, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  PackedArguments packed(kernel, key, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda,
                   {static_cast<uint32_t>(kernel.units)},
                   {kernel.kernel->info.block_threads},
@@ -169,16 +169,16 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& k
                   packed.arguments(),
                   device});
   if (!debug) return;
-  if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
+  if (const int32_t value = backend.synchronize(device, status); value != 0) throw_status(call, kernel, value);
 }
 
 }  // namespace
 
-void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters) {
+void run(const BoundCall& call, const CallKey& key, Results& results, bool debug, AtomicCounters& counters) {
   Slots slots(call.numbers.count());
   compute_numbers(call, key, slots);
-  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, key, counters));
-  const Memory memory{written, workspace_of(call, key.device, counters)};
+  for (const BoundCall::Result& result : call.results) results.push_back(allocate_result(result, key, counters));
+  const Memory memory{results, workspace_of(call, key.device, counters)};
   VersionBumps versions(call, key);
   for (const BoundKernel& kernel : call.kernels) {
     if (key.device.is_cuda())
@@ -187,11 +187,11 @@ void run(const BoundCall& call, const CallKey& key, Written& written, bool debug
       run_cpu(call, kernel, key, memory, slots);
     AtomicCounters::add(counters.launches);
   }
-  if (call.has_sums) add_up(call, written);
+  if (call.has_sums) add_scatter_sums(call, results);
   versions.begin_copies();
   for (size_t r = 0; r < call.results.size(); ++r) {
     const Destination& destination = call.results[r].destination;
-    if (destination.by_copy) copy_values(*destination.tensor(key), written[r]);
+    if (destination.needs_copy) copy_values(*destination.tensor(key), results[r]);
   }
 }
 

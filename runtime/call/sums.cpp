@@ -13,7 +13,7 @@ namespace ingot::runtime {
 
 namespace {
 
-std::vector<int64_t> sizes_of(const std::vector<int64_t>& sizes, std::span<const uint32_t> dims) {
+std::vector<int64_t> sizes_at(const std::vector<int64_t>& sizes, std::span<const uint32_t> dims) {
   std::vector<int64_t> chosen;
   for (const uint32_t dim : dims) chosen.push_back(sizes[dim]);
   return chosen;
@@ -25,7 +25,7 @@ int64_t count_of(const std::vector<int64_t>& sizes) {
 
 /// Adds rows: `values` [n, m] at `positions` [n] of a tensor [places, m]. Positions out of range hold `places`; their
 /// row is dropped.
-at::Tensor rows_added(const at::Tensor& values, const at::Tensor& positions, int64_t places, bool atomics) {
+at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64_t places, bool atomics) {
   const int64_t rows = places + 1;
   if (values.numel() == 0) return at::zeros({places, values.size(1)}, values.options());
   at::Tensor sum;
@@ -41,12 +41,12 @@ at::Tensor rows_added(const at::Tensor& values, const at::Tensor& positions, int
   return sum.narrow(0, 0, places);
 }
 
-at::Tensor scattered(const ir::Scatter& scatter, const Written& written, const std::vector<int64_t>& sizes,
-                     bool atomics) {
-  const at::Tensor &values = written[scatter.values], &positions = written[scatter.positions];
-  const std::vector<int64_t> through = sizes_of(sizes, scatter.through), along = sizes_of(sizes, scatter.along);
-  at::Tensor sum = rows_added(values.reshape({positions.numel(), count_of(along)}), positions.reshape({-1}),
-                              count_of(through), atomics);
+at::Tensor scatter_sum(const ir::Scatter& scatter, const Results& results, const std::vector<int64_t>& sizes,
+                       bool atomics) {
+  const at::Tensor &values = results[scatter.values], &positions = results[scatter.positions];
+  const std::vector<int64_t> through = sizes_at(sizes, scatter.through), along = sizes_at(sizes, scatter.along);
+  at::Tensor sum = add_rows(values.reshape({positions.numel(), count_of(along)}), positions.reshape({-1}),
+                            count_of(through), atomics);
   std::vector<int64_t> shape = through;
   shape.insert(shape.end(), along.begin(), along.end());
   std::vector<int64_t> order(sizes.size());
@@ -57,25 +57,25 @@ at::Tensor scattered(const ir::Scatter& scatter, const Written& written, const s
 
 }  // namespace
 
-void add_up(const BoundCall& call, Written& written) {
+void add_scatter_sums(const BoundCall& call, Results& results) {
   const at::AutoDispatchBelowADInplaceOrView raw;
   for (size_t r = 0; r < call.results.size(); ++r) {
     const BoundCall::Result& result = call.results[r];
     if (!result.is_sum) continue;
-    const Program::Result& of = call.program->results[r];
-    if (call.atomics && written[of.scatters.front().values].is_cuda())
+    const Program::Result& program_result = call.program->results[r];
+    if (call.atomics && results[program_result.scatters.front().values].is_cuda())
       at::globalContext().alertNotDeterministic(call.program->name + " with atomics=True");
     at::Tensor sum;
-    for (const ir::Scatter& scatter : of.scatters) {
-      const at::Tensor part = scattered(scatter, written, result.sizes, call.atomics);
+    for (const ir::Scatter& scatter : program_result.scatters) {
+      const at::Tensor part = scatter_sum(scatter, results, result.sizes, call.atomics);
       sum = sum.defined() ? sum.add_(part) : part;
     }
-    if (of.beside) sum.add_(written[*of.beside]);
+    if (program_result.beside) sum.add_(results[*program_result.beside]);
     if (sum.scalar_type() != result.dtype || sum.strides() != at::IntArrayRef(result.strides)) {
-      const at::Tensor made = at::empty_strided(result.sizes, result.strides, sum.options().dtype(result.dtype));
-      sum = made.copy_(sum);
+      const at::Tensor converted = at::empty_strided(result.sizes, result.strides, sum.options().dtype(result.dtype));
+      sum = converted.copy_(sum);
     }
-    written[r] = std::move(sum);
+    results[r] = std::move(sum);
   }
 }
 

@@ -80,7 +80,7 @@ SharedObject& SharedObject::operator=(SharedObject&& other) noexcept {
 
 SharedObject::~SharedObject() {
   if (!handle_) return;
-  const ForkGuard held;  // the loader has a lock
+  const ForkGuard guard;  // the loader has a lock
   ::dlclose(handle_);
 }
 

@@ -21,15 +21,15 @@ namespace {
 
 /// How many kernels of a batch share a file. With more kernels per file, the cost per kernel hardly falls, and fewer
 /// files use fewer processors (docs/performance.md: batched-compilation).
-constexpr size_t kKernelsOfAFile = 64;
+constexpr size_t kKernelsPerFile = 64;
 
-/// How many CPU launches stay loaded without an op that uses them, for an op that is created anew in a loop.
-constexpr size_t kNewestLaunches = 16;
+/// How many CPU kernel sets stay loaded without an op that uses them, for an op that is created anew in a loop.
+constexpr size_t kNewestKernelSets = 16;
 
 /// The suffix of a batch's function names before they are made unique.
 constexpr std::string_view kSuffix = "_of_batch";
 
-codegen::Source renamed(codegen::Source source, const std::string& suffix) {
+codegen::Source with_suffix(codegen::Source source, const std::string& suffix) {
   for (codegen::LaunchInfo& kernel : source.kernels) {
     const std::string name = kernel.entry;
     kernel.entry = name.substr(0, name.size() - kSuffix.size()) + suffix;
@@ -38,10 +38,10 @@ codegen::Source renamed(codegen::Source source, const std::string& suffix) {
   return source;
 }
 
-bool on_cuda(const LaunchRequest& request) { return request.target.kind == codegen::Target::Kind::Cuda; }
+bool on_cuda(const KernelRequest& request) { return request.target.kind == codegen::Target::Kind::Cuda; }
 
 /// The compiler, its target and its mode, as part of a key.
-std::string compiler_of(const LaunchRequest& request) {
+std::string compiler_of(const KernelRequest& request) {
   const std::string compiler = on_cuda(request)
                                    ? fmt::format("cuda sm_{} {}\n", request.target.architecture, Nvrtc::identity())
                                    : fmt::format("cpu {}\n", HostCompiler::identity());
@@ -49,7 +49,7 @@ std::string compiler_of(const LaunchRequest& request) {
 }
 
 /// The key of a request: everything on which the binary depends.
-std::string key_of(const LaunchRequest& request) {
+std::string key_of(const KernelRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.target.reads_exactly) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
@@ -63,7 +63,7 @@ std::string key_of(const LaunchRequest& request) {
   return key;
 }
 
-std::string compile(const LaunchRequest& request, const codegen::Source& source) {
+std::string compile(const KernelRequest& request, const codegen::Source& source) {
   const std::string& name = request.program.name;
   const bool fast = request.options.fast_math;
   return on_cuda(request) ? Nvrtc::compile_cubin(source.text, name + ".cu", request.target.architecture, fast)
@@ -71,86 +71,89 @@ std::string compile(const LaunchRequest& request, const codegen::Source& source)
 }
 
 /// Errors: Error(Environment) if the library lacks a function.
-std::shared_ptr<const Launch> launch_of(const std::vector<codegen::LaunchInfo>& kernels,
-                                        std::shared_ptr<const Library> library) {
-  auto launch = std::make_shared<Launch>();
+std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::LaunchInfo>& kernels,
+                                               std::shared_ptr<const Library> library) {
+  auto kernel_set = std::make_shared<KernelSet>();
   for (size_t k = 0; k < kernels.size(); ++k) {
-    Kernel& kernel = launch->kernels.emplace_back();
+    Kernel& kernel = kernel_set->kernels.emplace_back();
     kernel.info = kernels[k];
     if (library->cpu) kernel.cpu = library->cpu->function<CpuKernel>(kernels[k].entry);
     if (library->cuda) kernel.cuda = library->functions.at(k);
   }
-  launch->library = std::move(library);
-  return launch;
+  kernel_set->library = std::move(library);
+  return kernel_set;
 }
 
 }  // namespace
 
-codegen::Source generate_source(const LaunchRequest& request) {
+codegen::Source generate_source(const KernelRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
   return codegen::generate(*graph, codegen::outline(*graph, request.strategy), request.layouts, request.target,
                            request.options, request.author_text);
 }
 
-std::shared_ptr<const Launch> KernelCache::find(const std::string& key) {
+std::shared_ptr<const KernelSet> KernelCache::find(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  return launches_.find(key);
+  return kernel_sets_.find(key);
 }
 
-std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::shared_ptr<const Launch> launch) {
-  std::shared_ptr<const Launch> outlived;  // destroyed, and so unloaded, after the lock is released
+std::shared_ptr<const KernelSet> KernelCache::insert(const std::string& key,
+                                                     std::shared_ptr<const KernelSet> kernel_set) {
+  std::shared_ptr<const KernelSet> evicted;  // destroyed, and so unloaded, after the lock is released
   const std::lock_guard lock(mutex_);
-  if (auto present = launches_.find(key)) return present;
-  launches_.put(key, launch);
-  if (launch->library->cuda) {
-    loaded_for_good_.push_back(launch);
+  if (auto present = kernel_sets_.find(key)) return present;
+  kernel_sets_.put(key, kernel_set);
+  if (kernel_set->library->cuda) {
+    never_unloaded_.push_back(kernel_set);
   } else {
-    newest_.push_back(launch);
-    if (newest_.size() > kNewestLaunches) {
-      outlived = std::move(newest_.front());
+    newest_.push_back(kernel_set);
+    if (newest_.size() > kNewestKernelSets) {
+      evicted = std::move(newest_.front());
       newest_.pop_front();
     }
   }
-  return launch;
+  return kernel_set;
 }
 
 /// Runs `make` in the key's flight. A request that may compile may join the flight of one that may not, which can end
-/// without a launch; the request then tries again.
-std::shared_ptr<const Launch> KernelCache::fly(const std::string& key, const LaunchRequest& request,
-                                               const std::function<std::shared_ptr<const Launch>()>& make) {
-  std::shared_ptr<const Launch> launch;
-  do launch = flights_.run(key, make);
-  while (!launch && request.may_compile);
-  return launch;
+/// without a kernel set; the request then tries again.
+std::shared_ptr<const KernelSet> KernelCache::run_in_flight(
+    const std::string& key, const KernelRequest& request,
+    const std::function<std::shared_ptr<const KernelSet>()>& make) {
+  std::shared_ptr<const KernelSet> kernel_set;
+  do kernel_set = flights_.run(key, make);
+  while (!kernel_set && request.may_compile);
+  return kernel_set;
 }
 
-std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
+std::shared_ptr<const KernelSet> KernelCache::get(const KernelRequest& request) {
   const std::string key = key_of(request);
-  const std::string here = on_cuda(request) ? fmt::format("{}on device {}\n", key, request.device) : key;
-  if (auto launch = find(here)) return launch;
-  const auto made = [&]() -> std::shared_ptr<const Launch> {
-    if (auto launch = find(key)) return launch;  // another thread's flight may have ended between the two look-ups
-    auto launch = make(key, request);
-    return launch ? keep(key, std::move(launch)) : nullptr;
+  const std::string device_key = on_cuda(request) ? fmt::format("{}on device {}\n", key, request.device) : key;
+  if (auto kernel_set = find(device_key)) return kernel_set;
+  const auto find_or_make = [&]() -> std::shared_ptr<const KernelSet> {
+    // Another thread's flight may have ended between the two look-ups.
+    if (auto kernel_set = find(key)) return kernel_set;
+    auto kernel_set = make(key, request);
+    return kernel_set ? insert(key, std::move(kernel_set)) : nullptr;
   };
-  if (!on_cuda(request)) return fly(key, request, made);
-  return fly(here, request, [&]() -> std::shared_ptr<const Launch> {
-    const auto launch = fly(key, request, made);  // once, for the first device that requests it
-    if (!launch) return nullptr;
-    load_on_device(request, *launch);
-    return keep(here, launch);
+  if (!on_cuda(request)) return run_in_flight(key, request, find_or_make);
+  return run_in_flight(device_key, request, [&]() -> std::shared_ptr<const KernelSet> {
+    const auto kernel_set = run_in_flight(key, request, find_or_make);  // once, for the first device that requests it
+    if (!kernel_set) return nullptr;
+    load_on_device(request, *kernel_set);
+    return insert(device_key, kernel_set);
   });
 }
 
 /// Loads the kernels on the device. A cubin's library serves all devices of its architecture; each device loads a
 /// kernel at its first use.
-void KernelCache::load_on_device(const LaunchRequest& request, const Launch& launch) {
-  for (const Kernel& kernel : launch.kernels)
+void KernelCache::load_on_device(const KernelRequest& request, const KernelSet& kernel_set) {
+  for (const Kernel& kernel : kernel_set.kernels)
     cuda_().load_on(kernel.cuda, kernel.info.shared.most_bytes(), request.device);
 }
 
 std::shared_ptr<const Library> KernelCache::load(const std::string& key, const std::string& binary,
-                                                 const LaunchRequest& request,
+                                                 const KernelRequest& request,
                                                  const std::vector<codegen::LaunchInfo>& kernels) {
   auto library = std::make_shared<Library>();
   if (on_cuda(request)) {
@@ -174,7 +177,7 @@ std::shared_ptr<const Library> KernelCache::remember(const std::string& key, std
   return library;
 }
 
-std::shared_ptr<const Library> KernelCache::library(const std::string& key, const LaunchRequest& request,
+std::shared_ptr<const Library> KernelCache::library(const std::string& key, const KernelRequest& request,
                                                     const std::vector<codegen::LaunchInfo>& kernels) {
   {
     const std::lock_guard lock(mutex_);
@@ -189,63 +192,63 @@ std::shared_ptr<const Library> KernelCache::library(const std::string& key, cons
   }
 }
 
-std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const LaunchRequest& request) {
+std::shared_ptr<const KernelSet> KernelCache::find_on_disk(const std::string& key, const KernelRequest& request) {
   const std::optional<std::string> bytes = store_.find("kernel", key);
-  const std::optional<LaunchRecord> record = bytes ? from_bytes<LaunchRecord>(*bytes) : std::nullopt;
+  const std::optional<KernelSetRecord> record = bytes ? from_bytes<KernelSetRecord>(*bytes) : std::nullopt;
   if (!record || record->kernels.size() < request.layouts.size()) return nullptr;
   auto loaded = library(record->library, request, record->kernels);
   if (!loaded) return nullptr;
   try {
-    auto launch = launch_of(record->kernels, std::move(loaded));
+    auto kernel_set = kernel_set_of(record->kernels, std::move(loaded));
     AtomicCounters::add(counters_.disk_hits);
-    return launch;
+    return kernel_set;
   } catch (const Error&) {
     return nullptr;
   }
 }
 
-std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const LaunchRequest& request) {
-  if (auto launch = stored(key, request)) return launch;
+std::shared_ptr<const KernelSet> KernelCache::make(const std::string& key, const KernelRequest& request) {
+  if (auto kernel_set = find_on_disk(key, request)) return kernel_set;
   if (!request.may_compile) return nullptr;
   const codegen::Source source = generate_source(request);
   AtomicCounters::add(counters_.plans);
-  const std::string of = Digest::of({compiler_of(request), source.text}).hex();
-  auto loaded = library_flights_.run(of, [&] {
-    if (auto known = library(of, request, source.kernels)) return known;
+  const std::string library_key = Digest::of({compiler_of(request), source.text}).hex();
+  auto loaded = library_flights_.run(library_key, [&] {
+    if (auto present = library(library_key, request, source.kernels)) return present;
     const std::string binary = compile(request, source);
     AtomicCounters::add(counters_.compiles);
-    auto made = load(of, binary, request, source.kernels);
-    store_.publish("library", of, binary);  // after loading: a binary that does not load must not be stored
-    return made;
+    auto compiled = load(library_key, binary, request, source.kernels);
+    store_.publish("library", library_key, binary);  // after loading: a binary that does not load must not be stored
+    return compiled;
   });
-  auto launch = launch_of(source.kernels, std::move(loaded));
-  store_.publish("kernel", key, to_bytes(LaunchRecord{source.kernels, of}));
-  return launch;
+  auto kernel_set = kernel_set_of(source.kernels, std::move(loaded));
+  store_.publish("kernel", key, to_bytes(KernelSetRecord{source.kernels, library_key}));
+  return kernel_set;
 }
 
-void KernelBatch::add(const LaunchRequest& request) {
+void KernelBatch::add(const KernelRequest& request) {
   if (on_cuda(request)) return;
   std::string key = key_of(request);
   if (!keys_.insert(key).second) return;
-  if (auto launch = kernels_.find(key)) return keep(key, std::move(launch));
-  if (auto launch = kernels_.stored(key, request)) {
-    keep(key, std::move(launch));
+  if (auto kernel_set = kernels_.find(key)) return hold(key, std::move(kernel_set));
+  if (auto kernel_set = kernels_.find_on_disk(key, request)) {
+    hold(key, std::move(kernel_set));
     return;
   }
   const std::shared_ptr<const ir::Graph> graph = request.graph();
   codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.strategy),
                                                           request.layouts, request.target, request.options, kSuffix);
   AtomicCounters::add(kernels_.counters_.plans);
-  const auto [known, is_new] = by_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
-  functions = renamed(std::move(functions), fmt::format("_k{}", known->second));
+  const auto [member, is_new] = member_of_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
+  functions = with_suffix(std::move(functions), fmt::format("_k{}", member->second));
   if (is_new) members_.push_back({{}, request.program.name, request.options.fast_math, functions});
-  members_[known->second].layouts.emplace_back(std::move(key), std::move(functions.kernels));
+  members_[member->second].layouts.emplace_back(std::move(key), std::move(functions.kernels));
 }
 
-void KernelBatch::keep(const std::string& key, std::shared_ptr<const Launch> launch) {
-  auto kept = kernels_.keep(key, std::move(launch));
+void KernelBatch::hold(const std::string& key, std::shared_ptr<const KernelSet> kernel_set) {
+  auto shared = kernels_.insert(key, std::move(kernel_set));
   const std::lock_guard lock(mutex_);
-  launches_.push_back(std::move(kept));
+  kernel_sets_.push_back(std::move(shared));
 }
 
 void KernelBatch::compile() {
@@ -253,7 +256,7 @@ void KernelBatch::compile() {
   std::vector<std::span<const Member>> files;
   for (size_t begin = 0; begin < members_.size();) {
     size_t end = begin + 1;
-    while (end < members_.size() && end - begin < kKernelsOfAFile &&
+    while (end < members_.size() && end - begin < kKernelsPerFile &&
            members_[end].fast_math == members_[begin].fast_math)
       ++end;
     files.push_back(std::span(members_).subspan(begin, end - begin));
@@ -281,7 +284,7 @@ void KernelBatch::compile() {
   work();
   threads.clear();
   members_.clear();
-  by_source_.clear();
+  member_of_source_.clear();
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -300,8 +303,8 @@ void KernelBatch::compile(std::span<const Member> members) {
   kernels_.store_.publish("library", key, binary);
   for (const Member& member : members)
     for (const auto& [layout, infos] : member.layouts) {
-      keep(layout, launch_of(infos, library));
-      kernels_.store_.publish("kernel", layout, to_bytes(LaunchRecord{infos, key}));
+      hold(layout, kernel_set_of(infos, library));
+      kernels_.store_.publish("kernel", layout, to_bytes(KernelSetRecord{infos, key}));
     }
 }
 

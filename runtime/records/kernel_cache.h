@@ -24,8 +24,8 @@ namespace ingot::runtime {
 struct AtomicCounters;
 class SharedObject;
 
-/// The stored form of a Launch.
-struct LaunchRecord {
+/// The stored form of a KernelSet.
+struct KernelSetRecord {
   std::vector<codegen::LaunchInfo> kernels;
   std::string library;  ///< the key of the binary in the store
 };
@@ -45,13 +45,13 @@ struct Kernel {
 };
 
 /// The kernels of one program for one layout, target and options.
-struct Launch {
+struct KernelSet {
   std::vector<Kernel> kernels;  ///< one or two for each kernel of the outline, in launch order
   std::shared_ptr<const Library> library;
 };
 
 /// Which kernels a call needs.
-struct LaunchRequest {
+struct KernelRequest {
   const Program& program;
   codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Shared;
   const std::vector<codegen::KernelLayout>& layouts;
@@ -65,9 +65,9 @@ struct LaunchRequest {
   bool may_compile = true;
 };
 
-/// Values by their keys, for as long as another owner keeps them alive.
+/// A map that does not own its values: a value is found as long as another owner keeps it alive.
 template <typename T>
-class KeptWeakly {
+class WeakMap {
  public:
   std::shared_ptr<const T> find(const std::string& key) const {
     const auto found = values_.find(key);
@@ -86,85 +86,87 @@ class KeptWeakly {
 };
 
 /// The kernels of the process: a memory cache, then the store, then the compilers. Safe from several threads;
-/// simultaneous requests for one launch compile it once. CPU kernels are unloaded when the ops that launch them are
+/// simultaneous requests for one kernel set compile it once. CPU kernels are unloaded when the ops that launch them are
 /// gone, except the newest few. GPU kernels stay loaded: a captured CUDA graph may launch them after its op is gone.
 class KernelCache {
  public:
-  /// `cuda` returns the GPU, and is called only for CUDA launches.
+  /// `cuda` returns the GPU, and is called only for CUDA kernels.
   KernelCache(Store& store, AtomicCounters& counters, CudaBackend& (*cuda)() = cuda_backend)
       : store_(store), counters_(counters), cuda_(cuda) {}
 
   /// Returns the kernels, ready on the request's device: a launch there loads nothing more. Null if they would have to
   /// be compiled, and the request forbids that. Errors: Error(Environment) of the compilers and loaders.
-  std::shared_ptr<const Launch> get(const LaunchRequest& request);
+  std::shared_ptr<const KernelSet> get(const KernelRequest& request);
 
  private:
   friend class KernelBatch;
 
-  std::shared_ptr<const Launch> find(const std::string& key);
-  std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
-  /// Loads a launch from the store. Null if the store has none that loads; the new launch then replaces the record.
-  std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
-  std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
-  std::shared_ptr<const Launch> fly(const std::string& key, const LaunchRequest& request,
-                                    const std::function<std::shared_ptr<const Launch>()>& make);
-  void load_on_device(const LaunchRequest& request, const Launch& launch);
+  std::shared_ptr<const KernelSet> find(const std::string& key);
+  std::shared_ptr<const KernelSet> insert(const std::string& key, std::shared_ptr<const KernelSet> kernel_set);
+  /// Loads a kernel set from the store. Null if the store has none that loads; the new kernel set then replaces the
+  /// record.
+  std::shared_ptr<const KernelSet> find_on_disk(const std::string& key, const KernelRequest& request);
+  std::shared_ptr<const KernelSet> make(const std::string& key, const KernelRequest& request);
+  std::shared_ptr<const KernelSet> run_in_flight(const std::string& key, const KernelRequest& request,
+                                                 const std::function<std::shared_ptr<const KernelSet>()>& make);
+  void load_on_device(const KernelRequest& request, const KernelSet& kernel_set);
   /// Returns the library of this key, from memory or the store; null if there is none that loads.
-  std::shared_ptr<const Library> library(const std::string& key, const LaunchRequest& request,
+  std::shared_ptr<const Library> library(const std::string& key, const KernelRequest& request,
                                          const std::vector<codegen::LaunchInfo>& kernels);
   /// Errors: Error(Environment) if the library does not load.
-  std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const LaunchRequest& request,
+  std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const KernelRequest& request,
                                       const std::vector<codegen::LaunchInfo>& kernels);
   std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
 
   Store& store_;
   AtomicCounters& counters_;
   CudaBackend& (*cuda_)();
-  SingleFlight<Launch> flights_;
+  SingleFlight<KernelSet> flights_;
   SingleFlight<Library> library_flights_;
   std::mutex mutex_;
-  /// Each launch is under the key of its record; a GPU launch also under that key and each device on which it was
+  /// The key is that of the record. A kernel set of a GPU is stored a second time for each device on which it was
   /// loaded.
-  KeptWeakly<Launch> launches_;
-  std::deque<std::shared_ptr<const Launch>> newest_;            ///< of the CPU, whether or not an op uses them
-  std::vector<std::shared_ptr<const Launch>> loaded_for_good_;  ///< of GPUs
-  KeptWeakly<Library> libraries_;
+  WeakMap<KernelSet> kernel_sets_;
+  std::deque<std::shared_ptr<const KernelSet>> newest_;           ///< of the CPU, whether or not an op uses them
+  std::vector<std::shared_ptr<const KernelSet>> never_unloaded_;  ///< of GPUs
+  WeakMap<Library> libraries_;
 };
 
 /// CPU kernels that are compiled together: most of the cost of one kernel alone is the compiler's start and the
-/// prelude. The launches that the batch finds and makes stay loaded as long as the batch. Use a batch from one thread
-/// only; a request to `KernelCache` for one of its kernels compiles that kernel separately.
+/// prelude. The kernel sets that the batch finds and makes stay loaded as long as the batch. Use a batch from one
+/// thread only; a request to `KernelCache` for one of its kernels compiles that kernel separately.
 class KernelBatch {
  public:
   explicit KernelBatch(KernelCache& kernels) : kernels_(kernels) {}
 
   /// Generates the source of a kernel that is neither in memory nor in the store. GPU kernels are left to
   /// `KernelCache::get`.
-  void add(const LaunchRequest& request);
+  void add(const KernelRequest& request);
   /// Compiles the added kernels, some dozens per file and one file per processor at a time.
   /// Errors: Error(Environment), once all kernels that compile are loaded and stored.
   void compile();
 
  private:
   struct Member {
-    /// The layouts that share this source: their keys, and their launches.
+    /// The layouts that share this source: their keys, and their kernels.
     std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> layouts;
     std::string name;
     bool fast_math;
     codegen::Source functions;
   };
   void compile(std::span<const Member> members);
-  void keep(const std::string& key, std::shared_ptr<const Launch> launch);
+  /// Keeps the kernels loaded as long as the batch.
+  void hold(const std::string& key, std::shared_ptr<const KernelSet> kernel_set);
 
   KernelCache& kernels_;
   std::vector<Member> members_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const Launch>> launches_;
+  std::vector<std::shared_ptr<const KernelSet>> kernel_sets_;
   std::unordered_set<std::string> keys_;
-  std::unordered_map<std::string, size_t> by_source_;  ///< index of the member with a source
+  std::unordered_map<std::string, size_t> member_of_source_;  ///< index of the member with a source
 };
 
 /// Generates the source of a request, for `get` and for `emit`.
-codegen::Source generate_source(const LaunchRequest& request);
+codegen::Source generate_source(const KernelRequest& request);
 
 }  // namespace ingot::runtime

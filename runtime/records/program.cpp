@@ -68,7 +68,7 @@ class NumberMask {
   std::vector<uint64_t> masks_;
 };
 
-uint64_t shape_numbers(Program& program) {
+uint64_t numbers_in_shapes(Program& program) {
   const NumberMask mask(program.host);
   uint64_t all = 0;
   const auto add = [&](ir::HostId& id) { all |= mask(id); };
@@ -168,7 +168,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   program.steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)
     program.required_views.push_back({view.step, place_text(view.span)});
-  program.permutes = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
+  program.may_have_other_layouts = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
     using Kind = ir::LayoutStep::Kind;
     return step.kind == Kind::View || step.kind == Kind::ChannelsLast || step.kind == Kind::Gather;
   });
@@ -180,7 +180,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for (const auto& [id, span] : graph->host_places)
     if (compaction.has(id)) program.host_places.push_back({compaction(id), place_text(span)});
 
-  program.shape_numbers = shape_numbers(program);
+  program.numbers_in_shapes = numbers_in_shapes(program);
   program.uses_random = graph->seed.has_value();
   program.digest = Digest::of(ir::print(*graph)).hex();
   program.graph = std::move(graph);

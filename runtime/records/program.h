@@ -60,10 +60,10 @@ struct Program {
   std::vector<RequiredView> required_views;
   std::vector<HostPlace> host_places;  ///< of numbers whose arithmetic may fail
   /// Whether results may have other layouts than contiguous ones although all inputs are row-major.
-  bool permutes = false;
+  bool may_have_other_layouts = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides. Another number needs
   /// another bound call, but never another kernel.
-  uint64_t shape_numbers = 0;
+  uint64_t numbers_in_shapes = 0;
   /// Whether the op samples random numbers: kernels then read a seed, as a parameter after those of the op.
   bool uses_random = false;
   /// The digest of the graph: programs with equal digests have the same kernels.

@@ -36,10 +36,10 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
 constexpr const char* kLarge = "large";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
-std::string answer_text(const ir::AliasQuery& question, const CallKey& key) {
-  std::vector<ir::HostValue> slots(question.host.count());
+std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
+  std::vector<ir::HostValue> slots(query.host.count());
   std::string failure;
-  run_host(question.host, key, slots, failure);
+  run_host(query.host, key, slots, failure);
   if (!failure.empty()) return "unknown";
   std::vector<ir::SizesAndStrides> arguments;
   for (const BoundArgument& argument : key.arguments) {
@@ -47,7 +47,7 @@ std::string answer_text(const ir::AliasQuery& question, const CallKey& key) {
     if (argument.kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     extents = {argument.tensor->sizes().vec(), argument.tensor->strides().vec()};
   }
-  return ir::shares_memory(question, slots, arguments) ? "shared" : "apart";
+  return ir::shares_memory(query, slots, arguments) ? "shared" : "apart";
 }
 
 /// Returns a symbol's value in a key. A specialised size above the limit becomes "large", and so does a specialised
@@ -55,7 +55,7 @@ std::string answer_text(const ir::AliasQuery& question, const CallKey& key) {
 std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
-  if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, key);
+  if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.query, key);
   const BoundArgument& argument = key.arguments[symbol.param];
   if (symbol.kind == Symbol::Kind::Number && symbol.specialized && argument.number.truthy()) return kLarge;
   if (symbol.kind == Symbol::Kind::Number)
@@ -88,25 +88,25 @@ class Statics {
 
 /// Returns the symbols to look up next, of those that a record requests. A question about memory may depend on all
 /// other values, so it comes last and alone.
-std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics& known) {
-  std::vector<Symbol> asks, questions;
+std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Statics& known) {
+  std::vector<Symbol> requests, queries;
   for (const Symbol& symbol : symbols)
-    if (!known.has(symbol)) (symbol.kind == Symbol::Kind::Alias ? questions : asks).push_back(symbol);
-  if (asks.empty() && !questions.empty()) asks.push_back(questions.front());
-  return asks;
+    if (!known.has(symbol)) (symbol.kind == Symbol::Kind::Alias ? queries : requests).push_back(symbol);
+  if (requests.empty() && !queries.empty()) requests.push_back(queries.front());
+  return requests;
 }
 
 /// The parameters (bits) whose numbers affect an answer.
-uint64_t numbers_of(const ir::AliasQuery& question) {
+uint64_t numbers_of(const ir::AliasQuery& query) {
   uint64_t numbers = 0;
-  for (uint32_t i = 0; i < question.host.count(); ++i)
-    if (const ir::HostNode& node = question.host[{i}]; node.op == ir::HostOp::Scalar && node.a < 64)
+  for (uint32_t i = 0; i < query.host.count(); ++i)
+    if (const ir::HostNode& node = query.host[{i}]; node.op == ir::HostOp::Scalar && node.a < 64)
       numbers |= uint64_t{1} << node.a;
   return numbers;
 }
 
 /// How many errors of lowering an op remembers.
-constexpr size_t kMostFailures = 64;
+constexpr size_t kMaxFailures = 64;
 
 /// Returns all inputs of lowering as text.
 std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
@@ -149,14 +149,18 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.specialized));
   for (const ir::HostId id : lowered.specialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
-    result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].query});
+    result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .query = lowered.aliases[i].query});
   // Without reductions there are no residuals, whichever gradients are requested.
-  const auto is_asked = [&](const ir::Condition& one) { return ir::depends_on_gradients(one, lowered.host); };
-  if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))
+  const auto depends_on_gradients = [&](const ir::Condition& condition) {
+    return ir::depends_on_gradients(condition, lowered.host);
+  };
+  if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, depends_on_gradients))
     result.symbols.push_back({.kind = Symbol::Kind::Gradients});
-  const auto hangs_on_sizes = [&](const ir::Condition& one) { return one.kind == ir::Condition::Kind::Affordable; };
-  const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
-  if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))
+  const auto is_affordability = [&](const ir::Condition& condition) {
+    return condition.kind == ir::Condition::Kind::Affordable;
+  };
+  const auto is_sum = [](const ir::Result& lowered_result) { return !lowered_result.scatters.empty(); };
+  if (std::ranges::any_of(lowered.conditions, is_affordability) || std::ranges::any_of(lowered.results, is_sum))
     result.symbols.push_back({.kind = Symbol::Kind::Scatters});
   // Inlines calls first, so that their bodies are simplified together with the surrounding code.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
@@ -172,7 +176,7 @@ ProgramCache::Lowered ProgramCache::lower_once(const CallKey& key, Variant varia
   } catch (const Error& error) {
     if (error.fault() == Fault::Author && typeid(error) == typeid(Error)) {
       const std::lock_guard lock(mutex_);
-      if (failures_.size() >= kMostFailures) failures_.clear();
+      if (failures_.size() >= kMaxFailures) failures_.clear();
       failures_.emplace(exact_text(key, numerics_, variant), error);
     }
     throw;
@@ -190,45 +194,45 @@ std::shared_ptr<const ir::Graph> ProgramCache::graph(const CallKey& key, Variant
   return lower(key, variant).graph;
 }
 
-ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
+ProgramCache::Match ProgramCache::find(const CallKey& key, Variant variant) {
   throw_known_failure(key, variant);
   const std::string signature = signature_of(key, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // lowered at most once, even if several records result
-  Found found;
+  Match match;
   for (;;) {
     const std::string program_key = signature + statics.text();
     const std::shared_ptr<const ProgramRecord> record = this->record(program_key, [&] {
       if (!lowered) lowered = lower_once(key, variant);
-      ProgramRecord made;
-      made.asks = asked_next(lowered->symbols, statics);
-      if (!made.asks.empty()) return made;
-      made.program = make_program(lowered->graph);
-      return made;
+      ProgramRecord new_record;
+      new_record.requests = next_requests(lowered->symbols, statics);
+      if (!new_record.requests.empty()) return new_record;
+      new_record.program = make_program(lowered->graph);
+      return new_record;
     });
     if (record->program) {
-      found.program = {record, &*record->program};
-      found.keyed.values |= found.program->shape_numbers;
-      found.keyed.written = written_params(*found.program);
-      return found;
+      match.program = {record, &*record->program};
+      match.keyed.values |= match.program->numbers_in_shapes;
+      match.keyed.written = written_params(*match.program);
+      return match;
     }
     const std::string before = statics.text();
-    for (const Symbol& symbol : record->asks) {
+    for (const Symbol& symbol : record->requests) {
       if (statics.has(symbol)) continue;
       statics.add(symbol, value_text(symbol, key, variant));
-      if (symbol.question) found.keyed.values |= numbers_of(*symbol.question);
-      if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.keyed.values |= uint64_t{1} << symbol.param;
+      if (symbol.query) match.keyed.values |= numbers_of(*symbol.query);
+      if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) match.keyed.values |= uint64_t{1} << symbol.param;
     }
     if (statics.text() == before) throw_internal("a program record asks for known values", program_key);
   }
 }
 
 /// Reads a record from the store. Empty if there is no valid one; a new record then replaces it.
-std::optional<ProgramRecord> ProgramCache::stored(const std::string& key) const {
+std::optional<ProgramRecord> ProgramCache::read_record(const std::string& key) const {
   if (identity_.empty()) return std::nullopt;
   const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);
   std::optional<ProgramRecord> record = bytes ? from_bytes<ProgramRecord>(*bytes) : std::nullopt;
-  return record && record->asks.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
+  return record && record->requests.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
 }
 
 std::shared_ptr<const ProgramRecord> ProgramCache::record(const std::string& key,
@@ -242,9 +246,9 @@ std::shared_ptr<const ProgramRecord> ProgramCache::record(const std::string& key
   return flights_.run(key, [&] {
     if (auto record = find()) return record;
     std::shared_ptr<const ProgramRecord> record;
-    if (std::optional<ProgramRecord> known = stored(key)) {
+    if (std::optional<ProgramRecord> stored = read_record(key)) {
       AtomicCounters::add(runtime_.counters.disk_hits);
-      record = std::make_shared<const ProgramRecord>(*std::move(known));
+      record = std::make_shared<const ProgramRecord>(*std::move(stored));
     } else {
       record = std::make_shared<const ProgramRecord>(make());
       if (!identity_.empty()) runtime_.store.publish("program", identity_ + key, to_bytes(*record));

@@ -30,13 +30,13 @@ struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
   bool specialized = false;  ///< a size that matters only if it is at most ir::kSpecializedSize
   uint32_t param = 0, dim = 0;
-  std::optional<ir::AliasQuery> question = {};  ///< of an Alias; `param` is its index among the queries
+  std::optional<ir::AliasQuery> query = {};  ///< of an Alias; `param` is its index among the queries
 };
 
 /// The entry for a signature and some specialised values: the program, or the further values on which it depends. A new
 /// process follows such records from the signature to the program without lowering anything.
 struct ProgramRecord {
-  std::vector<Symbol> asks;
+  std::vector<Symbol> requests;
   std::optional<Program> program;  ///< empty if the record requests values
 };
 
@@ -46,12 +46,12 @@ class ProgramCache {
   ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
                std::string_view source_name, Runtime& runtime);
 
-  struct Found {
+  struct Match {
     std::shared_ptr<const Program> program;
     KeyedParams keyed;  ///< the parameters on which this program makes a call's key depend
   };
   /// Finds or makes the program. Errors: Error(Author) of lowering.
-  Found find(const CallKey& key, Variant variant = {});
+  Match find(const CallKey& key, Variant variant = {});
 
   /// Returns the op's graph for this key, ready for codegen: simplified, calls inlined.
   std::shared_ptr<const ir::Graph> graph(const CallKey& key, Variant variant = {});
@@ -64,7 +64,7 @@ class ProgramCache {
   void throw_known_failure(const CallKey& key, Variant variant);
   /// Returns a record from memory, else from the store, else from `make`.
   std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
-  std::optional<ProgramRecord> stored(const std::string& key) const;
+  std::optional<ProgramRecord> read_record(const std::string& key) const;
 
   std::shared_ptr<const frontend::Definition> definition_;
   frontend::Numerics numerics_;

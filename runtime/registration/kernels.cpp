@@ -27,7 +27,7 @@ bool any_tensor(Values values, Test test) {
   return found;
 }
 
-bool is_plain_call(Values values) {
+bool is_supported_call(Values values) {
   std::optional<c10::Device> default_device;
   return thread_is_supported(default_device) &&
          !any_tensor(values, [](const at::Tensor& tensor) { return !is_supported(tensor, false); });
@@ -35,8 +35,8 @@ bool is_plain_call(Values values) {
 
 /// Whether the tensor is a subclass that must see PyTorch's own functions.
 bool is_subclass(const at::Tensor& tensor) {
-  const IsTraced ask = is_traced.load();
-  return tensor.key_set().has(c10::DispatchKey::Python) && !(ask != nullptr && ask(tensor));
+  const IsTraced test = is_traced.load();
+  return tensor.key_set().has(c10::DispatchKey::Python) && !(test != nullptr && test(tensor));
 }
 
 bool carries_tangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defined(); }
@@ -55,7 +55,7 @@ class Kernel : public c10::OperatorKernel {
   bool call(Stack& stack, Purpose purpose) const {
     Results results;
     try {
-      const Unboxed call(overload_, values(stack));
+      const DispatcherCall call(overload_, values(stack));
       if (call.outs().empty())
         call.op().call(call.arguments(), results, purpose, writable_, call.seed());
       else
@@ -72,7 +72,7 @@ class Kernel : public c10::OperatorKernel {
   void run_fallback(Stack& stack) const {
     std::vector<at::Tensor> results;
     {
-      const Unboxed call(overload_, values(stack));
+      const DispatcherCall call(overload_, values(stack));
       if (call.op().eager_fallback() == nullptr)
         throw_unsupported(overload_.op.name() +
                               ": a transform, a tangent, a subclass or autocast in a trace needs the eager fallback, "
@@ -98,7 +98,7 @@ class BackendKernel final : public Kernel {
   }
 };
 
-class TextKernel final : public Kernel {
+class FallbackKernel final : public Kernel {
  public:
   using Kernel::Kernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_fallback(*stack); }
@@ -108,7 +108,7 @@ class AutocastKernel final : public Kernel {
  public:
   using Kernel::Kernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-    if (!is_plain_call(values(*stack)) || !call(*stack, Purpose::Call)) run_fallback(*stack);
+    if (!is_supported_call(values(*stack)) || !call(*stack, Purpose::Call)) run_fallback(*stack);
   }
 };
 
@@ -116,7 +116,7 @@ class AutogradKernel final : public Kernel {
  public:
   using Kernel::Kernel;
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, Stack* stack) {
-    if (is_plain_call(values(*stack)) && call(*stack, Purpose::Call)) return;
+    if (is_supported_call(values(*stack)) && call(*stack, Purpose::Call)) return;
     if (is_transformed() || any_tensor(values(*stack), carries_tangent) || any_tensor(values(*stack), is_subclass))
       return run_fallback(*stack);
     std::shared_ptr<OverloadBackward> node;
@@ -150,7 +150,7 @@ void register_kernels(torch::Library& library, const char* name, const Overload&
   at.template operator()<AutocastKernel>(DispatchKey::AutocastCPU);
   at.template operator()<AutocastKernel>(DispatchKey::AutocastCUDA);
   if (overload.op.state().eager_fallback() != nullptr)
-    at.template operator()<TextKernel>(DispatchKey::FuncTorchBatchedDecomposition);
+    at.template operator()<FallbackKernel>(DispatchKey::FuncTorchBatchedDecomposition);
 }
 
 }  // namespace ingot::runtime

@@ -42,12 +42,12 @@ uint64_t Overload::writable() const {
   return bits;
 }
 
-Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
+DispatcherCall::DispatcherCall(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     : op_(overload.op.state().shared_from_this()) {
   const size_t parameters = overload.op.parameters().size();
   for (size_t i = 0; i < parameters; ++i) {  // the dispatcher also passes None for omitted optional arguments
     const bool is_none = values[i].isNone() && !overload.op.parameters()[i].has_default;
-    arguments_.push_back(is_none ? Argument(None) : argument(values[i], overload.numbers[i]));
+    arguments_.push_back(is_none ? Argument(None) : argument(values[i], overload.is_number[i]));
   }
   if (overload.takes_seed()) {
     seed_ = values[parameters].toTensor();
@@ -55,19 +55,19 @@ Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
       throw_author(Span{}, overload.op.name() + ": the seed is not a 0-dim int64 tensor",
                    "create one: torch.randint(2**63 - 1, (), device=x.device)");
   }
-  const size_t own = parameters + overload.takes_seed();
+  const size_t first_extra = parameters + overload.takes_seed();
   if (!overload.is_backward) {
-    for (size_t i = own; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
+    for (size_t i = first_extra; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
     return;
   }
-  const c10::List<bool> asked = values.back().toBoolList();  // includes the seed, which has no gradient
+  const c10::List<bool> requested = values.back().toBoolList();  // includes the seed, which has no gradient
   std::vector<Argument> gradients;
-  for (const c10::IValue& value : values.slice(own, values.size() - own - 1))
+  for (const c10::IValue& value : values.slice(first_extra, values.size() - first_extra - 1))
     gradients.push_back(argument(value, false));
-  op_ = op_->backward(arguments_, {asked.begin(), asked.end() - overload.takes_seed()}, gradients);
+  op_ = op_->backward(arguments_, {requested.begin(), requested.end() - overload.takes_seed()}, gradients);
 }
 
-Argument Unboxed::argument(const c10::IValue& value, bool is_number) {
+Argument DispatcherCall::argument(const c10::IValue& value, bool is_number) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined()) return {};
@@ -89,15 +89,15 @@ Argument Unboxed::argument(const c10::IValue& value, bool is_number) {
 
 void push_results(const Overload& overload, std::span<at::Tensor> results, torch::jit::Stack& stack) {
   const std::vector<c10::Argument>&arguments = overload.schema.arguments(), &returns = overload.schema.returns();
-  const std::vector<c10::IValue> given = torch::jit::pop(stack, arguments.size());
+  const std::vector<c10::IValue> inputs = torch::jit::pop(stack, arguments.size());
   if (overload.returns_list())
     return torch::jit::push(stack, c10::List<at::Tensor>(c10::ArrayRef<at::Tensor>(results.data(), results.size())));
   const auto is_new = [](const c10::Argument& result) { return result.alias_info() == nullptr; };
   if (const auto expected = static_cast<size_t>(std::ranges::count_if(returns, is_new)); results.size() != expected)
     throw_author(Span{},
-                 fmt::format("{}: the op returns {} results, and its schema says {}", overload.op.name(),
+                 fmt::format("{}: the op returns {} results, but its schema declares {}", overload.op.name(),
                              results.size(), expected),
-                 "register it with a schema that returns as many, or Tensor[]");
+                 fmt::format("register it with a schema that declares {} results, or Tensor[]", results.size()));
   size_t next = 0;
   for (const c10::Argument& result : returns) {
     if (is_new(result)) {
@@ -106,7 +106,7 @@ void push_results(const Overload& overload, std::span<at::Tensor> results, torch
     }
     for (size_t i = 0; i < arguments.size(); ++i)
       if (const auto* alias = arguments[i].alias_info(); alias != nullptr && *alias == *result.alias_info())
-        stack.push_back(given[i]);
+        stack.push_back(inputs[i]);
   }
 }
 

@@ -13,15 +13,15 @@
 
 namespace ingot::runtime {
 
-/// An op as registered with the dispatcher. Kept for ever, like its registration.
+/// An op as registered with the dispatcher. Never destroyed, like its registration.
 struct Overload {
   Op op;
   c10::FunctionSchema schema;
-  std::vector<bool> numbers;  ///< one per parameter: its number arrives in a 0-dim CPU tensor
+  std::vector<bool> is_number;  ///< for each parameter, whether its number arrives in a 0-dim CPU tensor
   /// The op's registered gradient; none for an op that writes its arguments or returns a list, and for an op that is
   /// itself a gradient. Eager then differentiates the op's source.
   std::optional<c10::OperatorHandle> backward = {};
-  /// Whether it is a gradient: after the parameters come the incoming gradients and which leaves are wanted.
+  /// Whether it is a gradient: after the parameters come the incoming gradients and the flags of the wanted leaves.
   bool is_backward = false;
 
   /// Whether the argument after the parameters is the seed of an op that samples random numbers, an int64 without dims
@@ -35,10 +35,10 @@ struct Overload {
 
 /// The arguments of a dispatcher call (IValues, borrowed), converted to the op's arguments. After the parameters, and
 /// the seed, come the tensors of `out=`, or the inputs of a gradient. Errors: Error(Author) for an invalid seed.
-class Unboxed {
+class DispatcherCall {
  public:
-  Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values);
-  Unboxed(const Unboxed&) = delete;  // the arguments point into it
+  DispatcherCall(const Overload& overload, c10::ArrayRef<c10::IValue> values);
+  DispatcherCall(const DispatcherCall&) = delete;  // the arguments point into it
 
   const OpState& op() const { return *op_; }
   std::span<const Argument> arguments() const { return arguments_; }

@@ -27,7 +27,7 @@ OverloadBackward::OverloadBackward(const Overload& overload, c10::ArrayRef<c10::
   };
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isTensor()) {
-      arguments_.emplace_back(save(values[i].toTensor(), i < overload.numbers.size() && overload.numbers[i]));
+      arguments_.emplace_back(save(values[i].toTensor(), i < overload.is_number.size() && overload.is_number[i]));
     } else if (values[i].isTensorList()) {
       std::vector<SavedVariable> list;
       for (const c10::IValue& item : values[i].toListRef()) list.push_back(save(item.toTensor(), false));

@@ -35,7 +35,7 @@ c10::FunctionSchema parse(const std::string& name, const std::string& schema) {
 }
 
 /// Whether an op accepts an argument of this type of a schema.
-bool is_taken(const c10::TypePtr& type) {
+bool is_accepted(const c10::TypePtr& type) {
   switch (type->kind()) {
     case c10::TypeKind::TensorType:
     case c10::TypeKind::FloatType:
@@ -45,7 +45,7 @@ bool is_taken(const c10::TypePtr& type) {
     case c10::TypeKind::NumberType:
       return true;
     case c10::TypeKind::OptionalType:
-      return is_taken(type->expectRef<c10::OptionalType>().getElementType());
+      return is_accepted(type->expectRef<c10::OptionalType>().getElementType());
     case c10::TypeKind::ListType:
       return type->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType;
     default:
@@ -53,7 +53,7 @@ bool is_taken(const c10::TypePtr& type) {
   }
 }
 
-bool is_tensors(const c10::TypePtr& type) {
+bool is_tensor_or_list(const c10::TypePtr& type) {
   return type->kind() == c10::TypeKind::TensorType ||
          (type->kind() == c10::TypeKind::ListType &&
           type->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType);
@@ -66,23 +66,24 @@ void check_fits(const std::string& name, const Op& op, const c10::FunctionSchema
     if (i >= arguments.size() || arguments[i].name() != parameter)
       refuse(name, fmt::format("the schema does not fit: the op's parameter {} is `{}`", i + 1, parameter),
              "name the parameters of the op in their order: " + runtime::describe(op.state().definition()));
-    if (!is_taken(arguments[i].real_type()))
+    if (!is_accepted(arguments[i].real_type()))
       refuse(name, fmt::format("`{}` has the type {} in the schema", parameter, arguments[i].real_type()->str()),
              "an op takes Tensor, Tensor?, Tensor[], float, int, SymInt, bool and Scalar");
   }
-  size_t own = op.parameters().size();
-  if (own < arguments.size() && arguments[own].name() == "seed" && arguments[own].alias_info() == nullptr) {
-    if (arguments[own].type()->kind() != c10::TypeKind::TensorType)
-      refuse(name, fmt::format("`seed` has the type {} in the schema", arguments[own].type()->str()),
+  size_t first_extra = op.parameters().size();
+  if (first_extra < arguments.size() && arguments[first_extra].name() == "seed" &&
+      arguments[first_extra].alias_info() == nullptr) {
+    if (arguments[first_extra].type()->kind() != c10::TypeKind::TensorType)
+      refuse(name, fmt::format("`seed` has the type {} in the schema", arguments[first_extra].type()->str()),
              "the seed of random numbers is a Tensor");
-    ++own;
+    ++first_extra;
   }
-  for (size_t i = own; i < arguments.size(); ++i)
+  for (size_t i = first_extra; i < arguments.size(); ++i)
     if (!arguments[i].kwarg_only() || arguments[i].alias_info() == nullptr || !arguments[i].alias_info()->isWrite())
       refuse(name, fmt::format("the op has no parameter `{}`", arguments[i].name()),
              "only outs may follow the parameters: *, Tensor(a!) out");
   for (const c10::Argument& result : schema.returns())
-    if (!is_tensors(result.type()))
+    if (!is_tensor_or_list(result.type()))
       refuse(name, fmt::format("the schema returns a {}", result.type()->str()),
              "an op returns Tensors, or one Tensor[]");
 }
@@ -101,8 +102,8 @@ std::vector<bool> flags_of(const std::string& name, const Op& op, const std::vec
 /// wanted) -> Tensor[]".
 c10::FunctionSchema backward_schema(const c10::FunctionSchema& schema) {
   std::vector<c10::Argument> arguments;
-  for (const c10::Argument& given : schema.arguments())  // without defaults, which only trailing arguments may have
-    arguments.emplace_back(given.name(), given.type(), given.real_type(), given.N());
+  for (const c10::Argument& argument : schema.arguments())  // without defaults, which only trailing arguments may have
+    arguments.emplace_back(argument.name(), argument.type(), argument.real_type(), argument.N());
   for (size_t i = 0; i < schema.returns().size(); ++i)
     arguments.emplace_back(fmt::format("gradient_{}", i), c10::OptionalType::create(c10::TensorType::get()));
   arguments.emplace_back("wanted", c10::ListType::ofBools());
@@ -126,19 +127,19 @@ struct Registry {
   }
 
   const Overload& add(Overload overload) {
-    const Overload& kept = overloads.emplace_back(std::move(overload));
-    torch::Library& target = library(std::string(kept.schema.operator_name().getNamespace().value()));
-    const std::string name = c10::toString(kept.schema.operator_name());
-    c10::FunctionSchema schema = kept.schema;
+    const Overload& registered = overloads.emplace_back(std::move(overload));
+    torch::Library& target = library(std::string(registered.schema.operator_name().getNamespace().value()));
+    const std::string name = c10::toString(registered.schema.operator_name());
+    c10::FunctionSchema schema = registered.schema;
     target.def(std::move(schema), {at::Tag::pt2_compliant_tag});
-    runtime::register_kernels(target, name.c_str(), kept);
-    return kept;
+    runtime::register_kernels(target, name.c_str(), registered);
+    return registered;
   }
 };
 
 Registry& registry() {
-  static Registry* const kept = new Registry;
-  return *kept;
+  static Registry* const instance = new Registry;
+  return *instance;
 }
 
 }  // namespace
@@ -148,18 +149,18 @@ void register_op(const std::string& name, const Op& op, const std::string& schem
   const c10::FunctionSchema parsed = parse(name, schema);
   check_fits(name, op, parsed);
   Overload overload{op, parsed, flags_of(name, op, numbers)};
-  Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
+  Registry& registrations = registry();
+  const std::lock_guard lock(registrations.mutex);
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  for (const c10::OperatorName& taken : {parsed.operator_name(), backward_schema(parsed).operator_name()})
-    if (dispatcher.findSchema(taken))
-      refuse(name, fmt::format("the name {} is registered already", c10::toString(taken)),
+  for (const c10::OperatorName& operator_name : {parsed.operator_name(), backward_schema(parsed).operator_name()})
+    if (dispatcher.findSchema(operator_name))
+      refuse(name, fmt::format("the name {} is registered already", c10::toString(operator_name)),
              "choose another, or another overload: " + name + ".other");
   if (!overload.writes() && !overload.returns_list()) {
-    Overload backward{op, backward_schema(parsed), overload.numbers, {}, true};
-    overload.backward = dispatcher.findSchema(known.add(std::move(backward)).schema.operator_name());
+    Overload backward{op, backward_schema(parsed), overload.is_number, {}, true};
+    overload.backward = dispatcher.findSchema(registrations.add(std::move(backward)).schema.operator_name());
   }
-  known.add(std::move(overload));
+  registrations.add(std::move(overload));
 }
 
 }  // namespace ingot

@@ -34,14 +34,14 @@ int status_of_child(const std::function<int()>& body) {
 }
 
 int hold_once() {
-  const ForkGuard held;
+  const ForkGuard guard;
   return 7;
 }
 
 TEST(ForkGuard, AForkWaitsForAnotherThread) {
   std::atomic<bool> holding = false, released = false;
   std::thread other([&] {
-    const ForkGuard held;
+    const ForkGuard guard;
     const ForkGuard nested;
     holding = true;
     std::this_thread::sleep_for(100ms);
@@ -53,7 +53,7 @@ TEST(ForkGuard, AForkWaitsForAnotherThread) {
 }
 
 TEST(ForkGuard, AThreadMayForkUnderItsOwn) {
-  const ForkGuard held;
+  const ForkGuard guard;
   EXPECT_EQ(status_of_child(hold_once), 7);
 }
 
@@ -64,7 +64,7 @@ TEST(ForkGuard, NewcomersWaitForTheFork) {
   for (int i = 0; i < 4; ++i) {
     others.emplace_back([&] {
       while (!stop) {
-        const ForkGuard held;
+        const ForkGuard guard;
         ++inside;
         std::this_thread::yield();
         --inside;
@@ -109,7 +109,7 @@ TEST(ForkGuard, ReleasesTheGilMeanwhile) {
   set_python_lock({release, acquire});
   acquire(nullptr);
   {
-    const ForkGuard held;
+    const ForkGuard guard;
     EXPECT_FALSE(has_lock);
     {
       const ForkGuard nested;

@@ -193,7 +193,7 @@ def test_names_that_are_taken_or_lack_a_namespace():
 
 def test_results_that_contradict_the_schema():
     f = registered(ingot.op("def f(x): return x, x + 1"), "(Tensor x) -> Tensor")
-    with pytest.raises(ingot.Error, match="returns 2 results, and its schema says 1"):
+    with pytest.raises(ingot.Error, match="returns 2 results, but its schema declares 1"):
         f(torch.ones(3))
 
 

@@ -14,7 +14,7 @@ namespace ingot {
 namespace {
 
 void add(const OpState& op, std::span<const Argument> call, runtime::KernelBatch& batch) {
-  OpState::PendingCall pending = op.pending_call(call);
+  OpState::PendingCall pending = op.make_pending_call(call);
   OpState::prepare(pending, batch);
 }
 

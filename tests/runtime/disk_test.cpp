@@ -156,7 +156,7 @@ TEST(Disk, RecordsThatDoNotLoadAreReplaced) {
   call();
   const auto other_bytes = [](const std::string&) { return std::string("no CBOR"); };
   const auto no_function = [](const std::string& payload) {
-    runtime::LaunchRecord record = runtime::from_bytes<runtime::LaunchRecord>(payload).value();
+    runtime::KernelSetRecord record = runtime::from_bytes<runtime::KernelSetRecord>(payload).value();
     record.kernels[0].entry = "another";
     return runtime::to_bytes(record);
   };

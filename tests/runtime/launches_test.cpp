@@ -51,7 +51,7 @@ class LaunchesOfCuda : public testing::Test {
     resolved_ = resolve(program_, key_, {});
   }
 
-  std::shared_ptr<const Launch> get(KernelCache& launches, c10::DeviceIndex device) {
+  std::shared_ptr<const KernelSet> get(KernelCache& launches, c10::DeviceIndex device) {
     return launches.get({.program = program_,
                          .strategy = resolved_.strategy,
                          .layouts = resolved_.layouts,

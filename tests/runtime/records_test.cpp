@@ -92,7 +92,7 @@ void expect_back() {
 
 TEST(Records, RoundTrip) {
   expect_back<ProgramRecord>();
-  expect_back<LaunchRecord>();
+  expect_back<KernelSetRecord>();
 }
 
 TEST(Records, RoundTripForAnOp) {
@@ -116,12 +116,12 @@ TEST(Records, WithExpressionsBeforeTheirOperandsAreInvalid) {
 }
 
 TEST(Records, OfOtherBytesAreInvalid) {
-  const std::string bytes = to_bytes(LaunchRecord{.kernels = {}, .library = "key"});
-  EXPECT_TRUE(from_bytes<LaunchRecord>(bytes).has_value());
+  const std::string bytes = to_bytes(KernelSetRecord{.kernels = {}, .library = "key"});
+  EXPECT_TRUE(from_bytes<KernelSetRecord>(bytes).has_value());
   EXPECT_FALSE(from_bytes<ProgramRecord>(to_bytes(std::vector<int>{1})).has_value());
-  EXPECT_FALSE(from_bytes<LaunchRecord>(to_bytes(std::string("cubin"))).has_value());
+  EXPECT_FALSE(from_bytes<KernelSetRecord>(to_bytes(std::string("cubin"))).has_value());
   for (size_t cut = 0; cut < bytes.size(); ++cut)
-    EXPECT_FALSE(from_bytes<LaunchRecord>(bytes.substr(0, cut)).has_value()) << cut;
+    EXPECT_FALSE(from_bytes<KernelSetRecord>(bytes.substr(0, cut)).has_value()) << cut;
 }
 
 }  // namespace
