@@ -39,15 +39,15 @@ PyObject* read_value(PyObject*, PyObject* args) {
     PyObject* sizes;
     int meta = 0;
     if (!PyArg_ParseTuple(args, "ssKO!|p", &name, &text, &seed, &PyDict_Type, &sizes, &meta)) return nullptr;
-    runtime::TensorSource source{.seed = seed, .meta = meta != 0};
+    runtime::TensorOptions options{.seed = seed, .meta = meta != 0};
     PyObject *key, *size;
     for (Py_ssize_t at = 0; PyDict_Next(sizes, &at, &key, &size);) {
-      const char* of = PyUnicode_AsUTF8(key);
+      const char* size_name = PyUnicode_AsUTF8(key);
       const long long value = PyLong_AsLongLong(size);
       if (PyErr_Occurred()) return nullptr;
-      source.sizes[of] = value;
+      options.sizes[size_name] = value;
     }
-    const runtime::ArgumentValue value = runtime::read_value(name, text, source);
+    const runtime::ArgumentValue value = runtime::parse_value(name, text, options);
     if (const auto* tensor = std::get_if<at::Tensor>(&value)) return THPVariable_Wrap(*tensor);
     const auto* number = std::get_if<ir::HostValue>(&value);
     if (!number) return Py_NewRef(Py_None);
@@ -72,13 +72,13 @@ PyObject* compile_cuda(PyObject*, PyObject* args) {
       return nullptr;
     runtime::CudaProgram program;
     {
-      const std::vector<std::string> flags = strings_in(options), asked = strings_in(expressions);
+      const std::vector<std::string> flags = strings_in(options), requested = strings_in(expressions);
       WithoutGil released;
-      runtime::interruptibly([&] { program = runtime::Nvrtc::compile(source, name, architecture, flags, asked); });
+      runtime::interruptibly([&] { program = runtime::Nvrtc::compile(source, name, architecture, flags, requested); });
     }
     PyObject* names = PyList_New(0);
-    for (const std::string& each : program.names) {
-      PyObject* item = names ? text_object(each) : nullptr;
+    for (const std::string& expression : program.names) {
+      PyObject* item = names ? text_object(expression) : nullptr;
       if (!item || PyList_Append(names, item) != 0) Py_CLEAR(names);
       Py_XDECREF(item);
     }
@@ -171,12 +171,12 @@ PyObject* kernel_resources(PyObject*, PyObject* args) {
     long long shared_bytes;
     if (!PyArg_ParseTuple(args, "OiL", &capsule, &threads, &shared_bytes)) return nullptr;
     const LoadedKernel& loaded = loaded_in(capsule);
-    const runtime::KernelResources found =
+    const runtime::KernelResources resources =
         runtime::cuda_backend().resources(loaded.kernel, threads, shared_bytes, loaded.device);
-    return Py_BuildValue("{si sL sL si si}", "registers", found.registers, "local_bytes",
-                         static_cast<long long>(found.local_bytes), "shared_bytes",
-                         static_cast<long long>(found.shared_bytes), "max_threads", found.max_threads, "blocks",
-                         found.blocks);
+    return Py_BuildValue("{si sL sL si si}", "registers", resources.registers, "local_bytes",
+                         static_cast<long long>(resources.local_bytes), "shared_bytes",
+                         static_cast<long long>(resources.shared_bytes), "max_threads", resources.max_threads, "blocks",
+                         resources.blocks);
   });
 }
 
@@ -197,8 +197,8 @@ PyObject* launch_kernel(PyObject*, PyObject* args) {
       values.push_back(bytes);
     }
     // CUDA requires an explicit request for more than 48 KiB of shared memory per block.
-    constexpr unsigned kWithoutAsking = 48 * 1024;
-    if (shared_bytes > kWithoutAsking) runtime::cuda_backend().load_on(loaded.kernel, shared_bytes, loaded.device);
+    constexpr unsigned kDefaultSharedBytes = 48 * 1024;
+    if (shared_bytes > kDefaultSharedBytes) runtime::cuda_backend().load_on(loaded.kernel, shared_bytes, loaded.device);
     runtime::cuda_backend().launch({loaded.kernel, grid, block, shared_bytes, values.data(), loaded.device});
     return Py_NewRef(Py_None);
   });

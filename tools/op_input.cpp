@@ -163,14 +163,14 @@ BoundOp bind_op(const OpInput& input, bool meta) {
     bound.where += fmt::format(" --value-and-grad {}", fmt::join(input.value_and_grad, ","));
   }
   bound.values.resize(bound.op.parameters().size());
-  runtime::TensorSource source{input.seed, meta};
+  runtime::TensorOptions tensor_options{input.seed, meta};
   std::set<std::string> given;
   for (const std::string& word : words) {
     size_t equals = word.find('=');
     if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", "say which parameter it is for");
     std::string name = word.substr(0, equals);
     if (!given.insert(name).second) throw_author({}, "`" + name + "` is given twice", "give each parameter once");
-    bound.values[parameter_index(bound.op, name)] = runtime::read_value(name, word.substr(equals + 1), source);
+    bound.values[parameter_index(bound.op, name)] = runtime::parse_value(name, word.substr(equals + 1), tensor_options);
   }
   return bound;
 }

@@ -31,16 +31,16 @@ class EagerFallback {
 };
 
 /// The fallback of an op that takes the leaves of such arguments (frontend::structured).
-std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallback> text,
+std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallback> fallback,
                                                 std::vector<frontend::Structure> arguments);
 
 /// The fallback of the op's gradient (frontend::backward): autograd differentiates the op's source, under the autocast
 /// state of the forward call.
-std::shared_ptr<const EagerFallback> backward(std::shared_ptr<const EagerFallback> text, std::vector<bool> wanted,
+std::shared_ptr<const EagerFallback> backward(std::shared_ptr<const EagerFallback> fallback, std::vector<bool> wanted,
                                               std::optional<ir::DType> autocast);
 
 /// The fallback of frontend::value_and_grad.
-std::shared_ptr<const EagerFallback> value_and_grad(std::shared_ptr<const EagerFallback> text,
+std::shared_ptr<const EagerFallback> value_and_grad(std::shared_ptr<const EagerFallback> fallback,
                                                     std::vector<bool> wanted);
 
 }  // namespace ingot

@@ -78,7 +78,7 @@ GradientCall OpState::make_gradient_call(const runtime::Program& program, const 
     if (result.mutates || result.use == ir::Use::Summed) continue;
     const ir::SizesAndStrides& extents = resolved.results[r];
     call.placeholders.push_back(
-        runtime::make_dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
+        runtime::make_without_storage(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
     const bool is_passed = (result.gradients & requested) != 0 || result.is_residual();
     call.arguments.push_back(is_passed ? Argument(std::as_const(call.placeholders.back())) : Argument());
     if (!result.is_residual()) ++call.returned_count;
@@ -117,7 +117,8 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     if (key.arguments[i].kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     const at::Tensor& tensor = *key.arguments[i].tensor;
-    needs.layouts[i] = runtime::make_dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
+    needs.layouts[i] =
+        runtime::make_without_storage(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
   }
   uint64_t read_by_returned = 0, read_by_residuals = 0;
   for (const runtime::Program::Result& result : call.program->results)

@@ -66,12 +66,12 @@ void Op::call_out(std::span<const Argument> arguments, std::span<const at::Tenso
 
 void Op::prepare(std::span<const Argument> arguments) const { state_->prepare(arguments); }
 
-Op Op::gradient(std::span<const std::string> of, size_t results) const {
-  return Op(state_->backward(flags_of(state_->definition(), of), results, {}, /*returns_arguments=*/true));
+Op Op::gradient(std::span<const std::string> parameters, size_t results) const {
+  return Op(state_->backward(flags_of(state_->definition(), parameters), results, {}, /*returns_arguments=*/true));
 }
 
-Op Op::value_and_grad(std::span<const std::string> of, bool has_aux) const {
-  return Op(state_->value_and_grad(flags_of(state_->definition(), of), has_aux));
+Op Op::value_and_grad(std::span<const std::string> parameters, bool has_aux) const {
+  return Op(state_->value_and_grad(flags_of(state_->definition(), parameters), has_aux));
 }
 
 void Op::check_gradient(std::span<const Argument> arguments) const { runtime::check_gradient(*state_, arguments); }

@@ -55,7 +55,7 @@ runtime::Variant variant_of(const runtime::Program& program, const CallKey& key)
 
 /// Rejects tensors without storage that the program accesses. A tensor without storage replaces an argument that a call
 /// does not read; a tensor whose storage was freed looks the same. A kernel that read it would read address 0.
-void refuse_dataless(const runtime::Program& program, const CallKey& key) {
+void refuse_without_storage(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
     throw_environment(
         fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
@@ -65,10 +65,10 @@ void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if ((used >> std::min<size_t>(i, 63) & 1) != 0 && key.arguments[i].kind == frontend::ArgumentSpec::Kind::Tensor &&
-        runtime::is_dataless(*key.arguments[i].tensor))
+        runtime::lacks_storage(*key.arguments[i].tensor))
       refuse(runtime::parameter_name(key, i));
   for (size_t i = 0; i < key.outs.size(); ++i)
-    if (runtime::is_dataless(key.outs[i])) refuse(runtime::out_name(key.outs, i));
+    if (runtime::lacks_storage(key.outs[i])) refuse(runtime::out_name(key.outs, i));
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
@@ -159,7 +159,7 @@ runtime::ProgramCache::Match OpState::choose_program(const CallKey& key, uint64_
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
                                                         const CallKey& key, bool may_compile) const {
-  refuse_dataless(*program, key);
+  refuse_without_storage(*program, key);
   const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
   std::shared_ptr<const runtime::KernelSet> kernel_set;
   if (launches_anything(resolved)) {

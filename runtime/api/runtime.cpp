@@ -24,27 +24,27 @@ struct BuildIdSearch {
 
 int visit_object(dl_phdr_info* info, size_t, void* data) {
   auto& search = *static_cast<BuildIdSearch*>(data);
-  bool holds = false;
+  bool contains_address = false;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    holds |= header.p_type == PT_LOAD && search.address >= begin && search.address < begin + header.p_memsz;
+    contains_address |= header.p_type == PT_LOAD && search.address >= begin && search.address < begin + header.p_memsz;
   }
-  if (!holds) return 0;
+  if (!contains_address) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
-    const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
-    const char* end = at + header.p_memsz;
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
+    const auto* position = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+    const char* end = position + header.p_memsz;
+    while (position + sizeof(ElfW(Nhdr)) <= end) {
       ElfW(Nhdr) note;
-      std::memcpy(&note, at, sizeof(note));
-      const char* name = at + sizeof(note);
+      std::memcpy(&note, position, sizeof(note));
+      const char* name = position + sizeof(note);
       const char* description = name + (note.n_namesz + 3) / 4 * 4;
       if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == std::string_view("GNU", 4))
         for (uint32_t b = 0; b < note.n_descsz; ++b)
           search.id += fmt::format("{:02x}", static_cast<unsigned char>(description[b]));
-      at = description + (note.n_descsz + 3) / 4 * 4;
+      position = description + (note.n_descsz + 3) / 4 * 4;
     }
   }
   return 1;

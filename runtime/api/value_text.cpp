@@ -21,7 +21,7 @@ namespace ingot::runtime {
 namespace {
 
 /// The parsed form of a description such as `f32:1024x4:t@0..1`.
-struct TensorText {
+struct TensorDescription {
   ir::DType dtype;
   std::vector<int64_t> sizes;
   bool transposed = false;
@@ -35,7 +35,7 @@ struct TensorText {
 }
 
 template <typename T>
-std::optional<T> read_number(std::string_view text) {
+std::optional<T> parse_number(std::string_view text) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -53,27 +53,28 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 /// Parses a tensor's description; empty unless the text begins with a dtype and a `:` or `[`.
-std::optional<TensorText> read_tensor_text(std::string_view name, std::string_view text, const TensorSource& source) {
-  size_t mark = text.find_first_of(":[");
-  if (mark == text.npos) return std::nullopt;
-  std::optional<ir::DType> dtype = ir::parse_dtype(text.substr(0, mark));
+std::optional<TensorDescription> parse_tensor(std::string_view name, std::string_view text,
+                                              const TensorOptions& options) {
+  size_t separator_index = text.find_first_of(":[");
+  if (separator_index == text.npos) return std::nullopt;
+  std::optional<ir::DType> dtype = ir::parse_dtype(text.substr(0, separator_index));
   if (!dtype) return std::nullopt;
-  TensorText tensor{*dtype, {}, false, std::nullopt};
-  std::string_view rest = text.substr(mark + 1);
+  TensorDescription tensor{*dtype, {}, false, std::nullopt};
+  std::string_view rest = text.substr(separator_index + 1);
 
   if (size_t at = rest.find('@'); at != rest.npos) {
     std::string_view range = rest.substr(at + 1);
     size_t dots = range.find("..");
     std::optional<double> low, high;
     if (dots != range.npos)
-      low = read_number<double>(range.substr(0, dots)), high = read_number<double>(range.substr(dots + 2));
+      low = parse_number<double>(range.substr(0, dots)), high = parse_number<double>(range.substr(dots + 2));
     if (!low || !high || !(*low < *high)) refuse(name, text, "the range after @ is low..high");
     tensor.range = {*low, *high};
     rest = rest.substr(0, at);
   }
   char separator = 'x';
   std::string_view after;
-  if (text[mark] == '[') {
+  if (text[separator_index] == '[') {
     size_t close = rest.find(']');
     if (close == rest.npos) refuse(name, text, "the bracket is not closed");
     after = rest.substr(close + 1);
@@ -88,8 +89,8 @@ std::optional<TensorText> read_tensor_text(std::string_view name, std::string_vi
   if (!rest.empty()) {
     for (std::string_view size : split(rest, separator)) {
       while (size.starts_with(' ')) size.remove_prefix(1);
-      std::optional<int64_t> value = read_number<int64_t>(size);
-      if (const auto named = source.sizes.find(size); named != source.sizes.end()) value = named->second;
+      std::optional<int64_t> value = parse_number<int64_t>(size);
+      if (const auto named = options.sizes.find(size); named != options.sizes.end()) value = named->second;
       if (!value || *value < 0) refuse(name, text, "`" + std::string(size) + "` is not a size");
       tensor.sizes.push_back(*value);
     }
@@ -98,16 +99,16 @@ std::optional<TensorText> read_tensor_text(std::string_view name, std::string_vi
   return tensor;
 }
 
-at::Tensor random_tensor(const TensorText& text, std::string_view name, const TensorSource& source) {
+at::Tensor random_tensor(const TensorDescription& text, std::string_view name, const TensorOptions& options) {
   std::vector<int64_t> sizes = text.sizes;
   if (text.transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   c10::ScalarType dtype = scalar_type(text.dtype);
   at::Tensor tensor;
-  if (source.meta) {
+  if (options.meta) {
     tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
   } else {
     // One generator per name, so that one argument's values do not depend on the other arguments.
-    uint64_t seed = source.seed;
+    uint64_t seed = options.seed;
     for (char c : name) seed = seed * 131 + static_cast<unsigned char>(c);
     at::Generator generator = at::detail::createCPUGenerator(seed);
     auto integers = [&](double low, double high) {
@@ -130,16 +131,16 @@ at::Tensor random_tensor(const TensorText& text, std::string_view name, const Te
 }
 
 /// The parsed form of `saved.pt` or `saved.pt:key`; empty if there is no such file.
-struct SavedText {
+struct SavedTensorPath {
   std::string file, key;
 };
 
-std::optional<SavedText> read_saved_text(std::string_view text) {
+std::optional<SavedTensorPath> parse_saved_path(std::string_view text) {
   std::string whole(text);
-  if (std::filesystem::is_regular_file(whole)) return SavedText{whole, {}};
+  if (std::filesystem::is_regular_file(whole)) return SavedTensorPath{whole, {}};
   size_t colon = whole.rfind(':');
   if (colon == whole.npos || !std::filesystem::is_regular_file(whole.substr(0, colon))) return std::nullopt;
-  return SavedText{whole.substr(0, colon), whole.substr(colon + 1)};
+  return SavedTensorPath{whole.substr(0, colon), whole.substr(colon + 1)};
 }
 
 c10::IValue member(const c10::IValue& saved, const std::string& key) {
@@ -147,7 +148,7 @@ c10::IValue member(const c10::IValue& saved, const std::string& key) {
     for (const auto& item : saved.toGenericDict())
       if (item.key().isString() && item.key().toStringRef() == key) return item.value();
   }
-  std::optional<size_t> index = read_number<size_t>(key);
+  std::optional<size_t> index = parse_number<size_t>(key);
   if (index && saved.isList() && *index < saved.toListRef().size()) return saved.toListRef()[*index];
   if (index && saved.isTensorList() && *index < saved.toTensorList().size()) return saved.toTensorList().get(*index);
   if (index && saved.isTuple() && *index < saved.toTupleRef().elements().size())
@@ -155,7 +156,7 @@ c10::IValue member(const c10::IValue& saved, const std::string& key) {
   return {};
 }
 
-at::Tensor load_tensor(std::string_view name, std::string_view text, const SavedText& saved) {
+at::Tensor load_tensor(std::string_view name, std::string_view text, const SavedTensorPath& saved) {
   std::ifstream file(saved.file, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   c10::IValue value;
@@ -174,17 +175,17 @@ at::Tensor load_tensor(std::string_view name, std::string_view text, const Saved
 
 }  // namespace
 
-ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source) {
+ArgumentValue parse_value(std::string_view name, std::string_view text, const TensorOptions& options) {
   if (text == "true" || text == "True") return ir::HostValue::of(true);
   if (text == "false" || text == "False") return ir::HostValue::of(false);
   if (text == "none" || text == "None") return None;
-  if (auto value = read_number<int64_t>(text)) return ir::HostValue::of(*value);
-  if (auto value = read_number<double>(text)) return ir::HostValue::of(*value);
-  if (auto tensor = read_tensor_text(name, text, source)) return random_tensor(*tensor, name, source);
-  if (auto saved = read_saved_text(text)) {
+  if (auto value = parse_number<int64_t>(text)) return ir::HostValue::of(*value);
+  if (auto value = parse_number<double>(text)) return ir::HostValue::of(*value);
+  if (auto tensor = parse_tensor(name, text, options)) return random_tensor(*tensor, name, options);
+  if (auto saved = parse_saved_path(text)) {
     at::Tensor tensor = load_tensor(name, text, *saved);
-    return source.meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))
-                       : tensor;
+    return options.meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))
+                        : tensor;
   }
   if (text.find(".pt") != text.npos) refuse(name, text, "there is no such file");
   refuse(name, text, "it is neither a tensor nor a number");

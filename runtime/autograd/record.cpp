@@ -50,7 +50,7 @@ class FallbackArguments {
   explicit FallbackArguments(std::span<const Argument> arguments) : arguments_(arguments.begin(), arguments.end()) {
     for (Argument& argument : arguments_) {
       const at::Tensor* tensor = argument.tensor();
-      if (tensor == nullptr || !has_supported_keys(*tensor) || !is_dataless(*tensor)) continue;
+      if (tensor == nullptr || !has_supported_keys(*tensor) || !lacks_storage(*tensor)) continue;
       at::Tensor& zeros = zeros_.emplace_back(at::empty_strided(tensor->sizes(), tensor->strides(), tensor->options()));
       argument = Argument(std::as_const(zeros.zero_()));
     }

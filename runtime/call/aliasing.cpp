@@ -27,45 +27,46 @@ int64_t stride_divisor(const at::Tensor& tensor) {
 
 Overlap overlap_of(const at::Tensor& a, const at::Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0 || a.is_meta() || b.is_meta()) return Overlap::None;
-  const auto at_a = reinterpret_cast<intptr_t>(a.const_data_ptr());
-  const auto at_b = reinterpret_cast<intptr_t>(b.const_data_ptr());
-  if (at_a + extent_of(a) <= at_b || at_b + extent_of(b) <= at_a) return Overlap::None;
-  if (at_a == at_b && a.sizes() == b.sizes() && a.strides() == b.strides() && a.element_size() == b.element_size())
+  const auto address_a = reinterpret_cast<intptr_t>(a.const_data_ptr());
+  const auto address_b = reinterpret_cast<intptr_t>(b.const_data_ptr());
+  if (address_a + extent_of(a) <= address_b || address_b + extent_of(b) <= address_a) return Overlap::None;
+  if (address_a == address_b && a.sizes() == b.sizes() && a.strides() == b.strides() &&
+      a.element_size() == b.element_size())
     return Overlap::Identical;
   const int64_t divisor = std::gcd(stride_divisor(a), stride_divisor(b));
   if (divisor == 0) return Overlap::Partial;
-  const int64_t ahead = ((at_b - at_a) % divisor + divisor) % divisor;
-  const bool apart =
-      ahead >= static_cast<int64_t>(a.element_size()) && divisor - ahead >= static_cast<int64_t>(b.element_size());
-  return apart ? Overlap::None : Overlap::Partial;
+  const int64_t shift = ((address_b - address_a) % divisor + divisor) % divisor;
+  const bool are_disjoint =
+      shift >= static_cast<int64_t>(a.element_size()) && divisor - shift >= static_cast<int64_t>(b.element_size());
+  return are_disjoint ? Overlap::None : Overlap::Partial;
 }
 
 bool overlaps_itself(const at::Tensor& tensor) {
-  constexpr int64_t kMostLookedAt = int64_t{1} << 24;
+  constexpr int64_t kMaxEnumeratedOffsets = int64_t{1} << 24;
   if (tensor.numel() <= 1) return false;
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride and size
   for (int64_t d = 0; d < tensor.dim(); ++d)
     if (tensor.size(d) > 1) dims.emplace_back(tensor.stride(d), tensor.size(d));
   std::ranges::sort(dims);
   int64_t last = 0;  // offset of the last element along the dims so far
-  bool nests = true;
+  bool is_nested = true;
   for (const auto& [stride, size] : dims) {
-    nests &= stride > last;
+    is_nested &= stride > last;
     last += stride * (size - 1);
   }
-  if (nests) return false;
-  if (dims.front().first == 0 || last >= kMostLookedAt || tensor.numel() > last + 1) return true;
+  if (is_nested) return false;
+  if (dims.front().first == 0 || last >= kMaxEnumeratedOffsets || tensor.numel() > last + 1) return true;
   std::vector<int64_t> offsets{0};
   for (const auto& [stride, size] : dims) {
     const size_t count = offsets.size();
     for (int64_t i = 1; i < size; ++i)
       for (size_t k = 0; k < count; ++k) offsets.push_back(offsets[k] + i * stride);
   }
-  std::vector<bool> seen(static_cast<size_t>(last) + 1);
+  std::vector<bool> is_used(static_cast<size_t>(last) + 1);
   for (const int64_t offset : offsets) {
-    const auto at = static_cast<size_t>(offset);
-    if (seen[at]) return true;
-    seen[at] = true;
+    const auto index = static_cast<size_t>(offset);
+    if (is_used[index]) return true;
+    is_used[index] = true;
   }
   return false;
 }

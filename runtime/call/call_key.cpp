@@ -48,13 +48,13 @@ bool takes_tensors(const frontend::Parameter& parameter) {
 }
 
 /// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering supports it.
-bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
+bool is_accepted(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
-  const bool plain = purpose == Purpose::Call ? is_supported(tensor, grad_mode)
-                     : purpose == Purpose::Kernel
-                         ? has_supported_keys(tensor)
-                         : tensor.layout() == c10::Layout::Strided && !tensor.key_set().has(c10::DispatchKey::Python);
-  return plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
+  const bool is_plain = purpose == Purpose::Call     ? is_supported(tensor, grad_mode)
+                        : purpose == Purpose::Kernel ? has_supported_keys(tensor)
+                                                     : tensor.layout() == c10::Layout::Strided &&
+                                                           !tensor.key_set().has(c10::DispatchKey::Python);
+  return is_plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
 
 /// Appends one word for all properties except sizes and strides, then the sizes and strides. The low bits of the
@@ -64,9 +64,10 @@ void append_tensor(c10::SmallVectorImpl<uint64_t>& words, const at::Tensor& tens
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool has_data = impl->device_type() != c10::DeviceType::Meta;
   const void* data = has_data ? tensor.const_data_ptr() : nullptr;
-  const uint64_t low = reinterpret_cast<uintptr_t>(data) & 15, lacks_data = has_data && is_dataless(data, *impl);
+  const uint64_t low_bits = reinterpret_cast<uintptr_t>(data) & 15,
+                 lacks_storage_bit = has_data && lacks_storage(data, *impl);
   const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
-  words.push_back(uint64_t{1} | lacks_data << 3 | low << 4 | uint64_t(tensor.scalar_type()) << 8 |
+  words.push_back(uint64_t{1} | lacks_storage_bit << 3 | low_bits << 4 | uint64_t(tensor.scalar_type()) << 8 |
                   uint64_t(sizes.size()) << 16);
   for (const int64_t size : sizes) words.push_back(static_cast<uint64_t>(size));
   for (const int64_t stride : strides) words.push_back(static_cast<uint64_t>(stride));
@@ -91,8 +92,9 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
     if (kind == Argument::Kind::Tensor) {
       const at::Tensor& tensor = *arguments[i].tensor();
       if (!takes_tensors(parameter)) refuse_tensor_for_number(definition, parameter, tensor);
-      if (!passes(tensor, grad_mode, purpose)) {
-        if (!grad_mode || !passes(tensor, false, purpose)) refuse_tensor(definition, quoted(parameter.name), tensor);
+      if (!is_accepted(tensor, grad_mode, purpose)) {
+        if (!grad_mode || !is_accepted(tensor, false, purpose))
+          refuse_tensor(definition, quoted(parameter.name), tensor);
         key.is_recorded = true;
       }
       argument.kind = Kind::Tensor;
@@ -149,11 +151,11 @@ void check_recorded(const CallKey& key) {
 
 /// The tensors that require grad, as bits.
 uint64_t requested_gradients(const CallKey& key) {
-  uint64_t asked = 0;
+  uint64_t requested = 0;
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if (const at::Tensor* tensor = key.arguments[i].tensor; tensor != nullptr && tensor->requires_grad())
-      asked |= uint64_t{1} << std::min<size_t>(i, 63);
-  return asked;
+      requested |= uint64_t{1} << std::min<size_t>(i, 63);
+  return requested;
 }
 
 /// Checks autograd's conditions on a tensor that is about to be written. If a gradient is requested, the fast-path
@@ -170,7 +172,7 @@ void check_out(const CallKey& key, size_t index, bool grad_mode) {
   const frontend::Definition& definition = *key.definition;
   const at::Tensor& out = key.outs[index];
   const std::string name = out_name(key.outs, index);
-  if (!passes(out, grad_mode, Purpose::Call)) refuse_tensor(definition, name, out);
+  if (!is_accepted(out, grad_mode, Purpose::Call)) refuse_tensor(definition, name, out);
   if (out.device() != key.device)
     throw_author(Span{},
                  fmt::format("{}: {} is on {}, the result is on {}", definition.name(), name, out.device().str(),
@@ -192,13 +194,14 @@ void append_overlaps(const at::Tensor& written, size_t outs_before, CallKey& key
   for (size_t i = 0; i < outs_before; ++i) append(&key.outs[i]);
 }
 
-frontend::FactoryDevice factories_of(const CallKey& key) {
+frontend::FactoryDevice factory_device_of(const CallKey& key) {
   using frontend::FactoryDevice;
   if (!key.default_device) return FactoryDevice::Unset;
-  const c10::Device& made_on = *key.default_device;
-  if (made_on.is_cpu()) return key.device.is_cpu() ? FactoryDevice::Unset : FactoryDevice::Cpu;
-  const bool same = made_on.type() == key.device.type() && (!made_on.has_index() || made_on == key.device);
-  return same ? FactoryDevice::Same : FactoryDevice::Elsewhere;
+  const c10::Device& default_device = *key.default_device;
+  if (default_device.is_cpu()) return key.device.is_cpu() ? FactoryDevice::Unset : FactoryDevice::Cpu;
+  const bool is_same =
+      default_device.type() == key.device.type() && (!default_device.has_index() || default_device == key.device);
+  return is_same ? FactoryDevice::Same : FactoryDevice::Elsewhere;
 }
 
 /// Appends the key's words for tensors that the call writes.
@@ -288,7 +291,7 @@ void make_call_key(const frontend::Definition& definition, std::span<const Argum
 
   key.words.push_back(uint64_t(key.device.type()) | uint64_t(uint8_t(key.device.index())) << 8 |
                       uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
-                      (key.autocast ? uint64_t(*key.autocast) + 1 : 0) << 48 | uint64_t(factories_of(key)) << 56);
+                      (key.autocast ? uint64_t(*key.autocast) + 1 : 0) << 48 | uint64_t(factory_device_of(key)) << 56);
   key.words.push_back(keyed.values);
   key.words.push_back(keyed.written);
   key.words.push_back(key.gradients);
@@ -307,19 +310,19 @@ frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics
   signature.device = key.device.is_cuda() ? frontend::Device::Cuda : frontend::Device::Cpu;
   signature.device_index = key.device.is_cuda() ? static_cast<uint8_t>(key.device.index()) : 0;
   signature.numerics = numerics;
-  signature.factories = factories_of(key);
+  signature.factories = factory_device_of(key);
   signature.autocast = key.autocast;
   signature.default_dtype = dtype_of(c10::get_default_dtype_as_scalartype()).value_or(ir::DType::F32);
   for (const BoundArgument& argument : key.arguments) {
-    frontend::ArgumentSpec& fact = signature.arguments.emplace_back();
-    fact.kind = argument.kind;
-    if (argument.kind == Kind::Number) fact.number = argument.number.kind;
+    frontend::ArgumentSpec& spec = signature.arguments.emplace_back();
+    spec.kind = argument.kind;
+    if (argument.kind == Kind::Number) spec.number = argument.number.kind;
     if (argument.tensor == nullptr) continue;
-    fact.dtype = *dtype_of(argument.tensor->scalar_type());
+    spec.dtype = *dtype_of(argument.tensor->scalar_type());
     if (argument.kind != Kind::Tensor) continue;
     const c10::IntArrayRef sizes = argument.tensor->sizes();
-    fact.rank = static_cast<uint8_t>(sizes.size());
-    for (size_t d = 0; d < sizes.size(); ++d) fact.ones |= uint64_t(sizes[d] == 1) << d;
+    spec.rank = static_cast<uint8_t>(sizes.size());
+    for (size_t d = 0; d < sizes.size(); ++d) spec.ones |= uint64_t(sizes[d] == 1) << d;
   }
   return signature;
 }

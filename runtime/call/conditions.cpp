@@ -12,12 +12,12 @@ namespace ingot::runtime {
 
 namespace {
 
-std::string rendered(const Program& program, const std::string& place, const std::string& message) {
+std::string render(const Program& program, const std::string& place, const std::string& message) {
   return fmt::format("error: {}\n{}", message, place.empty() ? fmt::format("in `{}`", program.name) : place);
 }
 
 [[noreturn]] void throw_at(const Program& program, const std::string& place, const std::string& message) {
-  throw Error(Fault::Author, message, rendered(program, place, message));
+  throw Error(Fault::Author, message, render(program, place, message));
 }
 
 }  // namespace
@@ -32,9 +32,9 @@ bool is_affordable(const Program& program, const CallKey& key) {
   std::string failure;
   const size_t done = run_host(program.host, key, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
-    const uint32_t steps = check.condition.a.index;
-    const bool is_unknown = steps >= done;  // another condition fails before it, and resolving the call reports that
-    return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[steps], {});
+    const uint32_t operand = check.condition.a.index;
+    const bool is_unknown = operand >= done;  // another condition fails before it, and resolving the call reports that
+    return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[operand], {});
   });
 }
 
@@ -43,7 +43,7 @@ void throw_check(const Program& program, const Program::Check& check, ir::HostVa
   // The eager fallback may support it.
   if (check.condition.kind == ir::Condition::Kind::Affordable ||
       check.condition.kind == ir::Condition::Kind::GradientsExist)
-    throw Unsupported(Fault::Author, message, rendered(program, check.place, message));
+    throw Unsupported(Fault::Author, message, render(program, check.place, message));
   throw_at(program, check.place, message);
 }
 
@@ -55,12 +55,12 @@ void throw_no_view(const Program& program, const Program::RequiredView& view) {
 
 void throw_arithmetic(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
-  std::string words;
-  const size_t failed = run_host(program.host, key, slots, words);
-  const auto is_it = [&](const Program::HostPlace& at) { return at.id.index == failed; };
-  const auto known = std::ranges::find_if(program.host_places, is_it);
-  if (known != program.host_places.end()) throw_at(program, known->place, words);
-  throw_author(Span{}, fmt::format("{}: {}", program.name, words),
+  std::string failure;
+  const size_t failed_index = run_host(program.host, key, slots, failure);
+  const auto is_failed = [&](const Program::HostPlace& place) { return place.id.index == failed_index; };
+  const auto place = std::ranges::find_if(program.host_places, is_failed);
+  if (place != program.host_places.end()) throw_at(program, place->place, failure);
+  throw_author(Span{}, fmt::format("{}: {}", program.name, failure),
                "the op computes this number from its arguments' sizes and numbers, as Python would");
 }
 

@@ -5,7 +5,8 @@
 
 namespace ingot::runtime {
 
-at::Tensor make_dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device) {
+at::Tensor make_without_storage(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,
+                                c10::Device device) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), /*allocator=*/nullptr,
                        /*resizable=*/false);
   const auto key = device.is_cuda()   ? c10::DispatchKey::CUDA

@@ -189,11 +189,11 @@ bool choose_in_place(const Program& program, const codegen::Outline& outline, co
       destination.needs_copy = true;
       continue;
     }
-    bool shared = false;
+    bool is_shared = false;
     for (size_t p = 0; p < key.arguments.size(); ++p) {
       if (key.arguments[p].kind != ArgumentKind::Tensor || !is_read(outline, p)) continue;
       if (overlap_of(*tensor, *key.arguments[p].tensor) == Overlap::None) continue;
-      shared = true;
+      is_shared = true;
       if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)
         throw_call_error(
@@ -205,7 +205,7 @@ bool choose_in_place(const Program& program, const codegen::Outline& outline, co
     // Eager's indexing and division fail before anything is written, so this call must, too.
     if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(outline))
       destination.needs_copy = true;
-    any_shared |= shared && !destination.needs_copy;
+    any_shared |= is_shared && !destination.needs_copy;
   }
   return any_shared;
 }

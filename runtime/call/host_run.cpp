@@ -9,7 +9,7 @@ namespace ingot::runtime {
 
 namespace {
 
-ir::HostValue widened(ir::HostValue value, ir::HostKind kind) {
+ir::HostValue widen(ir::HostValue value, ir::HostKind kind) {
   if (value.kind == kind) return value;
   switch (kind) {
     case ir::HostKind::Float:
@@ -29,7 +29,7 @@ ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<co
     case ir::HostOp::Size:
       return ir::HostValue::of(key.arguments[node.a].tensor->size(node.b));
     case ir::HostOp::Scalar:
-      return widened(key.arguments[node.a].number, node.kind);
+      return widen(key.arguments[node.a].number, node.kind);
     case ir::HostOp::Affine: {
       int64_t sum = node.value.as_int();
       for (size_t i = 0; i < node.args.size(); ++i)
@@ -40,7 +40,7 @@ ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<co
       InlineBuffer<ir::HostValue, 4> operands(
           node.args.size());  // nested sums, products or minima are one node with many operands
       for (size_t i = 0; i < node.args.size(); ++i) operands[i] = slots[node.args[i].index];
-      return widened(ir::apply(node.op, operands, node.b), node.kind);
+      return widen(ir::apply(node.op, operands, node.b), node.kind);
     }
   }
 }

@@ -58,10 +58,10 @@ std::atomic<DeviceOfMode> device_of_mode = nullptr;
 
 /// Whether all active modes only choose a device; the last of them wins.
 bool only_choose_device(std::optional<c10::Device>& device) {
-  const DeviceOfMode ask = device_of_mode.load();
-  if (ask == nullptr) return false;
+  const DeviceOfMode device_of = device_of_mode.load();
+  if (device_of == nullptr) return false;
   for (int64_t i = 0; i < at::impl::PythonTorchFunctionTLS::stack_len(); ++i) {
-    device = ask(*at::impl::PythonTorchFunctionTLS::get_stack_at(i));
+    device = device_of(*at::impl::PythonTorchFunctionTLS::get_stack_at(i));
     if (!device) return false;
   }
   return true;
@@ -138,61 +138,63 @@ void refuse_thread(const frontend::Definition& definition) {
                        fmt::format("leave the mode for the call; {}", kReference));
 }
 
-void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
+void refuse_tensor(const frontend::Definition& definition, const std::string& name, const at::Tensor& tensor) {
   using c10::DispatchKey;
-  if (!tensor.defined()) refuse(definition, fmt::format("{} is an undefined tensor", what), "pass a defined tensor");
+  if (!tensor.defined()) refuse(definition, fmt::format("{} is an undefined tensor", name), "pass a defined tensor");
   const c10::DispatchKeySet keys = tensor.key_set();
-  const auto is = [&](std::initializer_list<DispatchKey> some) { return keys.has_any(c10::DispatchKeySet(some)); };
+  const auto has_any = [&](std::initializer_list<DispatchKey> candidates) {
+    return keys.has_any(c10::DispatchKeySet(candidates));
+  };
   if (tensor.is_complex() || tensor.is_quantized() || !dtype_of(tensor.scalar_type()))
     throw_as_unsupported(
         definition,
-        fmt::format("{} has dtype {}, which Ingot does not support", what, c10::toString(tensor.scalar_type())),
+        fmt::format("{} has dtype {}, which Ingot does not support", name, c10::toString(tensor.scalar_type())),
         tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
                             : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
-  if (is({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
+  if (has_any({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
     throw_as_unsupported(definition,
-                         fmt::format("{} is a {} view, whose memory does not hold its values", what,
+                         fmt::format("{} is a {} view, whose memory does not hold its values", name,
                                      keys.has(DispatchKey::Negative)    ? "negative"
                                      : keys.has(DispatchKey::Conjugate) ? "conjugate"
                                                                         : "zero"),
                          "pass the result of .resolve_neg(), .resolve_conj() or .clone()");
-  if (is({DispatchKey::FuncTorchBatched, DispatchKey::Batched, DispatchKey::BatchedNestedTensor}))
-    throw_as_unsupported(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
+  if (has_any({DispatchKey::FuncTorchBatched, DispatchKey::Batched, DispatchKey::BatchedNestedTensor}))
+    throw_as_unsupported(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", name),
                          fmt::format("call the reference inside vmap: {}", kReference));
   if (keys.has(DispatchKey::FuncTorchGradWrapper))
     throw_as_unsupported(
         definition,
-        fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
+        fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", name),
         fmt::format("call the reference there: {}", kReference));
   if (keys.has(DispatchKey::Functionalize))
-    throw_as_unsupported(definition, fmt::format("{} is a functional tensor", what),
+    throw_as_unsupported(definition, fmt::format("{} is a functional tensor", name),
                          fmt::format("call the reference: {}", kReference));
-  if (is({DispatchKey::Python, DispatchKey::Fake}))
-    throw_as_unsupported(definition, fmt::format("{} is a tensor subclass (a fake tensor, for example)", what),
+  if (has_any({DispatchKey::Python, DispatchKey::Fake}))
+    throw_as_unsupported(definition, fmt::format("{} is a tensor subclass (a fake tensor, for example)", name),
                          fmt::format("pass a plain torch.Tensor; {}", kReference));
   if (keys.has(DispatchKey::Named))
-    throw_as_unsupported(definition, fmt::format("{} has named dims", what), "pass the result of .rename(None)");
+    throw_as_unsupported(definition, fmt::format("{} has named dims", name), "pass the result of .rename(None)");
   if (tensor.is_nested())
-    throw_as_unsupported(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
+    throw_as_unsupported(definition, fmt::format("{} is a nested tensor", name), "pad it to a plain one");
   if (tensor.layout() != c10::Layout::Strided)
-    throw_as_unsupported(definition, fmt::format("{} has a layout other than torch.strided", what),
+    throw_as_unsupported(definition, fmt::format("{} has a layout other than torch.strided", name),
                          "pass the result of .to_dense()");
   if (!tensor.is_cpu() && !tensor.is_cuda())
     throw_as_unsupported(definition,
-                         fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
+                         fmt::format("{} is on {}, and ops run on cpu and cuda", name, tensor.device().str()),
                          fmt::format("move it with .to(\"cuda\"); {}", kReference));
   if (tensor.requires_grad() && c10::GradMode::is_enabled())
-    refuse(definition, fmt::format("{} requires grad, and a value written into it has no gradient", what),
+    refuse(definition, fmt::format("{} requires grad, and a value written into it has no gradient", name),
            "call without out=, or under torch.no_grad()");
   if (tensor._fw_grad(0).defined())
     throw_as_unsupported(
         definition,
-        fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
-        fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
+        fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", name),
+        fmt::format("pass {}.detach(); for a tangent, {}", name, kReference));
   if (tensor.dim() > 64)
-    throw_as_unsupported(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
+    throw_as_unsupported(definition, fmt::format("{} has more than 64 dims", name), "reshape it to fewer");
   throw_as_unsupported(
-      definition, fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", what, c10::toString(keys)),
+      definition, fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", name, c10::toString(keys)),
       fmt::format("pass a plain torch.Tensor; {}", kReference));
 }
 
@@ -221,9 +223,9 @@ void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed,
 }
 
 void refuse_count(const frontend::Definition& definition, size_t given) {
-  const size_t takes = definition.parameters().size();
-  throw_author(Span{}, fmt::format("{} takes {} argument{}, {} {} given", describe(definition), takes,
-                                   takes == 1 ? "" : "s", given, given == 1 ? "was" : "were"));
+  const size_t count = definition.parameters().size();
+  throw_author(Span{}, fmt::format("{} takes {} argument{}, {} {} given", describe(definition), count,
+                                   count == 1 ? "" : "s", given, given == 1 ? "was" : "were"));
 }
 
 void refuse_keyword(const frontend::Definition& definition, std::string_view keyword) {
@@ -243,13 +245,13 @@ void refuse_missing(const frontend::Definition& definition, const frontend::Para
 void refuse_tensor_for_number(const frontend::Definition& definition, const frontend::Parameter& parameter,
                               const at::Tensor& tensor) {
   const std::string_view kind = annotation_name(parameter.annotation);
-  const bool one = tensor.defined() && tensor.dim() == 0;
-  throw_author(
-      parameter.span,
-      fmt::format("{}: `{}` is annotated {}, so it takes a number, not a tensor", definition.name(), parameter.name,
-                  kind),
-      one ? fmt::format("pass {}.item(), or drop the annotation: the parameter then takes tensors too", parameter.name)
-          : "drop the annotation: the parameter then takes tensors too");
+  const bool is_zero_dim = tensor.defined() && tensor.dim() == 0;
+  throw_author(parameter.span,
+               fmt::format("{}: `{}` is annotated {}, so it takes a number, not a tensor", definition.name(),
+                           parameter.name, kind),
+               is_zero_dim ? fmt::format("pass {}.item(), or drop the annotation: the parameter then takes tensors too",
+                                         parameter.name)
+                           : "drop the annotation: the parameter then takes tensors too");
 }
 
 void refuse_number(const frontend::Definition& definition, const frontend::Parameter& parameter, ir::HostValue number) {

@@ -57,8 +57,8 @@ bool is_supported(const at::Tensor& tensor, bool grad_mode);
 
 // These throw Unsupported, except for errors that PyTorch's functions raise too.
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
-/// `what` names the tensor: "`x`", "`out`".
-[[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,
+/// `name`: of the tensor, "`x`" or "`out`".
+[[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& name,
                                 const at::Tensor& tensor);
 [[noreturn]] void refuse_devices(const frontend::Definition& definition, const std::string& first_name,
                                  const at::Tensor& first, const std::string& second_name, const at::Tensor& second);

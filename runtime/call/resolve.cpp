@@ -21,8 +21,8 @@ std::vector<ir::HostValue> checked_host(const Program& program, const CallKey& k
   for (const Program::Check& check : program.checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
     if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
-    const bool gathers = check.condition.kind == ir::Condition::Kind::NonEmpty;
-    if (!gathers || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
+    const bool is_gather = check.condition.kind == ir::Condition::Kind::NonEmpty;
+    if (!is_gather || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
   }
   if (!failure.empty()) throw_arithmetic(program, key);
   return slots;
@@ -63,12 +63,12 @@ void check_views(const Program& program, std::span<const ir::SizesAndStrides> te
 
 /// Checks required views, and computes the strides of new results.
 void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
-  const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
-  const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
+  const auto is_new = [](const Destination& destination) { return destination.kind == Destination::Kind::New; };
+  const bool has_new_results = std::ranges::any_of(resolved.destinations, is_new);
   if (all_row_major && !program.may_have_other_layouts) {  // views of any shape exist
-    if (!makes_any) return;
+    if (!has_new_results) return;
     for (ir::SizesAndStrides& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
-  } else if (makes_any || !program.required_views.empty()) {
+  } else if (has_new_results || !program.required_views.empty()) {
     const std::vector<ir::SizesAndStrides> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
     check_views(program, tensors);
     for (size_t r = 0; r < resolved.results.size(); ++r)
@@ -93,14 +93,14 @@ void follow_destinations(const CallKey& key, Resolved& resolved) {
 
 /// Chooses the partition strategy, and the workspaces that it needs.
 void choose_strategy(const Program& program, bool cuda, Resolved& resolved) {
-  const auto cut = [&](bool may_pass) {
+  const auto choose = [&](bool may_pass) {
     resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
     resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
   };
-  cut(cuda);
+  choose(cuda);
   if (resolved.strategy != codegen::PartitionStrategy::Passing) return;
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
-  if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) cut(/*may_pass=*/false);
+  if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) choose(/*may_pass=*/false);
 }
 
 /// Decides which results are written directly into the caller's tensors. The other results are computed in temporary

@@ -49,14 +49,14 @@ at::Tensor allocate_result(const BoundCall::Result& result, const CallKey& key, 
   if (result.is_sum) return {};
   if (result.forwards) {
     // With a destination of the caller's, copies the argument first, because another result may overwrite it.
-    const at::Tensor& given = *key.arguments[*result.forwards].tensor;
-    return result.destination.needs_copy ? given.clone() : given;
+    const at::Tensor& argument = *key.arguments[*result.forwards].tensor;
+    return result.destination.needs_copy ? argument.clone() : argument;
   }
-  const at::Tensor* given = result.destination.tensor(key);
-  if (given != nullptr && !result.destination.needs_copy) return *given;
+  const at::Tensor* destination = result.destination.tensor(key);
+  if (destination != nullptr && !result.destination.needs_copy) return *destination;
   at::Tensor tensor = allocate(result, key.device);
   AtomicCounters::add(counters.allocations);
-  if (result.is_partial) copy_values(tensor, *given);
+  if (result.is_partial) copy_values(tensor, *destination);
   return tensor;
 }
 
@@ -76,8 +76,9 @@ class VersionBumps {
   VersionBumps(const BoundCall& call, const CallKey& key) : call_(call), key_(key) {}
   ~VersionBumps() {
     for (const BoundCall::Result& result : call_.results)
-      if (const at::Tensor* given = result.destination.tensor(key_); given != nullptr && !is_untouched(result))
-        given->unsafeGetTensorImpl()->bump_version();
+      if (const at::Tensor* destination = result.destination.tensor(key_);
+          destination != nullptr && !is_untouched(result))
+        destination->unsafeGetTensorImpl()->bump_version();
   }
   VersionBumps(const VersionBumps&) = delete;
   VersionBumps& operator=(const VersionBumps&) = delete;

@@ -10,12 +10,12 @@ namespace ingot::runtime {
 
 template <typename F>
 void for_each_id(ir::Access& access, F&& f) {
-  const auto terms = [&](std::vector<ir::Term>& some) {
-    for (ir::Term& term : some) f(term.coef);
+  const auto terms = [&](std::vector<ir::Term>& list) {
+    for (ir::Term& term : list) f(term.coef);
   };
   for (ir::HostId& offset : access.offsets) f(offset);
   for (ir::AccessDim& dim : access.dims) f(dim.size), terms(dim.terms);
-  for (ir::IndirectIndex& lead : access.indirect) f(lead.extent), terms(lead.terms);
+  for (ir::IndirectIndex& index : access.indirect) f(index.extent), terms(index.terms);
 }
 
 template <typename F>

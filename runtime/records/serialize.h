@@ -22,34 +22,34 @@
 namespace ingot::runtime {
 
 template <typename T>
-nlohmann::json written(const std::optional<T>& value);
+nlohmann::json as_json(const std::optional<T>& value);
 template <typename T>
 void read(const nlohmann::json& json, std::optional<T>& value);
 template <typename T>
-nlohmann::json written(const std::vector<T>& values);
+nlohmann::json as_json(const std::vector<T>& values);
 template <typename T>
 void read(const nlohmann::json& json, std::vector<T>& values);
 template <typename T>
-nlohmann::json written(const T& value);
+nlohmann::json as_json(const T& value);
 template <typename T>
 void read(const nlohmann::json& json, T& value);
 
 /// Strings are stored as bytes: an op's source need not be UTF-8, and a binary never is.
-inline nlohmann::json written(const std::string& text) { return nlohmann::json::binary({text.begin(), text.end()}); }
+inline nlohmann::json as_json(const std::string& text) { return nlohmann::json::binary({text.begin(), text.end()}); }
 inline void read(const nlohmann::json& json, std::string& text) {
   const auto& bytes = json.get_binary();
   text.assign(bytes.begin(), bytes.end());
 }
 
 /// Spans are dropped: their source does not exist when the record is read.
-inline nlohmann::json written(const Span&) { return nullptr; }
+inline nlohmann::json as_json(const Span&) { return nullptr; }
 inline void read(const nlohmann::json&, Span& span) { span = {}; }
 
 /// Drops a program's graph. Only generation needs the graph, and lowers the op again if a program comes from disk.
-inline nlohmann::json written(const std::shared_ptr<const ir::Graph>&) { return nullptr; }
+inline nlohmann::json as_json(const std::shared_ptr<const ir::Graph>&) { return nullptr; }
 inline void read(const nlohmann::json&, std::shared_ptr<const ir::Graph>& graph) { graph = nullptr; }
 
-inline nlohmann::json written(const ir::HostValue& value) {
+inline nlohmann::json as_json(const ir::HostValue& value) {
   return nlohmann::json::array({static_cast<int>(value.kind), value.integer});  // a float's bits
 }
 inline void read(const nlohmann::json& json, ir::HostValue& value) {
@@ -58,8 +58,8 @@ inline void read(const nlohmann::json& json, ir::HostValue& value) {
 }
 
 template <typename T>
-nlohmann::json written(const std::optional<T>& value) {
-  return value ? nlohmann::json::array({written(*value)}) : nlohmann::json::array();
+nlohmann::json as_json(const std::optional<T>& value) {
+  return value ? nlohmann::json::array({as_json(*value)}) : nlohmann::json::array();
 }
 template <typename T>
 void read(const nlohmann::json& json, std::optional<T>& value) {
@@ -68,9 +68,9 @@ void read(const nlohmann::json& json, std::optional<T>& value) {
 }
 
 template <typename T>
-nlohmann::json written(const std::vector<T>& values) {
+nlohmann::json as_json(const std::vector<T>& values) {
   nlohmann::json json = nlohmann::json::array();
-  for (const T& value : values) json.push_back(written(value));
+  for (const T& value : values) json.push_back(as_json(value));
   return json;
 }
 template <typename T>
@@ -79,9 +79,9 @@ void read(const nlohmann::json& json, std::vector<T>& values) {
   for (size_t i = 0; i < values.size(); ++i) read(json.at(i), values[i]);
 }
 
-inline nlohmann::json written(const ir::HostPool& pool) {
+inline nlohmann::json as_json(const ir::HostPool& pool) {
   nlohmann::json json = nlohmann::json::array();
-  for (uint32_t i = 0; i < pool.count(); ++i) json.push_back(written(pool[{i}]));
+  for (uint32_t i = 0; i < pool.count(); ++i) json.push_back(as_json(pool[{i}]));
   return json;
 }
 inline void read(const nlohmann::json& json, ir::HostPool& pool) {
@@ -95,14 +95,14 @@ inline void read(const nlohmann::json& json, ir::HostPool& pool) {
 }
 
 template <typename T>
-nlohmann::json written(const T& value) {
+nlohmann::json as_json(const T& value) {
   if constexpr (std::is_enum_v<T>) {
     return static_cast<int>(value);
   } else if constexpr (std::is_arithmetic_v<T>) {
     return value;
   } else {
     nlohmann::json json = nlohmann::json::array();
-    std::apply([&](const auto&... field) { (json.push_back(written(field)), ...); }, fields(value));
+    std::apply([&](const auto&... field) { (json.push_back(as_json(field)), ...); }, fields(value));
     return json;
   }
 }
@@ -121,7 +121,7 @@ void read(const nlohmann::json& json, T& value) {
 
 template <typename T>
 std::string to_bytes(const T& value) {
-  const std::vector<uint8_t> bytes = nlohmann::json::to_cbor(written(value));
+  const std::vector<uint8_t> bytes = nlohmann::json::to_cbor(as_json(value));
   return std::string(bytes.begin(), bytes.end());
 }
 /// Empty if the bytes are not a valid record.
