@@ -15,8 +15,8 @@ constexpr uint32_t kExcerptLead = 40;    ///< in a longer line, the characters s
 /// Appends a character for display. Replaces a control character by U+FFFD, because it could disturb a terminal. Each
 /// character still takes one column.
 void append_printable(std::string& text, Character character) {
-  bool control = (character.code < 0x20 && character.code != '\t') || character.code == 0x7F;
-  append_utf8(text, control ? 0xFFFD : character.code);
+  bool is_control = (character.code < 0x20 && character.code != '\t') || character.code == 0x7F;
+  append_utf8(text, is_control ? 0xFFFD : character.code);
 }
 
 /// Returns the source line in which the span starts and a line of carets below it, each after a gutter of `width`
@@ -31,29 +31,29 @@ std::string excerpt(Span span, size_t width) {
 
   uint32_t first = 1;  // the first column of the excerpt
   if (length > kExcerptWidth && at.column > kExcerptLead) first = at.column - kExcerptLead;
-  uint32_t past = std::min(length + 1, first + kExcerptWidth);
-  bool cut_before = first > 1, cut_after = past < length + 1;
+  uint32_t end_column = std::min(length + 1, first + kExcerptWidth);
+  bool is_cut_before = first > 1, is_cut_after = end_column < length + 1;
 
-  std::string shown = cut_before ? "…" : "", carets = cut_before ? " " : "";
+  std::string excerpt_line = is_cut_before ? "…" : "", carets = is_cut_before ? " " : "";
   uint32_t column = 1;
-  bool marked = false;
+  bool has_caret = false;
   for (size_t i = 0; i < line.size(); ++column) {
     Character character = decode_utf8(line, i);
     uint32_t offset = line_begin + static_cast<uint32_t>(i);
     i += character.bytes;
-    if (column < first || column >= past) continue;
-    append_printable(shown, character);
-    bool inside = column >= at.column && (offset < span.end || column == at.column);
-    if (inside) carets += '^', marked = true;
+    if (column < first || column >= end_column) continue;
+    append_printable(excerpt_line, character);
+    bool is_inside = column >= at.column && (offset < span.end || column == at.column);
+    if (is_inside) carets += '^', has_caret = true;
     if (column < at.column) carets += character.code == '\t' ? '\t' : ' ';
   }
-  if (!marked) carets += '^';  // the span is at the end of the line
-  if (cut_after) shown += "…";
+  if (!has_caret) carets += '^';  // the span is at the end of the line
+  if (is_cut_after) excerpt_line += "…";
 
   std::string number = std::to_string(source.place(span.begin).line);
   std::string blank(width, ' ');
   std::string text = blank + " |\n";
-  text += std::string(width - number.size(), ' ') + number + " | " + shown + "\n";
+  text += std::string(width - number.size(), ' ') + number + " | " + excerpt_line + "\n";
   text += blank + " | " + carets + "\n";
   return text;
 }

@@ -16,8 +16,8 @@ Source::Source(std::string name, std::string text, std::vector<Origin> origins)
     throw_author({}, "the source " + name_ + " is longer than 4 GiB");
   line_starts_.push_back(0);
   for (size_t i = 0; i < text_.size(); ++i) {
-    bool carriage_return = text_[i] == '\r' && (i + 1 == text_.size() || text_[i + 1] != '\n');
-    if (text_[i] == '\n' || carriage_return) line_starts_.push_back(static_cast<uint32_t>(i + 1));
+    bool is_carriage_return = text_[i] == '\r' && (i + 1 == text_.size() || text_[i + 1] != '\n');
+    if (text_[i] == '\n' || is_carriage_return) line_starts_.push_back(static_cast<uint32_t>(i + 1));
   }
 }
 

@@ -26,8 +26,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      bool same = lower(a[i - 1]) == lower(b[j - 1]);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      bool is_same = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (is_same ? 0 : 1)});
       if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
         row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
@@ -61,44 +61,44 @@ Character decode_utf8(std::string_view text, size_t offset) {
     if ((byte(i) & 0xC0) != 0x80) return invalid;
     code = code << 6 | (byte(i) & 0x3F);
   }
-  bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (overlong || surrogate || code > 0x10FFFF) return invalid;
+  bool is_overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (is_overlong || is_surrogate || code > 0x10FFFF) return invalid;
   return {code, bytes, true};
 }
 
 void append_utf8(std::string& text, char32_t code) {
-  auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
+  auto append = [&](char32_t byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) return append(code);
   if (code < 0x800) {
-    put(0xC0 | code >> 6);
+    append(0xC0 | code >> 6);
   } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
+    append(0xE0 | code >> 12);
+    append(0x80 | (code >> 6 & 0x3F));
   } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
+    append(0xF0 | code >> 18);
+    append(0x80 | (code >> 12 & 0x3F));
+    append(0x80 | (code >> 6 & 0x3F));
   }
-  put(0x80 | (code & 0x3F));
+  append(0x80 | (code & 0x3F));
 }
 
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates, size_t limit) {
   if (word.empty() || word.size() > kLongestWord) return {};
-  size_t farthest = std::max<size_t>(1, word.size() / 3);
-  std::vector<std::pair<size_t, std::string_view>> found;
+  size_t max_distance = std::max<size_t>(1, word.size() / 3);
+  std::vector<std::pair<size_t, std::string_view>> matches;
   for (std::string_view candidate : candidates) {
-    size_t gap = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
-    if (gap > farthest) continue;
+    size_t length_difference = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
+    if (length_difference > max_distance) continue;
     size_t distance = edit_distance(word, candidate);
     // A distance equal to a word's length would replace the whole word.
-    if (distance <= farthest && distance < std::min(word.size(), candidate.size()))
-      found.emplace_back(distance, candidate);
+    if (distance <= max_distance && distance < std::min(word.size(), candidate.size()))
+      matches.emplace_back(distance, candidate);
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::sort(matches.begin(), matches.end());
+  matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(limit, found.size()); ++i) names.emplace_back(found[i].second);
+  for (size_t i = 0; i < std::min(limit, matches.size()); ++i) names.emplace_back(matches[i].second);
   return names;
 }
 

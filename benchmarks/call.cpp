@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
 
   const double ingot = microseconds([&] { relu_add(x, y, 0.5); });
   const ingot::Argument arguments[] = {x, y, 0.5};
-  const double into = microseconds([&] { relu_add.call_out(arguments, {&out, 1}); });
+  const double ingot_out = microseconds([&] { relu_add.call_out(arguments, {&out, 1}); });
   const double eager_add = microseconds([&] { at::add(x, y); });
   const double eager = microseconds([&] { at::relu(x) + y + 0.5; });
   const at::Tensor leaf = x.clone().requires_grad_();
@@ -54,5 +54,5 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"device\": \"%s\", \"microseconds\": {\"ingot\": %.3f, \"ingot_out\": %.3f, \"eager_add\": %.3f, "
       "\"eager\": %.3f, \"recorded\": %.3f, \"recorded_add\": %.3f}}\n",
-      device.c_str(), ingot, into, eager_add, eager, recorded, recorded_add);
+      device.c_str(), ingot, ingot_out, eager_add, eager, recorded, recorded_add);
 }

@@ -161,8 +161,8 @@ ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyO
                           list);
   if (!keywords) return list;
 
-  c10::SmallVector<bool, 10> given(parameters, false);
-  std::fill_n(given.begin(), std::min(count, parameters), true);
+  c10::SmallVector<bool, 10> is_given(parameters, false);
+  std::fill_n(is_given.begin(), std::min(count, parameters), true);
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); ++k) {
     PyObject* keyword = PyTuple_GET_ITEM(keywords, k);
     PyObject* value = args[count + static_cast<size_t>(k)];
@@ -172,9 +172,9 @@ ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyO
       *out = value;
       continue;
     }
-    if (given[i])
+    if (is_given[i])
       throw_author({}, "`" + form.definition.name() + "` was given `" + form.parameters[i].name + "` twice");
-    given[i] = true;
+    is_given[i] = true;
     list[i] = to_argument(value, form.parameters[i].name, list);
   }
   return list;

@@ -125,7 +125,7 @@ struct LoadedKernel {
 
 constexpr const char* kLoadedKernel = "ingot.LoadedKernel";
 
-LoadedKernel& loaded_in(PyObject* capsule) {
+LoadedKernel& loaded_kernel_in(PyObject* capsule) {
   auto* loaded = static_cast<LoadedKernel*>(PyCapsule_GetPointer(capsule, kLoadedKernel));
   if (!loaded) throw python_error();
   return *loaded;
@@ -170,7 +170,7 @@ PyObject* kernel_resources(PyObject*, PyObject* args) {
     int threads;
     long long shared_bytes;
     if (!PyArg_ParseTuple(args, "OiL", &capsule, &threads, &shared_bytes)) return nullptr;
-    const LoadedKernel& loaded = loaded_in(capsule);
+    const LoadedKernel& loaded = loaded_kernel_in(capsule);
     const runtime::KernelResources resources =
         runtime::cuda_backend().resources(loaded.kernel, threads, shared_bytes, loaded.device);
     return Py_BuildValue("{si sL sL si si}", "registers", resources.registers, "local_bytes",
@@ -189,7 +189,7 @@ PyObject* launch_kernel(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "O(III)(III)IO!", &capsule, &grid.x, &grid.y, &grid.z, &block.x, &block.y, &block.z,
                           &shared_bytes, &PyTuple_Type, &arguments))
       return nullptr;
-    const LoadedKernel& loaded = loaded_in(capsule);
+    const LoadedKernel& loaded = loaded_kernel_in(capsule);
     std::vector<void*> values;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
       char* bytes = PyBytes_AsString(PyTuple_GET_ITEM(arguments, i));

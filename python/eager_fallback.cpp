@@ -84,22 +84,22 @@ PyObject* to_python(const Argument& argument) {
   return nullptr;
 }
 
-class PythonText : public EagerFallback {
+class PythonFallback : public EagerFallback {
  public:
-  PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* run_in_eager)
+  PythonFallback(std::shared_ptr<const frontend::Definition> definition, PyObject* run_in_eager)
       : definition_(std::move(definition)), run_in_eager_(Py_NewRef(run_in_eager), getPyInterpreter()) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
     const WithGil gil;
-    const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
-    const Owned by_name(PyDict_New());
+    const Owned seed_arguments(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
+    const Owned keywords(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].kind() == Argument::Kind::Absent) continue;  // Python uses the default
       const Owned value(to_python(arguments[i]));
-      if (PyDict_SetItemString(by_name.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
+      if (PyDict_SetItemString(keywords.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
         throw_python_error();
     }
-    const Owned list(PyObject_Call(run_in_eager_.ptr(getPyInterpreter()), drawn_from.get(), by_name.get()));
+    const Owned list(PyObject_Call(run_in_eager_.ptr(getPyInterpreter()), seed_arguments.get(), keywords.get()));
     std::vector<at::Tensor> results;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
       results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));
@@ -122,33 +122,33 @@ class PythonText : public EagerFallback {
 
 PyObject* attribute(const char* module, const char* name) {
   PyObject* modules = PyImport_GetModuleDict();  // a module that was never imported made no tensor
-  PyObject* found = PyDict_GetItemString(modules, module);
-  return found ? PyObject_GetAttrString(found, name) : nullptr;
+  PyObject* loaded = PyDict_GetItemString(modules, module);
+  return loaded ? PyObject_GetAttrString(loaded, name) : nullptr;
 }
 
 bool is_instance(PyObject* object, const char* module, const char* name) {
   PyObject* type = attribute(module, name);
-  const bool is = type && PyObject_IsInstance(object, type) == 1;
+  const bool matches = type && PyObject_IsInstance(object, type) == 1;
   Py_XDECREF(type);
   PyErr_Clear();
-  return is;
+  return matches;
 }
 
 bool is_traced(const at::Tensor& tensor) {
   const WithGil gil;
   PyObject* object = THPVariable_Wrap(tensor);
-  const bool is = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
-                             is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));
+  const bool matches = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
+                                  is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));
   Py_XDECREF(object);
   PyErr_Clear();
-  return is;
+  return matches;
 }
 
 }  // namespace
 
 std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const frontend::Definition> definition,
                                                     PyObject* run_in_eager) {
-  return std::make_shared<const PythonText>(std::move(definition), run_in_eager);
+  return std::make_shared<const PythonFallback>(std::move(definition), run_in_eager);
 }
 
 void install_traced_tensor_check() { runtime::set_is_traced(is_traced); }

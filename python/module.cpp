@@ -124,8 +124,8 @@ void set_python_hooks() {
   });
   runtime::set_signals({
       // Handlers run on Python's main thread, which is the process's main thread.
-      .hears = [] { return ::gettid() == ::getpid() && !has_gil(); },
-      .hear =
+      .is_handler_thread = [] { return ::gettid() == ::getpid() && !has_gil(); },
+      .run_handlers =
           [] {
             const WithGil gil;
             if (PyErr_CheckSignals() == 0) return;

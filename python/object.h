@@ -30,7 +30,7 @@ class WithoutGil {
 class WithGil {
  public:
   WithGil() {
-    runtime::refuse_while_forks_are_held("Python's lock");
+    runtime::refuse_under_fork_guard("Python's lock");
     state_ = PyGILState_Ensure();
   }
   ~WithGil() { PyGILState_Release(state_); }

@@ -71,16 +71,16 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
 }
 
 /// Converts a tuple to torch.return_types.NAME if the op returns such a named tuple. Steals the tuple.
-PyObject* as_named(PyObject* items, ir::Returns returns) {
+PyObject* to_named_tuple(PyObject* items, ir::Returns returns) {
   const auto* named = std::ranges::find(ir::kNamedTuples, returns, &ir::NamedTuple::returns);
   if (!items || named == std::end(ir::kNamedTuples)) return items;
   PyObject* types = PyImport_ImportModule("torch.return_types");
   PyObject* type = types ? PyObject_GetAttrString(types, std::string(named->name).c_str()) : nullptr;
-  PyObject* made = type ? PyObject_CallOneArg(type, items) : nullptr;
+  PyObject* result = type ? PyObject_CallOneArg(type, items) : nullptr;
   Py_XDECREF(types);
   Py_XDECREF(type);
   Py_DECREF(items);
-  return made;
+  return result;
 }
 
 PyObject* to_python(Results& results, ir::Returns returns) {
@@ -98,10 +98,10 @@ PyObject* to_python(Results& results, ir::Returns returns) {
     else
       PyTuple_SET_ITEM(items, i, item);
   }
-  return as_named(items, returns);
+  return to_named_tuple(items, returns);
 }
 
-PyObject* call_native(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+PyObject* call_fast_path(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Op& op = op_of(object);
   PyObject* out = nullptr;
   ArgumentList arguments = bind(form_of(object), args, count, keywords, &out);
@@ -125,7 +125,7 @@ PyObject* call_fallback(PyObject* object, PyObject* const* args, size_t count, P
 
 PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   try {
-    return call_native(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
+    return call_fast_path(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (const runtime::Unsupported&) {
     return call_fallback(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (...) {
@@ -182,7 +182,7 @@ Numerics numerics_named(std::string_view name) {
   throw_author({}, "unknown value of numerics: `" + std::string(name) + "`", "use one of default, eager and fast");
 }
 
-/// The option `lazy`: whether a `where` computes an arm only if it is selected.
+/// The option `lazy`: whether a `where` computes a branch only for the elements that select it.
 Lazy lazy_named(std::string_view name) {
   if (name == "auto") return Lazy::Auto;
   if (name == "always") return Lazy::Always;
@@ -435,9 +435,9 @@ bool add_op_type(PyObject* module) {
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) return false;
-  bool added = PyModule_AddObjectRef(module, "Op", type) == 0;
+  bool is_added = PyModule_AddObjectRef(module, "Op", type) == 0;
   Py_DECREF(type);
-  return added;
+  return is_added;
 }
 
 }  // namespace ingot::python

@@ -16,7 +16,7 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr size_t kOwn = 4;  ///< number of arguments before the call's own arguments
+constexpr size_t kLeadingArguments = 4;  ///< number of arguments before the call's own arguments
 
 py::object to_python(const std::optional<ShardedCall>& call) {
   if (!call) return py::none();
@@ -29,14 +29,14 @@ py::object to_python(const std::optional<ShardedCall>& call) {
 }  // namespace
 
 PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("_shard lacks its own arguments");
+  if (count < kLeadingArguments) throw_internal("_shard lacks its own arguments");
   const auto value = [&]<typename T>(size_t i, T) { return py::cast<T>(py::handle(args[i])); };
   const auto tensors = value(1, std::vector<at::Tensor>());
   ShardingRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};
   for (auto& [cuts, has_unit_shards, has_empty_shards] :
        value(2, std::vector<std::tuple<ir::ShardedDims, bool, bool>>()))
     request.mesh.push_back({std::move(cuts), has_unit_shards, has_empty_shards});
-  const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
+  const ArgumentList arguments = bind(form, args + kLeadingArguments, count - kLeadingArguments, keywords, nullptr);
   std::optional<ShardedCall> call;
   bool depends_on_numbers = false;
   {

@@ -11,7 +11,7 @@ namespace ingot::python {
 
 namespace {
 
-constexpr size_t kOwn = 3;  ///< number of arguments before the call's own arguments
+constexpr size_t kLeadingArguments = 3;  ///< number of arguments before the call's own arguments
 
 Stage stage_named(std::string_view name) {
   if (name == "ast") return Stage::Ast;
@@ -45,7 +45,7 @@ template <typename Make>
 PyObject* text_of_call(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, Make make) {
   const EmitTarget target = target_of(args);
   if (PyErr_Occurred()) return nullptr;
-  const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
+  const ArgumentList arguments = bind(form, args + kLeadingArguments, count - kLeadingArguments, keywords, nullptr);
   std::string text;
   {
     WithoutGil released;
@@ -57,7 +57,7 @@ PyObject* text_of_call(const CallForm& form, PyObject* const* args, size_t count
 }  // namespace
 
 PyObject* emit(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("_emit lacks its own arguments");
+  if (count < kLeadingArguments) throw_internal("_emit lacks its own arguments");
   const char* stage = PyUnicode_AsUTF8(args[0]);
   if (!stage) return nullptr;
   return text_of_call(form, args, count, keywords, [&](const ArgumentList& arguments, EmitTarget target) {
@@ -66,7 +66,7 @@ PyObject* emit(const Op& op, const CallForm& form, PyObject* const* args, size_t
 }
 
 PyObject* explain(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
-  if (count < kOwn) throw_internal("_explain lacks its own arguments");
+  if (count < kLeadingArguments) throw_internal("_explain lacks its own arguments");
   return text_of_call(form, args, count, keywords, [&](const ArgumentList& arguments, EmitTarget target) {
     return op.explain(arguments, args[0] == Py_True, target).json();
   });

@@ -10,10 +10,10 @@ namespace ingot::tools {
 /// The exit codes of `ingot`; scripts may rely on them.
 enum Exit : int {
   kOk = 0,
-  kMismatch = 1,     ///< results differ from eager PyTorch's
-  kBadInput = 2,     ///< the command line, the op's source or its arguments are invalid
-  kTooSlow = 3,      ///< a comparison missed its target
-  kEnvironment = 4,  ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot
+  kMismatch = 1,  ///< results differ from eager PyTorch's
+  kBadInput = 2,  ///< the command line, the op's source or its arguments are invalid
+  kTooSlow = 3,   ///< a comparison missed its target
+  kFailure = 4,   ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot
 };
 
 void add_run(CLI::App& program, int& status);

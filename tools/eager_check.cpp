@@ -60,7 +60,7 @@ EagerCheck::EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device d
   save_tensors(folder_.path() / "arguments.pt", tensors);
 }
 
-json EagerCheck::judge(const std::vector<at::Tensor>& results) const {
+json EagerCheck::compare(const std::vector<at::Tensor>& results) const {
   save_tensors(folder_.path() / "results.pt", results);
   prefer_bundled_package();
   std::string python = find_python();

@@ -24,7 +24,7 @@ class EagerCheck {
   /// Returns the verdict of ingot._check on the arguments that the call changed, followed by its results: `ok`,
   /// `bit_for_bit`, `max_abs`, `max_ulp`, `rule`, `eager_us`, `message`. Errors: Error(Environment) if there is no such
   /// Python.
-  nlohmann::json judge(const std::vector<at::Tensor>& results) const;
+  nlohmann::json compare(const std::vector<at::Tensor>& results) const;
 
  private:
   runtime::TemporaryFolder folder_;

@@ -11,12 +11,12 @@
 namespace {
 
 /// Flushes the output and returns the exit code: a full disk is reported only here.
-int flushed(int status) {
+int flush_output(int status) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return status;
   std::fprintf(stderr, "error: cannot write to the standard output: %s\n", std::strerror(errno));
   if (status != ingot::tools::kOk) return status;
-  return ingot::tools::kEnvironment;
+  return ingot::tools::kFailure;
 }
 
 }  // namespace
@@ -34,17 +34,17 @@ int main(int argc, char** argv) {
   add_cache(program, status);
   try {
     program.parse(argc, argv);
-    return flushed(status);
+    return flush_output(status);
   } catch (const CLI::ParseError& error) {
-    return flushed(program.exit(error) == 0 ? kOk : kBadInput);
+    return flush_output(program.exit(error) == 0 ? kOk : kBadInput);
   } catch (const ingot::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return error.fault() == ingot::Fault::Author ? kBadInput : kEnvironment;
+    return error.fault() == ingot::Fault::Author ? kBadInput : kFailure;
   } catch (const c10::Error& error) {
     std::fprintf(stderr, "error: %s\n", error.what_without_backtrace());
-    return kEnvironment;
+    return kFailure;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
-    return kEnvironment;
+    return kFailure;
   }
 }

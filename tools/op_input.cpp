@@ -153,23 +153,23 @@ BoundOp bind_op(const OpInput& input, bool meta) {
     options.source_name = file;
   }
   BoundOp bound{Op(text, options), file, {}, {}};
-  bound.where = file.empty() ? fmt::format("-e \"{}\"", bound.op.text()) : file + ":" + bound.op.name();
+  bound.location = file.empty() ? fmt::format("-e \"{}\"", bound.op.text()) : file + ":" + bound.op.name();
   if (!input.gradient.empty()) {
     bound.op = bound.op.gradient(input.gradient);
-    bound.where += fmt::format(" --gradient {}", fmt::join(input.gradient, ","));
+    bound.location += fmt::format(" --gradient {}", fmt::join(input.gradient, ","));
   }
   if (!input.value_and_grad.empty()) {
     bound.op = bound.op.value_and_grad(input.value_and_grad);
-    bound.where += fmt::format(" --value-and-grad {}", fmt::join(input.value_and_grad, ","));
+    bound.location += fmt::format(" --value-and-grad {}", fmt::join(input.value_and_grad, ","));
   }
   bound.values.resize(bound.op.parameters().size());
   runtime::TensorOptions tensor_options{input.seed, meta};
-  std::set<std::string> given;
+  std::set<std::string> names;
   for (const std::string& word : words) {
     size_t equals = word.find('=');
     if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", "say which parameter it is for");
     std::string name = word.substr(0, equals);
-    if (!given.insert(name).second) throw_author({}, "`" + name + "` is given twice", "give each parameter once");
+    if (!names.insert(name).second) throw_author({}, "`" + name + "` is given twice", "give each parameter once");
     bound.values[parameter_index(bound.op, name)] = runtime::parse_value(name, word.substr(equals + 1), tensor_options);
   }
   return bound;

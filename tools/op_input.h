@@ -31,8 +31,8 @@ struct OpInput {
 /// An op with a value for each of its parameters.
 struct BoundOp {
   Op op;
-  std::string file;   ///< empty for an expression
-  std::string where;  ///< as on the command line: FILE:op or -e "…", with the gradient's parameters
+  std::string file;      ///< empty for an expression
+  std::string location;  ///< as on the command line: FILE:op or -e "…", with the options of the gradient
   std::vector<ArgumentValue> values;
 
   /// Borrows the values.

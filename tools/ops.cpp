@@ -37,7 +37,7 @@ void print_json(const std::vector<frontend::NameInfo>& names) {
 }
 
 /// Every spelling of a function: "maximum"; "x.clamp" for one that is only a method.
-std::string spelled(const frontend::NameInfo& info) {
+std::string spellings_of(const frontend::NameInfo& info) {
   std::string text = (info.is_function ? "" : "x.") + std::string(info.name);
   for (std::string_view alias : info.aliases) text += ", " + std::string(alias);
   return text;
@@ -45,9 +45,9 @@ std::string spelled(const frontend::NameInfo& info) {
 
 void print_table(const std::vector<frontend::NameInfo>& names) {
   size_t width = 0;
-  for (const frontend::NameInfo& info : names) width = std::max(width, std::min<size_t>(spelled(info).size(), 36));
+  for (const frontend::NameInfo& info : names) width = std::max(width, std::min<size_t>(spellings_of(info).size(), 36));
   for (const frontend::NameInfo& info : names)
-    std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), spelled(info).c_str(), name_of(info.kind),
+    std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), spellings_of(info).c_str(), name_of(info.kind),
                 static_cast<int>(info.summary.size()), info.summary.data());
   std::printf("%zu functions\n", names.size());
 }

@@ -46,12 +46,12 @@ std::vector<std::string> required_parameters(std::string_view signature) {
 }
 
 bool is_accepted(const frontend::Definition& call, frontend::Device device, DType type) {
-  frontend::ArgumentSpec fact;
-  fact.dtype = type;
-  fact.rank = 2;
+  frontend::ArgumentSpec spec;
+  spec.dtype = type;
+  spec.rank = 2;
   frontend::Signature signature;
   signature.device = device;
-  signature.arguments = {fact};
+  signature.arguments = {spec};
   const frontend::SymbolValues symbol_values{[](uint32_t, uint32_t) { return int64_t{2}; },
                                              [](uint32_t) { return ir::HostValue::of(int64_t{1}); }};
   try {
@@ -63,7 +63,7 @@ bool is_accepted(const frontend::Definition& call, frontend::Device device, DTyp
 }
 
 /// The dtypes for which a call is accepted.
-std::vector<DType> accepted(const std::string& text) {
+std::vector<DType> accepted_dtypes(const std::string& text) {
   const auto call = frontend::define("def call(x): return " + text);
   std::vector<DType> types;
   for (int i = 0; i < ir::kDTypeCount; ++i) {
@@ -100,35 +100,35 @@ std::string_view argument_named(std::string_view name) {
       {"*targets", "torch.float32"},
       {"sizes", "(1, 2)"},
   };
-  const auto known = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
-  return known == std::end(kKnown) ? std::string_view() : known->second;
+  const auto match = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
+  return match == std::end(kKnown) ? std::string_view() : match->second;
 }
 
 /// Calls of a function on x, the simplest first.
 std::vector<std::string> calls_of(const NameInfo& info) {
   std::vector<std::string> calls;
-  for (const std::string_view other : {"x", "1"}) {
-    std::string given;
+  for (const std::string_view filler : {"x", "1"}) {
+    std::string arguments;
     for (const std::string& name : required_parameters(info.signature)) {
-      const std::string_view known = argument_named(name);
-      given += given.empty() && known.empty()
-                   ? "x"
-                   : (given.empty() ? "" : ", ") + std::string(known.empty() ? other : known);
+      const std::string_view argument = argument_named(name);
+      arguments += arguments.empty() && argument.empty()
+                       ? "x"
+                       : (arguments.empty() ? "" : ", ") + std::string(argument.empty() ? filler : argument);
     }
-    if (info.signature.find("reduction=") != std::string::npos) given += ", reduction=\"none\"";
+    if (info.signature.find("reduction=") != std::string::npos) arguments += ", reduction=\"none\"";
     if (!info.is_function) {
-      calls.push_back(fmt::format("x.{}({})", info.name, given.substr(std::min<size_t>(given.size(), 3))));
+      calls.push_back(fmt::format("x.{}({})", info.name, arguments.substr(std::min<size_t>(arguments.size(), 3))));
       continue;
     }
-    for (const std::string_view space : {"torch", "F"})  // torch.dropout has more required parameters than F.dropout
-      calls.push_back(fmt::format("{}.{}({})", space, info.name, given));
+    for (const std::string_view prefix : {"torch", "F"})  // torch.dropout has more required parameters than F.dropout
+      calls.push_back(fmt::format("{}.{}({})", prefix, info.name, arguments));
   }
   return calls;
 }
 
 std::vector<DType> dtypes_of(const NameInfo& info) {
   for (const std::string& call : calls_of(info)) {
-    if (std::vector<DType> types = accepted(call); !types.empty()) return types;
+    if (std::vector<DType> types = accepted_dtypes(call); !types.empty()) return types;
   }
   return {};
 }
@@ -157,14 +157,14 @@ const std::vector<Group>& groups() {
   return all;
 }
 
-std::string listed(std::vector<DType> types) {
+std::string join_names(std::vector<DType> types) {
   std::vector<std::string_view> words;
   if (std::erase(types, DType::Bool) > 0) words.push_back("bool");
   for (const Group& group : groups()) {
-    const auto has = [&](DType type) {
+    const auto is_listed = [&](DType type) {
       return type == DType::Bool ? !words.empty() : std::ranges::count(types, type) > 0;
     };
-    if (!std::ranges::all_of(group.types, has)) continue;
+    if (!std::ranges::all_of(group.types, is_listed)) continue;
     if (group.name == "any") words.clear();
     words.push_back(group.name);
     std::erase_if(types, [&](DType type) { return std::ranges::count(group.types, type) > 0; });
@@ -207,7 +207,7 @@ std::string formula(const NameInfo& info) {
 std::string ops_page(const std::vector<NameInfo>& names) {
   std::string text(kHead);
   for (const NameInfo& info : names) {
-    text += fmt::format("| {} | {} | {} | {} |\n", name_cell(info), listed(dtypes_of(info)),
+    text += fmt::format("| {} | {} | {} | {} |\n", name_cell(info), join_names(dtypes_of(info)),
                         cell(std::string(info.summary)), formula(info));
   }
   return text;

@@ -13,7 +13,7 @@ namespace ingot::tools {
 namespace fs = std::filesystem;
 
 std::string find_python() {
-  if (const char* named = std::getenv("INGOT_PYTHON"); named && *named) return named;
+  if (const char* chosen = std::getenv("INGOT_PYTHON"); chosen && *chosen) return chosen;
   std::error_code failed;
   if (fs::exists(INGOT_BUILT_WITH_PYTHON, failed)) return INGOT_BUILT_WITH_PYTHON;
   const char* path = std::getenv("PATH");
@@ -32,8 +32,8 @@ void prefer_bundled_package() {
   std::error_code failed;
   fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
   if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;
-  const char* before = std::getenv("PYTHONPATH");
-  std::string path = package.string() + (before && *before ? ":" + std::string(before) : "");
+  const char* previous = std::getenv("PYTHONPATH");
+  std::string path = package.string() + (previous && *previous ? ":" + std::string(previous) : "");
   setenv("PYTHONPATH", path.c_str(), 1);
 }
 

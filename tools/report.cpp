@@ -25,7 +25,7 @@ std::string time_text(double microseconds) {
   return buffer;
 }
 
-double gigabytes_a_second(int64_t bytes, double microseconds) {
+double gigabytes_per_second(int64_t bytes, double microseconds) {
   return microseconds > 0 ? static_cast<double>(bytes) / (microseconds * 1e3) : 0;
 }
 
@@ -47,7 +47,7 @@ std::string summary_text(const at::Tensor& tensor) {
 /// The command that prints the kernel.
 std::string emit_command(const Report& report) {
   const BoundOp& bound = report.bound;
-  std::string text = "ingot emit " + bound.where;
+  std::string text = "ingot emit " + bound.location;
   for (size_t i = 0; i < bound.values.size(); ++i) {
     if (std::holds_alternative<std::monostate>(bound.values[i])) continue;
     std::string value = describe(bound.values[i]);
@@ -67,7 +67,7 @@ void print_timing(const Report& report) {
                           ? std::to_string(report.threads) + (report.threads == 1 ? " thread" : " threads")
                           : report.device.str();
   std::printf("time     ingot %s (%.1f GB/s)", time_text(report.ingot_us).c_str(),
-              gigabytes_a_second(report.bytes, report.ingot_us));
+              gigabytes_per_second(report.bytes, report.ingot_us));
   if (report.verdict && report.verdict->contains("eager_us")) {
     double eager = report.verdict->at("eager_us").get<double>();
     std::printf(", eager %s, %.2f times as fast", time_text(eager).c_str(), eager / report.ingot_us);
@@ -111,7 +111,7 @@ void print_json(const Report& report) {
                       {"check", report.verdict ? ordered_json(*report.verdict) : ordered_json()},
                       {"time",
                        {{"ingot_us", report.ingot_us},
-                        {"gigabytes_per_second", gigabytes_a_second(report.bytes, report.ingot_us)},
+                        {"gigabytes_per_second", gigabytes_per_second(report.bytes, report.ingot_us)},
                         {"threads", report.threads}}},
                       {"first_call",
                        {{"lowerings", c.lowerings},

@@ -18,7 +18,7 @@ namespace ingot::tools {
 namespace {
 
 /// The largest accepted thread count: more than any machine's processors. PyTorch starts as many threads as requested.
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 struct RunInput {
   OpInput op;
@@ -80,7 +80,7 @@ int run(const RunInput& input) {
   report.first_call = counters().since(before);
   report.ingot_us = median_microseconds([&] { bound.op.call(arguments); }, device);
   report.bytes = bytes_of(bound, report.results);
-  if (check) report.verdict = check->judge(report.results);
+  if (check) report.verdict = check->compare(report.results);
   if (!input.save.empty()) {
     if (report.results.size() == 1)
       save_tensor(input.save, report.results[0]);
@@ -99,15 +99,15 @@ void add_run(CLI::App& program, int& status) {
   input->op.add_to(*command);
   command->add_option("--device", input->device, "cpu (the default), cuda or cuda:1")
       ->check([](const std::string& name) {
-        bool known =
+        bool is_known =
             name == "cpu" || name == "cuda" || (name.starts_with("cuda:") && name.size() == 6 && std::isdigit(name[5]));
-        return known ? std::string() : "the devices are cpu, cuda and cuda:N";
+        return is_known ? std::string() : "the devices are cpu, cuda and cuda:N";
       });
   command->add_option("--save", input->save, "write the result to this file, as torch.save would");
   command->add_flag("--json", input->json, "print the report as JSON");
   command->add_flag("--no-check", input->no_check,
                     "skip the check against eager PyTorch, which needs a Python with torch");
-  command->add_option("--threads", input->threads, "CPU threads (default: all)")->check(CLI::Range(1, kMostThreads));
+  command->add_option("--threads", input->threads, "CPU threads (default: all)")->check(CLI::Range(1, kMaxThreads));
   command->add_flag("--debug", input->op.debug, "check gathered indices and wait for the GPU after each launch");
   command->callback([input, &status] { status = run(*input); });
 }

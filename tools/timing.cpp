@@ -12,7 +12,7 @@ namespace ingot::tools {
 namespace {
 
 constexpr int kWarmUp = 3;
-constexpr double kShortest = 100;  ///< microseconds per measurement
+constexpr double kMinMicroseconds = 100;  ///< microseconds per measurement
 
 double clock_microseconds(const std::function<void()>& call, int calls) {
   auto begin = std::chrono::steady_clock::now();
@@ -37,10 +37,10 @@ double median_microseconds(const std::function<void()>& call, c10::Device device
   auto measure = [&](int calls) {
     return device.is_cpu() ? clock_microseconds(call, calls) : event_microseconds(call, device, calls);
   };
-  double rough = 0;
-  for (int i = 0; i < kWarmUp; ++i) rough = measure(1);
-  int calls = std::clamp(static_cast<int>(kShortest / std::max(rough, 0.1)), 1, 1000);
-  int samples = std::clamp(static_cast<int>(seconds * 1e6 / (calls * std::max(rough, 0.1))), 5, 200);
+  double estimate = 0;
+  for (int i = 0; i < kWarmUp; ++i) estimate = measure(1);
+  int calls = std::clamp(static_cast<int>(kMinMicroseconds / std::max(estimate, 0.1)), 1, 1000);
+  int samples = std::clamp(static_cast<int>(seconds * 1e6 / (calls * std::max(estimate, 0.1))), 5, 200);
   std::vector<double> times;
   for (int i = 0; i < samples; ++i) times.push_back(measure(calls));
   std::nth_element(times.begin(), times.begin() + samples / 2, times.end());

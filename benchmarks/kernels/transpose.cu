@@ -1,28 +1,28 @@
-// out[z][r][c] = FUNCTION(crossed[z][c][r], straight[z][r][c]): `crossed` is transposed, `straight` is row-major.
+// out[z][r][c] = FUNCTION(transposed[z][c][r], row_major[z][r][c]).
 // Tiles of 64 × 64 are transposed in shared memory; all global accesses are vectors of 16 bytes. rows and columns are
 // multiples of 64. The grid is (columns / 64, rows / 64, batch).
 #include "vector.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    transpose(const float* crossed, const float* straight, float* out, int rows, int columns) {
+    transpose(const float* transposed, const float* row_major, float* out, int rows, int columns) {
   __shared__ float tile[64][65];
   const long long first = blockIdx.z * (long long)rows * columns;
   const int r = blockIdx.y * 64, c = blockIdx.x * 64, x = threadIdx.x % 16 * 4, y = threadIdx.x / 16;
-  Vec<float, 4> here[4];
+  Vec<float, 4> values[4];
 #pragma unroll
-  for (int k = 0; k < 4; ++k) here[k] = load<4>(straight + first + (long long)(r + y + 16 * k) * columns + c + x);
+  for (int k = 0; k < 4; ++k) values[k] = load<4>(row_major + first + (long long)(r + y + 16 * k) * columns + c + x);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const auto turned = load<4>(crossed + first + (long long)(c + y + 16 * k) * rows + r + x);
+    const auto column = load<4>(transposed + first + (long long)(c + y + 16 * k) * rows + r + x);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = turned.lane[j];
+    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = column.lane[j];
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     Vec<float, 4> result;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) result.lane[j] = FUNCTION(tile[y + 16 * k][x + j], here[k].lane[j]);
+    for (int j = 0; j < 4; ++j) result.lane[j] = FUNCTION(tile[y + 16 * k][x + j], values[k].lane[j]);
     store(out + first + (long long)(r + y + 16 * k) * columns + c + x, result);
   }
 }

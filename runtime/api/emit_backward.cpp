@@ -34,9 +34,9 @@ int64_t bytes_of(ir::DType dtype, std::span<const int64_t> sizes) {
   return bytes;
 }
 
-std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t> sizes, std::string_view note) {
+std::string line(std::string_view name, ir::DType dtype, std::span<const int64_t> sizes, std::string_view note) {
   const std::string type = fmt::format("{}[{}]", ir::short_name(dtype), fmt::join(sizes, ", "));
-  std::string text = fmt::format("  {:<20} {:<24} {:>12}", what, type, bytes_text(bytes_of(dtype, sizes)));
+  std::string text = fmt::format("  {:<20} {:<24} {:>12}", name, type, bytes_text(bytes_of(dtype, sizes)));
   if (!note.empty()) text += fmt::format("   {}", note);
   return text + "\n";
 }

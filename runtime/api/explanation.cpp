@@ -39,7 +39,7 @@ void inherit_lines_from_users(const ir::Graph& graph, std::vector<std::vector<ui
   for (size_t line = 0; line < lines.size(); ++line)
     for (const uint32_t node : lines[line]) lines_of[node].push_back(line);
   std::vector<bool> has_no_line;
-  for (const std::vector<size_t>& own : lines_of) has_no_line.push_back(own.empty());
+  for (const std::vector<size_t>& node_lines : lines_of) has_no_line.push_back(node_lines.empty());
   for (auto user = static_cast<uint32_t>(graph.count()); user-- > 0;) {
     for (const ir::NodeId arg : graph[{user}].args) {
       if (!has_no_line[arg.index]) continue;

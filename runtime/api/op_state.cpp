@@ -123,7 +123,7 @@ OpState::BoundCallRef OpState::find(std::span<const Argument> arguments, std::sp
   };
   // `program` is short, and runs on this thread because it reads the thread's modes. A compilation runs on another
   // thread if this one must handle signals meanwhile.
-  bind_now(!runtime::hears_signals());
+  bind_now(!runtime::handles_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::ForkGuard guard;
   if (const runtime::BoundCall* present = bound_.insert(key.words, call)) return {present, nullptr};
@@ -217,17 +217,17 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
                                                  std::optional<ir::DType> autocast, bool returns_arguments,
                                                  const frontend::Residuals& residuals) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
-    for (const Gradient* known = gradients_head_.load(std::memory_order_acquire); known != nullptr;
-         known = known->next.get())
-      if (known->results == results && known->wanted == wanted && known->autocast == autocast &&
-          known->returns_arguments == returns_arguments && known->residuals == residuals)
-        return known->op;
+    for (const Gradient* entry = gradients_head_.load(std::memory_order_acquire); entry != nullptr;
+         entry = entry->next.get())
+      if (entry->results == results && entry->wanted == wanted && entry->autocast == autocast &&
+          entry->returns_arguments == returns_arguments && entry->residuals == residuals)
+        return entry->op;
     return nullptr;
   };
-  if (auto known = find()) return known;
+  if (auto op = find()) return op;
   const runtime::ForkGuard guard;
   const std::lock_guard lock(gradients_mutex_);
-  if (auto known = find()) return known;
+  if (auto op = find()) return op;
   auto entry = std::make_unique<Gradient>();
   entry->wanted = wanted, entry->results = results, entry->autocast = autocast;
   entry->returns_arguments = returns_arguments, entry->residuals = residuals;

@@ -36,7 +36,7 @@ class Descriptor {
 
 /// Repeats a call that a signal interrupted.
 template <typename Call>
-auto uninterrupted(Call call) {
+auto retry_on_signal(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
@@ -63,7 +63,7 @@ std::string why_not_private_file(const struct stat& status) {
 /// Writes without a flush to disk: a reader detects a write torn by a crash by its checksum.
 int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
+    const ssize_t count = retry_on_signal([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
     if (count < 0) return errno;
     bytes.remove_prefix(static_cast<size_t>(count));
   }
@@ -72,8 +72,8 @@ int write_all(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-Folder::Opened Folder::open(const std::filesystem::path& path) {
-  Descriptor folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+Folder::OpenResult Folder::open(const std::filesystem::path& path) {
+  Descriptor folder(retry_on_signal([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   struct stat status;
   if (folder.get() < 0 || ::fstat(folder.get(), &status) != 0) return {nullptr, errno, {}};
   if (std::string refusal = why_not_private(status); !refusal.empty()) {
@@ -96,7 +96,7 @@ int Folder::create(const std::filesystem::path& path) {
 Folder::~Folder() { ::close(descriptor_); }
 
 int Folder::read(const std::string& name, std::string& bytes, std::string& refusal) const {
-  Descriptor file(uninterrupted(
+  Descriptor file(retry_on_signal(
       [&] { return ::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
   struct stat status;
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return errno;
@@ -105,7 +105,7 @@ int Folder::read(const std::string& name, std::string& bytes, std::string& refus
   size_t filled = 0;
   while (filled < bytes.size()) {
     const ssize_t count =
-        uninterrupted([&] { return ::read(file.get(), bytes.data() + filled, bytes.size() - filled); });
+        retry_on_signal([&] { return ::read(file.get(), bytes.data() + filled, bytes.size() - filled); });
     if (count < 0) return errno;
     if (count == 0) break;
     filled += static_cast<size_t>(count);
@@ -116,7 +116,7 @@ int Folder::read(const std::string& name, std::string& bytes, std::string& refus
 }
 
 int Folder::write(const std::string& name, std::string_view bytes) const {
-  Descriptor file(uninterrupted(
+  Descriptor file(retry_on_signal(
       [&] { return ::openat(descriptor_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); }));
   if (file.get() < 0) return errno;
   int error = write_all(file.get(), bytes);
@@ -134,17 +134,17 @@ int Folder::remove(const std::string& name) const { return ::unlinkat(descriptor
 std::vector<Folder::File> Folder::list() const {
   std::vector<File> files;
   // A separate handle: all readers of the folder would share one stream's position.
-  Descriptor again(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (again.get() < 0) return files;
-  DIR* stream = ::fdopendir(again.get());
+  Descriptor directory(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) return files;
+  DIR* stream = ::fdopendir(directory.get());
   if (!stream) return files;
-  again.release();
+  directory.release();
   while (const dirent* entry = ::readdir(stream)) {
     struct stat status;
     if (::fstatat(descriptor_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISREG(status.st_mode)) continue;
-    const int64_t written = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
-    files.push_back({entry->d_name, static_cast<uint64_t>(status.st_size), written});
+    const int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+    files.push_back({entry->d_name, static_cast<uint64_t>(status.st_size), modified});
   }
   ::closedir(stream);
   return files;

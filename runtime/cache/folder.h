@@ -14,13 +14,13 @@ namespace ingot::runtime {
 /// named without a path. Errors are `errno` values, 0 for none; the store interprets them.
 class Folder {
  public:
-  struct Opened {
+  struct OpenResult {
     std::shared_ptr<const Folder> folder;  ///< null when there was an error
     int error = 0;
     std::string refusal;  ///< why an existing folder is not private; `error` is then EPERM
   };
   /// Opens a folder. Follows symbolic links; their target must be private.
-  static Opened open(const std::filesystem::path& path);
+  static OpenResult open(const std::filesystem::path& path);
   /// Makes the folder with mode 0700, and its parents if they are missing. Leaves an existing folder unchanged.
   static int create(const std::filesystem::path& path);
 
@@ -41,7 +41,7 @@ class Folder {
   struct File {
     std::string name;
     uint64_t bytes = 0;
-    int64_t written = 0;  ///< when, in nanoseconds since the epoch
+    int64_t modified = 0;  ///< the date, in nanoseconds since the epoch
   };
   /// Lists the regular files, in no order; files that vanish meanwhile are omitted.
   std::vector<File> list() const;

@@ -32,8 +32,8 @@ class Gate {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !forking_; });  // if two threads fork at once, one waits
     forking_ = true;
-    const size_t mine = depth > 0 ? 1 : 0;
-    changed_.wait(lock, [&] { return inside_ == mine; });
+    const size_t own_guards = depth > 0 ? 1 : 0;
+    changed_.wait(lock, [&] { return inside_ == own_guards; });
   }
   void open() {
     const std::lock_guard lock(mutex_);
@@ -53,24 +53,24 @@ class Gate {
 Gate* gate = nullptr;
 
 void before_fork() { gate->close(); }
-void in_parent() { gate->open(); }
+void after_fork_in_parent() { gate->open(); }
 /// Makes a new gate for the child. Threads that waited at the old gate do not exist in the child, and it would wait for
 /// them.
-void in_child() { gate = new Gate(depth > 0 ? 1 : 0); }
+void after_fork_in_child() { gate = new Gate(depth > 0 ? 1 : 0); }
 
 Gate& the_gate() {
-  static const bool made = [] {
+  static const bool is_created = [] {
     gate = new Gate;
-    ::pthread_atfork(before_fork, in_parent, in_child);
+    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     return true;
   }();
-  static_cast<void>(made);
+  static_cast<void>(is_created);
   return *gate;
 }
 
 /// Creates the gate when the library is loaded, not at first use: a child forked during the first use would wait for a
 /// thread that it does not have.
-[[maybe_unused]] const Gate& made_at_load = the_gate();
+[[maybe_unused]] const Gate& gate_at_load = the_gate();
 
 }  // namespace
 
@@ -90,8 +90,8 @@ ForkGuard::~ForkGuard() {
 
 void set_python_lock(PythonLock lock) { python_lock = lock; }
 
-void refuse_while_forks_are_held(const char* wanted) {
-  if (depth > 0) throw_internal("a thread under a ForkGuard waits for the GIL", wanted);
+void refuse_under_fork_guard(const char* lock_name) {
+  if (depth > 0) throw_internal("a thread under a ForkGuard waits for the GIL", lock_name);
 }
 
 }  // namespace ingot::runtime

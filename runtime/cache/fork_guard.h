@@ -9,7 +9,7 @@ namespace ingot::runtime {
 ///
 /// A forking thread may hold the GIL. A thread under a guard must not wait for the GIL, because that would be a
 /// deadlock. The outermost guard therefore releases the GIL for its lifetime, and code that takes the GIL calls
-/// `refuse_while_forks_are_held` first.
+/// `refuse_under_fork_guard` first.
 class ForkGuard {
  public:
   ForkGuard();
@@ -30,6 +30,6 @@ void set_python_lock(PythonLock lock);
 
 /// Throws Error(Internal) if this thread is under a ForkGuard: it is about to wait for a lock that a forking thread may
 /// hold.
-void refuse_while_forks_are_held(const char* wanted);
+void refuse_under_fork_guard(const char* lock_name);
 
 }  // namespace ingot::runtime

@@ -14,35 +14,35 @@ namespace ingot::runtime {
 
 namespace {
 
-Signals known_signals{};
-thread_local SharedInterrupt::Flag given_up_here = nullptr;
+Signals current_signals{};
+thread_local SharedInterrupt::Flag abandoned_flag = nullptr;
 
 /// State shared by a caller and its working thread. The thread is never joined: a fork in a signal handler waits for
 /// the end of the work, and the child has no such thread.
 struct Job {
-  std::atomic<bool> given_up = false;
+  std::atomic<bool> is_abandoned = false;
   std::mutex mutex;
   std::condition_variable changed;
-  bool finished = false;
+  bool is_finished = false;
   std::exception_ptr failure;
 
   void run(const std::function<void()>& work) {
-    const ForkGuard guard;  // until `finished` is set, so that a child sees either no job or a finished one
-    const SharedInterrupt shared(&given_up);
+    const ForkGuard guard;  // until `is_finished` is set, so that a child sees either no job or a finished one
+    const SharedInterrupt shared(&is_abandoned);
     try {
       work();
     } catch (...) {
       failure = std::current_exception();
     }
     const std::lock_guard lock(mutex);
-    finished = true;
+    is_finished = true;
     changed.notify_all();
   }
-  /// Waits until the work ends, or at most for `moment`. Returns whether the work has ended.
-  bool wait(std::optional<std::chrono::milliseconds> moment) {
+  /// Waits until the work ends, or at most for `timeout`. Returns whether the work has ended.
+  bool wait(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex);
-    const auto has_ended = [&] { return finished; };
-    if (moment) return changed.wait_for(lock, *moment, has_ended);
+    const auto has_ended = [&] { return is_finished; };
+    if (timeout) return changed.wait_for(lock, *timeout, has_ended);
     changed.wait(lock, has_ended);
     return true;
   }
@@ -50,12 +50,12 @@ struct Job {
 
 }  // namespace
 
-void set_signals(Signals signals) { known_signals = signals; }
+void set_signals(Signals signals) { current_signals = signals; }
 
-bool hears_signals() { return known_signals.hears && known_signals.hears(); }
+bool handles_signals() { return current_signals.is_handler_thread && current_signals.is_handler_thread(); }
 
 void interruptibly(const std::function<void()>& work) {
-  if (!hears_signals()) return work();
+  if (!handles_signals()) return work();
   const auto job = std::make_shared<Job>();
   try {
     std::thread([job, &work] { job->run(work); }).detach();
@@ -64,9 +64,9 @@ void interruptibly(const std::function<void()>& work) {
   }
   while (!job->wait(std::chrono::milliseconds(kInterruptMilliseconds))) {
     try {
-      known_signals.hear();
+      current_signals.run_handlers();
     } catch (...) {
-      job->given_up = true;
+      job->is_abandoned = true;
       job->wait({});
       throw;
     }
@@ -74,10 +74,10 @@ void interruptibly(const std::function<void()>& work) {
   if (job->failure) std::rethrow_exception(job->failure);
 }
 
-bool is_interrupted() { return given_up_here && given_up_here->load(std::memory_order_relaxed); }
+bool is_interrupted() { return abandoned_flag && abandoned_flag->load(std::memory_order_relaxed); }
 
-SharedInterrupt::Flag SharedInterrupt::flag() { return given_up_here; }
-SharedInterrupt::SharedInterrupt(Flag flag) : before_(given_up_here) { given_up_here = flag; }
-SharedInterrupt::~SharedInterrupt() { given_up_here = before_; }
+SharedInterrupt::Flag SharedInterrupt::flag() { return abandoned_flag; }
+SharedInterrupt::SharedInterrupt(Flag flag) : previous_(abandoned_flag) { abandoned_flag = flag; }
+SharedInterrupt::~SharedInterrupt() { abandoned_flag = previous_; }
 
 }  // namespace ingot::runtime

@@ -14,15 +14,15 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// How the host program handles signals. `hears`: whether this thread handles them; fast and lock-free. `hear` runs the
-/// pending handlers, and throws their exceptions.
+/// How the host program handles signals. `is_handler_thread`: whether this thread handles them; fast and
+/// lock-free. `run_handlers` runs the pending handlers, and throws their exceptions.
 struct Signals {
-  bool (*hears)();
-  void (*hear)();
+  bool (*is_handler_thread)();
+  void (*run_handlers)();
 };
 void set_signals(Signals signals);
 /// Whether this thread handles signals, so that long work must run under `interruptibly`.
-bool hears_signals();
+bool handles_signals();
 
 /// Runs `work`. If this thread handles signals, `work` runs on another thread, and this thread handles signals
 /// meanwhile. If a handler throws, the work is abandoned, and the exception is rethrown once the work has ended. Do not
@@ -50,7 +50,7 @@ class SharedInterrupt {
   SharedInterrupt& operator=(const SharedInterrupt&) = delete;
 
  private:
-  Flag before_;
+  Flag previous_;
 };
 
 }  // namespace ingot::runtime

@@ -34,9 +34,9 @@ class SingleFlight {
       const std::shared_ptr<Flight> flight = found->second;
       if (flight->maker == std::this_thread::get_id()) throw_internal("making a value requires the value itself", key);
       while (!flight->done.wait_for(lock, std::chrono::milliseconds(kInterruptMilliseconds),
-                                    [&] { return flight->finished; }))
+                                    [&] { return flight->is_finished; }))
         throw_if_interrupted();
-      if (!flight->given_up) return flight->land();
+      if (!flight->is_abandoned) return flight->outcome();
     }
     const auto flight = std::make_shared<Flight>();
     flights_.emplace(key, flight);
@@ -44,28 +44,28 @@ class SingleFlight {
     try {
       flight->value = make();
     } catch (const Interrupted&) {
-      flight->given_up = true;
+      flight->is_abandoned = true;
       flight->failure = std::current_exception();
     } catch (...) {
       flight->failure = std::current_exception();
     }
     lock.lock();
-    flight->finished = true;
+    flight->is_finished = true;
     flights_.erase(key);
     flight->done.notify_all();
-    return flight->land();
+    return flight->outcome();
   }
 
  private:
   struct Flight {
     const std::thread::id maker = std::this_thread::get_id();
     std::condition_variable done;
-    bool finished = false;
-    bool given_up = false;
+    bool is_finished = false;
+    bool is_abandoned = false;
     std::shared_ptr<const T> value;
     std::exception_ptr failure;
 
-    std::shared_ptr<const T> land() const {
+    std::shared_ptr<const T> outcome() const {
       if (failure) std::rethrow_exception(failure);
       return value;
     }

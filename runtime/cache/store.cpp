@@ -26,17 +26,17 @@ using Clock = std::chrono::steady_clock;
 
 // All files of the store are named KIND-HASH.ingot-vN, then .bad if the file was corrupt, or .UNIQUE.tmp while it is
 // being written. The store never touches other files, in case the configured folder holds some.
-constexpr std::string_view kMark = ".ingot-v";
-constexpr std::string_view kAside = ".bad";
-constexpr std::string_view kTemporary = ".tmp";
+constexpr std::string_view kVersionMark = ".ingot-v";
+constexpr std::string_view kBadSuffix = ".bad";
+constexpr std::string_view kTemporarySuffix = ".tmp";
 /// A temporary file whose date differs from now by more than this, in either direction, belongs to a process that died.
 constexpr int64_t kAbandonedSeconds = 60 * 60;
 
-bool is_ours(const Folder::File& file) { return file.name.find(kMark) != std::string::npos; }
+bool is_store_file(const Folder::File& file) { return file.name.find(kVersionMark) != std::string::npos; }
 
 bool is_abandoned(const Folder::File& file) {
-  return file.name.ends_with(kTemporary) &&
-         std::abs(std::time(nullptr) - file.written / 1'000'000'000) > kAbandonedSeconds;
+  return file.name.ends_with(kTemporarySuffix) &&
+         std::abs(std::time(nullptr) - file.modified / 1'000'000'000) > kAbandonedSeconds;
 }
 
 uint64_t random_word() {
@@ -52,7 +52,7 @@ std::string temporary_name(const std::string& name) {
   static const uint64_t process = random_word();
   static std::atomic<uint64_t> count = 0;
   return name + "." + std::to_string(process) + "-" + std::to_string(::getpid()) + "-" + std::to_string(count++) +
-         std::string(kTemporary);
+         std::string(kTemporarySuffix);
 }
 
 /// Whether the next attempt to write would fail with the same error.
@@ -60,7 +60,7 @@ bool is_lasting(int error) {
   return error == ENOSPC || error == EDQUOT || error == EROFS || error == EACCES || error == EPERM;
 }
 
-std::string from_variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
@@ -86,8 +86,8 @@ struct Store::State {
   Clock::time_point paused_until;
 
   std::string name(std::string_view kind, std::string_view key) const {
-    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) + std::string(kMark) +
-           std::to_string(kRecordFormat);
+    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) +
+           std::string(kVersionMark) + std::to_string(kRecordFormat);
   }
 
   void remember(const std::string& failure) {
@@ -96,32 +96,32 @@ struct Store::State {
   }
 
   /// The folder, opened at its first use; an error if it does not exist or is not private.
-  Folder::Opened folder() {
+  Folder::OpenResult folder() {
     const std::lock_guard lock(mutex);
     if (opened) return {opened, 0, {}};
     if (!refusal.empty()) return {nullptr, EPERM, refusal};
-    Folder::Opened result = Folder::open(path);
+    Folder::OpenResult result = Folder::open(path);
     opened = result.folder;
     refusal = result.refusal;
     return result;
   }
 
   /// The same, created if it is missing. Discards a `stale` handle, whose folder was deleted.
-  Folder::Opened folder_for_writing(const std::shared_ptr<const Folder>& stale) {
+  Folder::OpenResult folder_for_writing(const std::shared_ptr<const Folder>& stale) {
     if (stale) {
       const std::lock_guard lock(mutex);
       if (opened == stale) opened = nullptr;
     }
-    Folder::Opened result = folder();
+    Folder::OpenResult result = folder();
     if (result.error != ENOENT) return result;
     if (const int error = Folder::create(path); error != 0) return {nullptr, error, {}};
     return folder();
   }
 
-  void put_aside(const Folder& in, const std::string& file) {
+  void rename_to_bad(const Folder& in, const std::string& file) {
     ++counters.corrupt;
-    remember(file + " was damaged and has been moved aside");
-    in.rename(file, file + std::string(kAside));
+    remember(file + " was damaged and has been renamed to .bad");
+    in.rename(file, file + std::string(kBadSuffix));
   }
 
   void note_write_error(const std::string& file, int error) {
@@ -137,7 +137,7 @@ struct Store::State {
     int error = in.rename(temporary, file);
     // A folder that has the record's name is moved aside. The store removes only its own files.
     if (error == EISDIR) {
-      in.rename(file, temporary_name(file) + std::string(kAside));
+      in.rename(file, temporary_name(file) + std::string(kBadSuffix));
       error = in.rename(temporary, file);
     }
     if (error != 0) in.remove(temporary);
@@ -146,8 +146,8 @@ struct Store::State {
 
   void sweep(const Folder& in) {
     std::vector<Folder::File> files = in.list();
-    std::erase_if(files, [](const Folder::File& file) { return !is_ours(file); });
-    std::ranges::sort(files, {}, &Folder::File::written);
+    std::erase_if(files, [](const Folder::File& file) { return !is_store_file(file); });
+    std::ranges::sort(files, {}, &Folder::File::modified);
     uint64_t total = 0;
     for (const Folder::File& file : files) total += file.bytes;
     for (const Folder::File& file : files) {
@@ -168,14 +168,14 @@ struct Store::State {
 
 std::optional<std::string> Store::State::find(std::string_view kind, std::string_view key) {
   const std::string file = name(kind, key);
-  const Folder::Opened place = folder();
-  std::string bytes, distrust;
-  const int error = place.folder ? place.folder->read(file, bytes, distrust) : place.error;
+  const Folder::OpenResult result = folder();
+  std::string bytes, file_refusal;
+  const int error = result.folder ? result.folder->read(file, bytes, file_refusal) : result.error;
   if (error != 0) {
     ++counters.misses;
-    if (error != ENOENT && place.refusal.empty()) {
+    if (error != ENOENT && result.refusal.empty()) {
       ++counters.read_errors;
-      remember("cannot read " + file + ": " + (distrust.empty() ? std::strerror(error) : distrust));
+      remember("cannot read " + file + ": " + (file_refusal.empty() ? std::strerror(error) : file_refusal));
     }
     return std::nullopt;
   }
@@ -188,7 +188,7 @@ std::optional<std::string> Store::State::find(std::string_view kind, std::string
   if (record.state == RecordState::OtherKey)
     ++counters.collisions;
   else
-    put_aside(*place.folder, file);
+    rename_to_bad(*result.folder, file);
   return std::nullopt;
 }
 
@@ -200,16 +200,16 @@ void Store::State::publish(std::string_view kind, std::string_view key, std::str
     remember(file + " alone is larger than the limit of the folder");
     return;
   }
-  Folder::Opened place = folder_for_writing(nullptr);
-  if (!place.refusal.empty()) return;
-  int error = place.folder ? write(*place.folder, file, bytes) : place.error;
-  if (place.folder && error == ENOENT) {
-    place = folder_for_writing(place.folder);
-    error = place.folder ? write(*place.folder, file, bytes) : place.error;
+  Folder::OpenResult result = folder_for_writing(nullptr);
+  if (!result.refusal.empty()) return;
+  int error = result.folder ? write(*result.folder, file, bytes) : result.error;
+  if (result.folder && error == ENOENT) {
+    result = folder_for_writing(result.folder);
+    error = result.folder ? write(*result.folder, file, bytes) : result.error;
   }
   if (error != 0) return note_write_error(file, error);
   ++counters.publications;
-  if (++sweep_clock % std::max(options.sweep_every, 1u) == 0) sweep(*place.folder);
+  if (++sweep_clock % std::max(options.sweep_every, 1u) == 0) sweep(*result.folder);
 }
 
 Store::Store(std::filesystem::path folder, StoreOptions options) : state_(std::make_shared<State>()) {
@@ -225,23 +225,23 @@ Store Store::off(std::string reason) {
 }
 
 Store Store::from_environment() {
-  if (from_variable("INGOT_CACHE") == "off") return off("INGOT_CACHE=off");
+  if (environment_variable("INGOT_CACHE") == "off") return off("INGOT_CACHE=off");
   StoreOptions options;
-  const std::string limit = from_variable("INGOT_CACHE_MAX");
+  const std::string limit = environment_variable("INGOT_CACHE_MAX");
   uint64_t bytes = 0;
   const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), bytes);
-  const bool understood = error == std::errc() && end == limit.data() + limit.size();
-  if (understood) options.max_bytes = bytes;
+  const bool is_number = error == std::errc() && end == limit.data() + limit.size();
+  if (is_number) options.max_bytes = bytes;
 
-  std::filesystem::path folder = from_variable("INGOT_CACHE_DIR");
-  if (const std::string home = from_variable("XDG_CACHE_HOME"); folder.empty() && home.starts_with('/'))
+  std::filesystem::path folder = environment_variable("INGOT_CACHE_DIR");
+  if (const std::string home = environment_variable("XDG_CACHE_HOME"); folder.empty() && home.starts_with('/'))
     folder = std::filesystem::path(home) / "ingot";
-  if (const std::string home = from_variable("HOME"); folder.empty() && home.starts_with('/'))
+  if (const std::string home = environment_variable("HOME"); folder.empty() && home.starts_with('/'))
     folder = std::filesystem::path(home) / ".cache" / "ingot";
   if (folder.empty()) return off("neither INGOT_CACHE_DIR nor HOME names a folder");
 
   Store store(folder, options);
-  if (!limit.empty() && !understood)
+  if (!limit.empty() && !is_number)
     store.state_->remember("INGOT_CACHE_MAX is not a number of bytes: \"" + limit + "\"");
   return store;
 }
@@ -276,20 +276,20 @@ bool Store::enabled() const {
 const std::filesystem::path& Store::folder() const { return state_->path; }
 
 StoreCounters Store::counters() const {
-  const auto& now = state_->counters;
-  return {now.hits,       now.misses,      now.publications, now.corrupt,
-          now.collisions, now.read_errors, now.write_errors, now.evictions};
+  const auto& counters = state_->counters;
+  return {counters.hits,       counters.misses,      counters.publications, counters.corrupt,
+          counters.collisions, counters.read_errors, counters.write_errors, counters.evictions};
 }
 
 std::string Store::status() const {
   if (!state_->off.empty()) return "off: " + state_->off;
-  const Folder::Opened place = state_->folder();
+  const Folder::OpenResult result = state_->folder();
   std::string text = state_->path.string() + ": ";
-  if (!place.refusal.empty()) return text + "refused: " + place.refusal;
-  if (place.folder)
+  if (!result.refusal.empty()) return text + "refused: " + result.refusal;
+  if (result.folder)
     text += "in use";
   else
-    text += place.error == ENOENT ? "not created yet" : std::strerror(place.error);
+    text += result.error == ENOENT ? "not created yet" : std::strerror(result.error);
   if (state_->is_paused()) text += ", writes are paused";
   const std::lock_guard lock(state_->mutex);
   if (!state_->first_failure.empty()) text += "; " + state_->first_failure;
@@ -300,7 +300,7 @@ Store::Usage Store::usage() const {
   Usage usage;
   if (const auto folder = state_->folder().folder) {
     for (const Folder::File& file : folder->list())
-      if (is_ours(file)) ++usage.files, usage.bytes += file.bytes;
+      if (is_store_file(file)) ++usage.files, usage.bytes += file.bytes;
   }
   return usage;
 }
@@ -309,7 +309,7 @@ uint64_t Store::clear() {
   uint64_t removed = 0;
   if (const auto folder = state_->folder().folder) {
     for (const Folder::File& file : folder->list())
-      if (is_ours(file) && folder->remove(file.name) == 0) ++removed;
+      if (is_store_file(file) && folder->remove(file.name) == 0) ++removed;
   }
   return removed;
 }

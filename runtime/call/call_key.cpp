@@ -330,7 +330,7 @@ frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics
 std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device) {
   if (!autocast_is_on(device)) return std::nullopt;
   const c10::ScalarType type = at::autocast::get_autocast_dtype(device.type());
-  if (const std::optional<ir::DType> known = dtype_of(type)) return known;
+  if (const std::optional<ir::DType> dtype = dtype_of(type)) return dtype;
   throw_unsupported(fmt::format("{}: torch.autocast is on for {}, which Ingot does not support", definition.name(),
                                 c10::toString(type)),
                     "disable autocast for the call");

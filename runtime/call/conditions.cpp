@@ -12,12 +12,12 @@ namespace ingot::runtime {
 
 namespace {
 
-std::string render(const Program& program, const std::string& place, const std::string& message) {
-  return fmt::format("error: {}\n{}", message, place.empty() ? fmt::format("in `{}`", program.name) : place);
+std::string render(const Program& program, const std::string& location, const std::string& message) {
+  return fmt::format("error: {}\n{}", message, location.empty() ? fmt::format("in `{}`", program.name) : location);
 }
 
-[[noreturn]] void throw_at(const Program& program, const std::string& place, const std::string& message) {
-  throw Error(Fault::Author, message, render(program, place, message));
+[[noreturn]] void throw_at(const Program& program, const std::string& location, const std::string& message) {
+  throw Error(Fault::Author, message, render(program, location, message));
 }
 
 }  // namespace
@@ -43,12 +43,12 @@ void throw_check(const Program& program, const Program::Check& check, ir::HostVa
   // The eager fallback may support it.
   if (check.condition.kind == ir::Condition::Kind::Affordable ||
       check.condition.kind == ir::Condition::Kind::GradientsExist)
-    throw Unsupported(Fault::Author, message, render(program, check.place, message));
-  throw_at(program, check.place, message);
+    throw Unsupported(Fault::Author, message, render(program, check.location, message));
+  throw_at(program, check.location, message);
 }
 
 void throw_no_view(const Program& program, const Program::RequiredView& view) {
-  throw_at(program, view.place,
+  throw_at(program, view.location,
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces): use reshape(...)");
 }
@@ -57,9 +57,9 @@ void throw_arithmetic(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
   const size_t failed_index = run_host(program.host, key, slots, failure);
-  const auto is_failed = [&](const Program::HostPlace& place) { return place.id.index == failed_index; };
-  const auto place = std::ranges::find_if(program.host_places, is_failed);
-  if (place != program.host_places.end()) throw_at(program, place->place, failure);
+  const auto is_failed = [&](const Program::HostLocation& entry) { return entry.id.index == failed_index; };
+  const auto entry = std::ranges::find_if(program.host_places, is_failed);
+  if (entry != program.host_places.end()) throw_at(program, entry->location, failure);
   throw_author(Span{}, fmt::format("{}: {}", program.name, failure),
                "the op computes this number from its arguments' sizes and numbers, as Python would");
 }

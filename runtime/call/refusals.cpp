@@ -222,10 +222,10 @@ void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed,
          "create it there: torch.randint(2**63 - 1, (), device=x.device)");
 }
 
-void refuse_count(const frontend::Definition& definition, size_t given) {
+void refuse_count(const frontend::Definition& definition, size_t argument_count) {
   const size_t count = definition.parameters().size();
   throw_author(Span{}, fmt::format("{} takes {} argument{}, {} {} given", describe(definition), count,
-                                   count == 1 ? "" : "s", given, given == 1 ? "was" : "were"));
+                                   count == 1 ? "" : "s", argument_count, argument_count == 1 ? "was" : "were"));
 }
 
 void refuse_keyword(const frontend::Definition& definition, std::string_view keyword) {

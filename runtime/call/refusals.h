@@ -67,7 +67,7 @@ bool is_supported(const at::Tensor& tensor, bool grad_mode);
 /// A registered op without a seed samples random numbers; its gradient could not sample the same.
 [[noreturn]] void refuse_random_numbers(const frontend::Definition& definition);
 [[noreturn]] void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device);
-[[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
+[[noreturn]] void refuse_count(const frontend::Definition& definition, size_t argument_count);
 /// A name that is not a parameter of the op: a keyword in Python, `name=` on the command line.
 [[noreturn]] void refuse_keyword(const frontend::Definition& definition, std::string_view keyword);
 [[noreturn]] void refuse_missing(const frontend::Definition& definition, const frontend::Parameter& parameter);

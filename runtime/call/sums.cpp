@@ -23,11 +23,11 @@ int64_t count_of(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
 }
 
-/// Adds rows: `values` [n, m] at `positions` [n] of a tensor [places, m]. Positions out of range hold `places`; their
+/// Adds rows: `values` [n, m] at `positions` [n] of a tensor [size, m]. Positions out of range hold `size`; their
 /// row is dropped.
-at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64_t places, bool atomics) {
-  const int64_t rows = places + 1;
-  if (values.numel() == 0) return at::zeros({places, values.size(1)}, values.options());
+at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64_t size, bool atomics) {
+  const int64_t rows = size + 1;
+  if (values.numel() == 0) return at::zeros({size, values.size(1)}, values.options());
   at::Tensor sum;
   if (values.is_cuda()) {
     sum = at::zeros({rows, values.size(1)}, values.options());
@@ -38,7 +38,7 @@ at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64
   } else {
     sum = at::embedding_dense_backward(values, positions, rows, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false);
   }
-  return sum.narrow(0, 0, places);
+  return sum.narrow(0, 0, size);
 }
 
 at::Tensor scatter_sum(const ir::Scatter& scatter, const Results& results, const std::vector<int64_t>& sizes,

@@ -22,21 +22,21 @@ namespace ingot::runtime {
 
 namespace {
 
-std::string from_variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
 /// Returns the program's absolute path, as a shell would find it; empty if there is none.
 std::string find_program(const std::string& name) {
-  const auto runs = [](const std::string& path) {
+  const auto is_executable = [](const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
   };
-  if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::absolute(name).string() : "";
-  std::istringstream folders(from_variable("PATH"));
+  if (name.find('/') != std::string::npos) return is_executable(name) ? std::filesystem::absolute(name).string() : "";
+  std::istringstream folders(environment_variable("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string path = std::filesystem::absolute(folder.empty() ? "." : folder) / name;
-    if (runs(path)) return path;
+    if (is_executable(path)) return path;
   }
   return {};
 }
@@ -44,22 +44,23 @@ std::string find_program(const std::string& name) {
 struct Search {
   std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty if there is none
   std::vector<std::string> options;  ///< the variable's options after the compiler's name
-  std::string tried;                 ///< a line for each place that was searched
+  std::string attempts;              ///< a line for each place that was searched
 };
 
 Search search() {
   Search result;
   for (const std::string variable : {"INGOT_CXX", "CXX"}) {
-    const std::string value = from_variable(variable.c_str());
+    const std::string value = environment_variable(variable.c_str());
     std::istringstream words(value);
     std::vector<std::string> command(std::istream_iterator<std::string>(words), {});
     const auto first_option = std::ranges::find_if(command, [](const auto& word) { return word.starts_with('-'); });
     const std::vector<std::string> options(first_option, command.end());
     command.erase(first_option, command.end());
     if (command.empty() && !options.empty())
-      return {{}, {}, result.tried + "$" + variable + ": " + value + ": only options; put the compiler before them\n"};
+      return {
+          {}, {}, result.attempts + "$" + variable + ": " + value + ": only options; put the compiler before them\n"};
     if (command.empty()) {
-      result.tried += "$" + variable + ": not set\n";
+      result.attempts += "$" + variable + ": not set\n";
       continue;
     }
     // If the user's compiler is missing, that is an error: there is no fallback to another compiler.
@@ -67,16 +68,16 @@ Search search() {
       command[0] = path;
       return {command, options, {}};
     }
-    return {{}, {}, result.tried + "$" + variable + ": " + command[0] + ": no such program\n"};
+    return {{}, {}, result.attempts + "$" + variable + ": " + command[0] + ": no such program\n"};
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
     if (std::string path = find_program(name); !path.empty()) return {{path}, {}, {}};
-    result.tried += std::string(name) + ": not on PATH\n";
+    result.attempts += std::string(name) + ": not on PATH\n";
   }
   return result;
 }
 
-const Search& found() {
+const Search& compiler() {
   static const Search result = search();
   return result;
 }
@@ -86,14 +87,14 @@ std::string processor() {
   constexpr std::string_view kOfX86[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
   constexpr std::string_view kOfArm[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
   std::ifstream file("/proc/cpuinfo");
-  std::string kept, model = "unknown processor";
+  std::string lines, model = "unknown processor";
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const std::string field = line.substr(0, line.find_first_of("\t:"));
     if (std::ranges::count(kOfX86, field) + std::ranges::count(kOfArm, field) == 0) continue;
-    kept += line + "\n";
+    lines += line + "\n";
     if (field == "model name") model = line.substr(std::min(line.size(), line.find(':') + 2));
   }
-  return model + " " + Digest::of(kept).hex();
+  return model + " " + Digest::of(lines).hex();
 }
 
 /// The environment variables that, besides the command, affect which headers and programs a compiler uses.
@@ -106,7 +107,7 @@ std::string environment_identity() {
 }
 
 /// The options that Ingot passes to any compiler.
-std::vector<std::string> own_options(bool fast_math) {
+std::vector<std::string> ingot_options(bool fast_math) {
   // Without -fno-trapping-math, GCC computes no operation ahead of a select, because it might trap.
   std::vector<std::string> options = {
       "-std=c++20",         "-O3",   "-march=native", "-fopenmp-simd", "-fno-math-errno",
@@ -130,11 +131,11 @@ std::vector<std::string> own_options(bool fast_math) {
 
 std::string command_identity() {
   std::string text;
-  for (const std::string& word : found().command) {
+  for (const std::string& word : compiler().command) {
     const std::string program = find_program(word);  // ccache's own argument is the compiler
     text += (text.empty() ? "" : " ") + (program.empty() ? word : file_identity(program));
   }
-  for (const auto& options : {own_options(false), own_options(true), found().options})
+  for (const auto& options : {ingot_options(false), ingot_options(true), compiler().options})
     for (const std::string& option : options) text += " " + option;
   return text;
 }
@@ -149,23 +150,23 @@ std::string file_name(std::string_view name) {
 
 /// Whether the compiler is Clang, which rejects options that only GCC has.
 bool is_clang() {
-  static const bool is = [] {
-    std::vector<std::string> command = found().command;
+  static const bool result = [] {
+    std::vector<std::string> command = compiler().command;
     command.emplace_back("--version");
     return run_program(command, "/").output.find("clang") != std::string::npos;
   }();
-  return is;
+  return result;
 }
 
 std::vector<std::string> command_line(const std::string& source, bool fast_math) {
-  std::vector<std::string> command = found().command;
-  std::ranges::copy(own_options(fast_math), std::back_inserter(command));
+  std::vector<std::string> command = compiler().command;
+  std::ranges::copy(ingot_options(fast_math), std::back_inserter(command));
   // A clamp is two selects. If GCC threads the jumps of one clamp into the next, it duplicates a division for each
   // path. -fno-thread-jumps, with -fno-trapping-math, avoids that and changes no result (docs/performance.md:
   // cpu-compiler-options).
   if (!is_clang()) command.emplace_back("-fno-thread-jumps");
   // The last of two conflicting options wins: the user's.
-  std::ranges::copy(found().options, std::back_inserter(command));
+  std::ranges::copy(compiler().options, std::back_inserter(command));
   command.insert(command.end(), {"-o", "kernel.so", "-x", "c++", source});
   return command;
 }
@@ -177,11 +178,11 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
 }
 
 /// Compiles a source in a temporary folder and returns the library. `command_of` returns the command for the source's
-/// file name. An error shows the source if Ingot generated it (`ours`).
+/// file name. An error shows the source if Ingot generated it (`is_generated`).
 template <typename CommandOf>
-std::string compile_in_folder(std::string_view source, std::string_view name, bool ours, CommandOf command_of) {
-  if (found().command.empty())
-    throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", found().tried);
+std::string compile_in_folder(std::string_view source, std::string_view name, bool is_generated, CommandOf command_of) {
+  if (compiler().command.empty())
+    throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", compiler().attempts);
 
   const TemporaryFolder folder;
   const std::string file = file_name(name);
@@ -192,34 +193,34 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
 
   const Outcome outcome = run_program(command_of(file), folder.path());
   std::optional<std::string> library = read_file(folder.path() / "kernel.so");
-  const bool written = library && !library->empty();
-  if (outcome.succeeded && written) return *std::move(library);
-  const std::string failure = "the C++ compiler failed to compile " + std::string(name) + ": " + found().command[0] +
+  const bool has_library = library && !library->empty();
+  if (outcome.succeeded && has_library) return *std::move(library);
+  const std::string failure = "the C++ compiler failed to compile " + std::string(name) + ": " + compiler().command[0] +
                               " " + outcome.ending + (outcome.succeeded ? ", but wrote no library" : "");
   if (const std::string shortage = exhausted_resource_in(outcome.output); !shortage.empty())
     throw_environment(failure + ": " + shortage, outcome.output);
-  throw_environment(failure, ours ? outcome.output + "\n" + numbered(source) : outcome.output);
+  throw_environment(failure, is_generated ? outcome.output + "\n" + numbered(source) : outcome.output);
 }
 
 }  // namespace
 
 std::string HostCompiler::identity() {
-  if (found().command.empty()) return "no compiler";
+  if (compiler().command.empty()) return "no compiler";
   static const std::string command = command_identity(),
                            machine = "; " + processor() + "; glibc " + ::gnu_get_libc_version();
   return command + environment_identity() + machine;  // the environment may change meanwhile
 }
 
 std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {
-  return compile_in_folder(source, name, /*ours=*/true,
+  return compile_in_folder(source, name, /*is_generated=*/true,
                            [&](const std::string& file) { return command_line(file, fast_math); });
 }
 
 std::string HostCompiler::compile(std::string_view source, std::string_view name,
                                   std::span<const std::string> options) {
-  return compile_in_folder(source, name, /*ours=*/false, [&](const std::string& file) {
-    std::vector<std::string> command = found().command;
-    command.insert(command.end(), found().options.begin(), found().options.end());
+  return compile_in_folder(source, name, /*is_generated=*/false, [&](const std::string& file) {
+    std::vector<std::string> command = compiler().command;
+    command.insert(command.end(), compiler().options.begin(), compiler().options.end());
     command.insert(command.end(), options.begin(), options.end());
     command.insert(command.end(), {"-fPIC", "-shared", "-o", "kernel.so", "-x", "c++", file});
     return command;

@@ -133,7 +133,7 @@ std::string path_of(void* handle) {
 }
 
 Library open() {
-  std::string tried;
+  std::string attempts;
   for (const std::string& path : candidates()) {
     if (path.find('/') != std::string::npos) open_builtins(std::filesystem::path(path).parent_path());
     Library library;
@@ -142,13 +142,13 @@ Library open() {
       library.path = path_of(handle);
       return library;
     }
-    const char* words = ::dlerror();
-    tried += path + ": " + (words ? words : "not a usable NVRTC") + "\n";
+    const char* error = ::dlerror();
+    attempts += path + ": " + (error ? error : "not a usable NVRTC") + "\n";
   }
   throw_environment(
       "NVRTC, which compiles kernels for the GPU, was not found: install a PyTorch with CUDA (it brings "
       "nvidia-cuda-nvrtc), or set INGOT_NVRTC to the path of libnvrtc.so.13",
-      tried);
+      attempts);
 }
 
 const Library& library() {
@@ -163,7 +163,7 @@ std::vector<std::string> fixed_options(bool fast_math) {
   return {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
 }
 
-std::string file_of_nvrtc() {
+std::string library_identity() {
   for (const std::string& path : candidates()) {
     if (path.find('/') == std::string::npos) break;
     if (std::string identity = file_identity(path); !identity.empty()) return identity;
@@ -176,27 +176,27 @@ std::string file_of_nvrtc() {
 }
 
 std::string make_identity() {
-  std::string text = file_of_nvrtc();
+  std::string text = library_identity();
   if (text == kNone) return text;
   for (const bool fast_math : {false, true})
     for (const std::string& option : fixed_options(fast_math)) text += " " + option;
   return text;
 }
 
-bool is_since(const Library& nvrtc, int major, int minor) {
+bool is_at_least(const Library& nvrtc, int major, int minor) {
   return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
 }
 
 /// Disables NVRTC's own cache, which opens the driver and makes the first compilation much slower (docs/performance.md:
 /// nvrtc-cache).
-void leave_cache_out(const Library& nvrtc, std::vector<std::string>& flags) {
-  if (is_since(nvrtc, 12, 9)) flags.emplace_back("--no-cache");
+void disable_cache(const Library& nvrtc, std::vector<std::string>& flags) {
+  if (is_at_least(nvrtc, 12, 9)) flags.emplace_back("--no-cache");
 }
 
-std::vector<std::string> own_options(const Library& nvrtc, bool fast_math) {
+std::vector<std::string> ingot_options(const Library& nvrtc, bool fast_math) {
   std::vector<std::string> flags = fixed_options(fast_math);
-  if (is_since(nvrtc, 12, 4)) flags.emplace_back("-minimal");
-  leave_cache_out(nvrtc, flags);
+  if (is_at_least(nvrtc, 12, 4)) flags.emplace_back("-minimal");
+  disable_cache(nvrtc, flags);
   return flags;
 }
 
@@ -220,37 +220,38 @@ std::string as_text(std::string bytes) {
 
 void check_architecture(const Library& nvrtc, int architecture) {
   if (std::ranges::binary_search(nvrtc.architectures, architecture)) return;
-  std::string known;
-  for (const int each : nvrtc.architectures) known += (known.empty() ? "sm_" : ", sm_") + std::to_string(each);
+  std::string names;
+  for (const int supported : nvrtc.architectures)
+    names += (names.empty() ? "sm_" : ", sm_") + std::to_string(supported);
   throw_environment("NVRTC " + nvrtc.version() + " cannot make code for sm_" + std::to_string(architecture) +
-                    ", only for " + known + ": install a PyTorch whose CUDA knows this GPU");
+                    ", only for " + names + ": install a PyTorch whose CUDA knows this GPU");
 }
 
 /// The callback that NVRTC calls regularly; returning 1 ends the compilation.
-int is_given_up(void* flag, void*) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; }
+int is_abandoned(void* flag, void*) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; }
 
 /// One compilation, and access to its outputs.
 class Compilation {
  public:
-  /// Errors: Error(Environment), with the log and, if Ingot generated the source (`ours`), the numbered source.
+  /// Errors: Error(Environment), with the log and, if Ingot generated the source (`is_generated`), the numbered source.
   Compilation(std::string_view source, std::string_view name, std::vector<std::string> flags,
-              std::span<const std::string> expressions, bool ours)
+              std::span<const std::string> expressions, bool is_generated)
       : nvrtc_(library()) {
-    const std::string text(source), called(name);
-    if (const Result result = nvrtc_.CreateProgram(&program_, text.c_str(), called.c_str(), 0, nullptr, nullptr))
+    const std::string text(source), source_name(name);
+    if (const Result result = nvrtc_.CreateProgram(&program_, text.c_str(), source_name.c_str(), 0, nullptr, nullptr))
       throw_environment("NVRTC " + nvrtc_.version() + " does not accept a program: " + nvrtc_.GetErrorString(result));
     owner_.reset(program_);
     for (const std::string& expression : expressions) nvrtc_.AddNameExpression(program_, expression.c_str());
     // NVRTC also calls back on its own threads, so the callback gets the flag explicitly.
     if (const SharedInterrupt::Flag flag = SharedInterrupt::flag(); flag && nvrtc_.SetFlowCallback)
-      nvrtc_.SetFlowCallback(program_, is_given_up, const_cast<std::atomic<bool>*>(flag));
+      nvrtc_.SetFlowCallback(program_, is_abandoned, const_cast<std::atomic<bool>*>(flag));
     std::vector<const char*> texts;
     for (const std::string& flag : flags) texts.push_back(flag.c_str());
     if (const Result result = nvrtc_.CompileProgram(program_, static_cast<int>(texts.size()), texts.data())) {
       throw_if_interrupted();
-      throw_environment("NVRTC " + nvrtc_.version() + " failed to compile " + called + " for " +
+      throw_environment("NVRTC " + nvrtc_.version() + " failed to compile " + source_name + " for " +
                             flags.back().substr(flags.back().find('=') + 1) + ": " + nvrtc_.GetErrorString(result),
-                        ours ? log() + "\n" + numbered(source) : log());
+                        is_generated ? log() + "\n" + numbered(source) : log());
     }
   }
 
@@ -278,12 +279,12 @@ class Compilation {
 };
 
 /// Compiles a source that Ingot generated.
-Compilation compile_ours(std::string_view source, std::string_view name, std::string_view target, int architecture,
-                         bool fast_math) {
+Compilation compile_generated(std::string_view source, std::string_view name, std::string_view target, int architecture,
+                              bool fast_math) {
   check_architecture(library(), architecture);
-  std::vector<std::string> flags = own_options(library(), fast_math);
+  std::vector<std::string> flags = ingot_options(library(), fast_math);
   flags.push_back("-arch=" + std::string(target) + std::to_string(architecture));
-  return Compilation(source, name, std::move(flags), {}, /*ours=*/true);
+  return Compilation(source, name, std::move(flags), {}, /*is_generated=*/true);
 }
 
 }  // namespace
@@ -298,20 +299,20 @@ std::string Nvrtc::version() { return library().version(); }
 std::vector<int> Nvrtc::architectures() { return library().architectures; }
 
 std::string Nvrtc::compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math) {
-  return compile_ours(source, name, "sm_", architecture, fast_math).cubin();
+  return compile_generated(source, name, "sm_", architecture, fast_math).cubin();
 }
 
 std::string Nvrtc::compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math) {
-  return compile_ours(source, name, "compute_", architecture, fast_math).ptx();
+  return compile_generated(source, name, "compute_", architecture, fast_math).ptx();
 }
 
 CudaProgram Nvrtc::compile(std::string_view source, std::string_view name, int architecture,
                            std::span<const std::string> options, std::span<const std::string> expressions) {
   check_architecture(library(), architecture);
   std::vector<std::string> flags(options.begin(), options.end());
-  leave_cache_out(library(), flags);
+  disable_cache(library(), flags);
   flags.push_back("-arch=sm_" + std::to_string(architecture));
-  const Compilation compilation(source, name, std::move(flags), expressions, /*ours=*/false);
+  const Compilation compilation(source, name, std::move(flags), expressions, /*is_generated=*/false);
   CudaProgram program{compilation.cubin(), compilation.ptx(), {}, compilation.log()};
   for (const std::string& expression : expressions) program.names.push_back(compilation.name_of(expression));
   return program;

@@ -19,8 +19,8 @@ namespace ingot::runtime {
 namespace {
 
 std::string loader_error() {
-  const char* words = ::dlerror();
-  return words ? words : "the loader gives no reason";
+  const char* error = ::dlerror();
+  return error ? error : "the loader gives no reason";
 }
 
 bool write_all(int descriptor, std::string_view bytes) {

@@ -9,7 +9,7 @@ namespace {
 
 struct ResourceExhaustion {
   int error;
-  std::string_view what;
+  std::string_view advice;
 };
 
 constexpr ResourceExhaustion kExhaustions[] = {
@@ -27,13 +27,13 @@ constexpr ResourceExhaustion kExhaustions[] = {
 std::string error_text(int error) {
   std::string text = std::strerror(error);
   for (const ResourceExhaustion& exhaustion : kExhaustions)
-    if (exhaustion.error == error) text += ": " + std::string(exhaustion.what);
+    if (exhaustion.error == error) text += ": " + std::string(exhaustion.advice);
   return text;
 }
 
 std::string exhausted_resource_in(std::string_view output) {
   for (const ResourceExhaustion& exhaustion : kExhaustions)
-    if (output.find(std::strerror(exhaustion.error)) != std::string_view::npos) return std::string(exhaustion.what);
+    if (output.find(std::strerror(exhaustion.error)) != std::string_view::npos) return std::string(exhaustion.advice);
   return {};
 }
 

@@ -20,7 +20,7 @@ namespace ingot::runtime {
 
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
+std::vector<char*> null_terminated(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
@@ -73,19 +73,19 @@ struct SpawnAttributes {
 /// Ties a program's life to this process by a terminal that controls the program's session. When this process ends, in
 /// any way, its end of the terminal closes. The system then sends SIGHUP, which ends the program and its children. If
 /// no terminal is available, the program outlives a killed host.
-class Leash {
+class ControllingTerminal {
  public:
-  Leash() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+  ControllingTerminal() : descriptor_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
     char name[64];
-    if (ours_ >= 0 && ::grantpt(ours_) == 0 && ::unlockpt(ours_) == 0 && ::ptsname_r(ours_, name, sizeof name) == 0 &&
-        ::access(name, R_OK | W_OK) == 0)
+    if (descriptor_ >= 0 && ::grantpt(descriptor_) == 0 && ::unlockpt(descriptor_) == 0 &&
+        ::ptsname_r(descriptor_, name, sizeof name) == 0 && ::access(name, R_OK | W_OK) == 0)
       name_ = name;
   }
-  ~Leash() {
-    if (ours_ >= 0) ::close(ours_);
+  ~ControllingTerminal() {
+    if (descriptor_ >= 0) ::close(descriptor_);
   }
-  Leash(const Leash&) = delete;
-  Leash& operator=(const Leash&) = delete;
+  ControllingTerminal(const ControllingTerminal&) = delete;
+  ControllingTerminal& operator=(const ControllingTerminal&) = delete;
 
   /// Opens the terminal in the program: a session's first opened terminal becomes its controlling one.
   void add_to(posix_spawn_file_actions_t& actions) const {
@@ -95,24 +95,24 @@ class Leash {
   }
 
  private:
-  int ours_;
+  int descriptor_;
   std::string name_;
 };
 
 /// A running program, in its own process group.
-class Running {
+class RunningProgram {
  public:
-  Running(pid_t process, int output) : process_(process), output_(output) {}
+  RunningProgram(pid_t process, int output) : process_(process), output_(output) {}
   /// Kills the group if the program was not waited for.
-  ~Running() {
+  ~RunningProgram() {
     if (output_ >= 0) ::close(output_);
     if (process_ == 0) return;
     ::kill(-process_, SIGKILL);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
 
   /// Throws Interrupted if the work of this thread is abandoned.
   std::string read_to_end() {
@@ -154,21 +154,21 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + error_text(errno));
 
-  const Leash leash;
+  const ControllingTerminal terminal;
   SpawnActions actions;
   ::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str());
   ::posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDERR_FILENO);
-  leash.add_to(actions.value);
+  terminal.add_to(actions.value);
 
   const SpawnAttributes attributes;
   std::vector<std::string> arguments = command, environment = environment_for(folder);
   pid_t process = 0;
   const int error = ::posix_spawn(&process, command.front().c_str(), &actions.value, &attributes.value,
-                                  pointers(arguments).data(), pointers(environment).data());
+                                  null_terminated(arguments).data(), null_terminated(environment).data());
   ::close(ends[1]);
-  Running running(error == 0 ? process : 0, ends[0]);
+  RunningProgram running(error == 0 ? process : 0, ends[0]);
   if (error != 0) throw_environment("cannot start " + command.front() + ": " + error_text(error));
 
   Outcome outcome;

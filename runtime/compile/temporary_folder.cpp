@@ -45,11 +45,11 @@ std::string why_unusable(const std::string& folder) {
 }
 
 std::vector<std::string> candidate_directories() {
-  std::vector<std::string> all = {"/tmp", "/var/tmp", "/dev/shm"};
+  std::vector<std::string> directories = {"/tmp", "/var/tmp", "/dev/shm"};
   // Absolute, because a compiler runs in another folder than this process.
   if (const char* chosen = std::getenv("TMPDIR"); chosen && *chosen)
-    all.insert(all.begin(), std::filesystem::absolute(chosen).string());
-  return all;
+    directories.insert(directories.begin(), std::filesystem::absolute(chosen).string());
+  return directories;
 }
 
 /// Opens and locks the folder; `flags` are flock's. Returns the descriptor; -1 if the folder cannot be opened, or, with
@@ -84,7 +84,7 @@ void sweep_once(const std::string& parent) {
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() : lock_(-1) {
-  std::string tried;
+  std::string attempts;
   for (const std::string& parent : candidate_directories()) {
     std::string problem = why_unusable(parent);
     if (problem.empty()) {
@@ -97,9 +97,9 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
       }
       problem = error_text(errno);
     }
-    tried += parent + ": " + problem + "\n";
+    attempts += parent + ": " + problem + "\n";
   }
-  throw_environment("cannot create a temporary folder for compilation: free some space, or set TMPDIR", tried);
+  throw_environment("cannot create a temporary folder for compilation: free some space, or set TMPDIR", attempts);
 }
 
 TemporaryFolder::~TemporaryFolder() {

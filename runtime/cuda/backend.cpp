@@ -17,15 +17,15 @@ namespace ingot::runtime {
 
 namespace {
 
-void check(cudaError_t error, const char* doing) {
+void check(cudaError_t error, const char* action) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // clears the error, or a later unrelated call would report it
-  throw_environment(fmt::format("CUDA failed {}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error)));
+  throw_environment(fmt::format("CUDA failed {}: {} ({})", action, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
 constexpr size_t kMaxDevices = 64;
 
-/// A loaded cubin, unloaded with its launch record. The process's own records are never destroyed.
+/// A loaded cubin, unloaded with its kernel set. The process's kernel cache is never destroyed.
 class Library {
  public:
   explicit Library(std::string_view cubin) {
@@ -63,12 +63,12 @@ class Backend final : public CudaBackend {
   c10::DeviceIndex current_device() override { return c10::cuda::current_device(); }
 
   int architecture(c10::DeviceIndex device) override {
-    std::atomic<int>& known = architectures_.at(static_cast<size_t>(device));
-    if (const int architecture = known.load(std::memory_order_relaxed)) return architecture;
+    std::atomic<int>& cached = architectures_.at(static_cast<size_t>(device));
+    if (const int architecture = cached.load(std::memory_order_relaxed)) return architecture;
     int major = 0, minor = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "querying an architecture");
     check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "querying an architecture");
-    known.store(10 * major + minor, std::memory_order_relaxed);
+    cached.store(10 * major + minor, std::memory_order_relaxed);
     return 10 * major + minor;
   }
 
@@ -93,12 +93,12 @@ class Backend final : public CudaBackend {
     const c10::cuda::CUDAGuard guard(device);
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, kernel), "querying a kernel");
-    KernelResources found{attributes.numRegs, static_cast<int64_t>(attributes.localSizeBytes),
-                          static_cast<int64_t>(attributes.sharedSizeBytes), attributes.maxThreadsPerBlock, 0};
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found.blocks, kernel, threads,
+    KernelResources resources{attributes.numRegs, static_cast<int64_t>(attributes.localSizeBytes),
+                              static_cast<int64_t>(attributes.sharedSizeBytes), attributes.maxThreadsPerBlock, 0};
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resources.blocks, kernel, threads,
                                                         static_cast<size_t>(shared_bytes)),
           "querying the occupancy of a kernel");
-    return found;
+    return resources;
   }
 
   at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,

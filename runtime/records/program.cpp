@@ -15,7 +15,7 @@ namespace ingot::runtime {
 namespace {
 
 /// Returns the place of a span as `Diagnostic` renders it, below the message.
-std::string place_text(Span span) {
+std::string location_text(Span span) {
   if (!span) return {};
   const std::string rendered = Diagnostic{{}, span, {}, {}}.render();
   return rendered.substr(rendered.find('\n') + 1);
@@ -148,7 +148,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   program.name = graph->name;
   program.outlines = codegen::outlines(*graph);
   for (const ir::Condition& condition : graph->conditions) {
-    Program::Check& check = program.checks.emplace_back(Program::Check{condition, place_text(condition.span)});
+    Program::Check& check = program.checks.emplace_back(Program::Check{condition, location_text(condition.span)});
     check.condition.span = {};
   }
   const std::vector<uint64_t> reads = params_read(*graph);
@@ -167,7 +167,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)
-    program.required_views.push_back({view.step, place_text(view.span)});
+    program.required_views.push_back({view.step, location_text(view.span)});
   program.may_have_other_layouts = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
     using Kind = ir::LayoutStep::Kind;
     return step.kind == Kind::View || step.kind == Kind::ChannelsLast || step.kind == Kind::Gather;
@@ -178,7 +178,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   program.host = compaction.compact();
   for_each_id(program, [&](ir::HostId& id) { id = compaction(id); });
   for (const auto& [id, span] : graph->host_places)
-    if (compaction.has(id)) program.host_places.push_back({compaction(id), place_text(span)});
+    if (compaction.has(id)) program.host_places.push_back({compaction(id), location_text(span)});
 
   program.numbers_in_shapes = numbers_in_shapes(program);
   program.uses_random = graph->seed.has_value();

@@ -20,15 +20,15 @@ namespace ingot::runtime {
 struct Program {
   struct Check {
     ir::Condition condition;  ///< without its span,
-    std::string place;        ///< which is stored as text: "--> file:line:column", the line, the caret
+    std::string location;     ///< which is stored as text: "--> file:line:column", the line, the caret
   };
-  struct HostPlace {
+  struct HostLocation {
     ir::HostId id;
-    std::string place;  ///< the location in the op's source that computes it
+    std::string location;  ///< the location in the op's source that computes it
   };
   struct RequiredView {
     uint32_t step;  ///< as in ir::RequiredView
-    std::string place;
+    std::string location;
   };
   struct Result {
     std::string name;
@@ -58,7 +58,7 @@ struct Program {
   ir::Returns returns = ir::Returns::Tensor;
   std::vector<ir::LayoutStep> steps;
   std::vector<RequiredView> required_views;
-  std::vector<HostPlace> host_places;  ///< of numbers whose arithmetic may fail
+  std::vector<HostLocation> host_places;  ///< of numbers whose arithmetic may fail
   /// Whether results may have other layouts than contiguous ones although all inputs are row-major.
   bool may_have_other_layouts = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides. Another number needs

@@ -67,9 +67,9 @@ std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant
 /// The known values of symbols, in the order in which lowering requested them.
 class Statics {
  public:
-  bool has(const Symbol& wanted) const {
-    const auto found = is_large_.find(key_of(wanted));
-    return found != is_large_.end() && (wanted.specialized || !found->second);
+  bool has(const Symbol& symbol) const {
+    const auto found = is_large_.find(key_of(symbol));
+    return found != is_large_.end() && (symbol.specialized || !found->second);
   }
   void add(const Symbol& symbol, const std::string& value) {
     const auto [entry, is_new] = is_large_.emplace(key_of(symbol), value == kLarge);
@@ -88,10 +88,10 @@ class Statics {
 
 /// Returns the symbols to look up next, of those that a record requests. A question about memory may depend on all
 /// other values, so it comes last and alone.
-std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Statics& known) {
+std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Statics& statics) {
   std::vector<Symbol> requests, queries;
   for (const Symbol& symbol : symbols)
-    if (!known.has(symbol)) (symbol.kind == Symbol::Kind::Alias ? queries : requests).push_back(symbol);
+    if (!statics.has(symbol)) (symbol.kind == Symbol::Kind::Alias ? queries : requests).push_back(symbol);
   if (requests.empty() && !queries.empty()) requests.push_back(queries.front());
   return requests;
 }
@@ -145,8 +145,8 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   ir::verify(lowered);
 
   Lowered result;
-  for (const ir::Static& known : lowered.statics)
-    result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.specialized));
+  for (const ir::Static& entry : lowered.statics)
+    result.symbols.push_back(symbol_of(lowered.host, entry.symbol, entry.specialized));
   for (const ir::HostId id : lowered.specialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .query = lowered.aliases[i].query});

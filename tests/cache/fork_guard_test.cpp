@@ -115,7 +115,7 @@ TEST(ForkGuard, ReleasesTheGilMeanwhile) {
       const ForkGuard nested;
       EXPECT_FALSE(has_lock);
     }
-    EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);
+    EXPECT_THROW(refuse_under_fork_guard("a lock"), Error);
     // Another thread may take the lock and fork. The fork waits for this guard, and this thread waits for nothing that
     // the other thread holds.
     std::thread other([] {
@@ -125,7 +125,7 @@ TEST(ForkGuard, ReleasesTheGilMeanwhile) {
     other.join();
   }
   EXPECT_TRUE(has_lock);
-  EXPECT_NO_THROW(refuse_while_forks_are_held("a lock"));
+  EXPECT_NO_THROW(refuse_under_fork_guard("a lock"));
   release();
   set_python_lock({});
 }

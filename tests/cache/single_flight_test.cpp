@@ -23,16 +23,16 @@ bool eventually(const std::function<bool()>& happened) {
 /// Calls `flights.run(key, make)` in several threads at once, with `make` delayed until all of them have requested the
 /// value.
 template <typename Observe>
-void ask_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
-                  Observe observe) {
-  std::atomic<int> asked = 0;
+void request_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
+                      Observe observe) {
+  std::atomic<int> requested = 0;
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([&] {
-      ++asked;
+      ++requested;
       observe([&] {
         return flights.run("key", [&] {
-          eventually([&] { return asked == threads; });
+          eventually([&] { return requested == threads; });
           std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time from "requested" to waiting inside
           return make();
         });
@@ -44,33 +44,33 @@ void ask_together(SingleFlight<int>& flights, int threads, const std::function<s
 
 TEST(SingleFlight, SeveralRequestsMakeAValueOnce) {
   SingleFlight<int> flights;
-  std::atomic<int> made = 0, right = 0;
-  ask_together(
+  std::atomic<int> made = 0, correct = 0;
+  request_together(
       flights, 8, [&] { return number(++made); },
-      [&](const auto& ask) {
-        if (*ask() == 1) ++right;
+      [&](const auto& request) {
+        if (*request() == 1) ++correct;
       });
   EXPECT_EQ(made, 1);
-  EXPECT_EQ(right, 8);
+  EXPECT_EQ(correct, 8);
 }
 
 TEST(SingleFlight, AnInterruptedMakerDoesNotFailTheWaiting) {
   SingleFlight<int> flights;
-  std::atomic<int> tries = 0, right = 0, interrupted = 0;
-  ask_together(
+  std::atomic<int> tries = 0, correct = 0, interrupted = 0;
+  request_together(
       flights, 4,
       [&]() -> std::shared_ptr<const int> {
         if (++tries == 1) throw Interrupted();
         return number(7);
       },
-      [&](const auto& ask) {
+      [&](const auto& request) {
         try {
-          if (*ask() == 7) ++right;
+          if (*request() == 7) ++correct;
         } catch (const Interrupted&) {
           ++interrupted;
         }
       });
-  EXPECT_EQ(right, 3);
+  EXPECT_EQ(correct, 3);
   EXPECT_EQ(interrupted, 1);
 }
 
@@ -85,8 +85,8 @@ TEST(SingleFlight, AWaitingThreadMayBeInterrupted) {
     });
   });
   eventually([&] { return begun.load(); });
-  const std::atomic<bool> given_up = true;
-  const SharedInterrupt shared(&given_up);
+  const std::atomic<bool> is_abandoned = true;
+  const SharedInterrupt shared(&is_abandoned);
   EXPECT_THROW(flights.run("key", [] { return number(2); }), Interrupted);
   release = true;
   maker.join();
@@ -98,18 +98,18 @@ TEST(SingleFlight, AnExceptionReachesAllAndTheNextCallTriesAgain) {
   // All threads receive one exception. The exception is kept until all threads have ended: the thread sanitizer does
   // not see libstdc++'s reference counts, and would report its destruction in the last thread as a race with the other
   // threads' reads.
-  std::array<std::exception_ptr, 8> kept;
-  ask_together(
+  std::array<std::exception_ptr, 8> exceptions;
+  request_together(
       flights, 8,
       [&]() -> std::shared_ptr<const int> {
         ++made;
         throw std::runtime_error("refused");
       },
-      [&](const auto& ask) {
+      [&](const auto& request) {
         try {
-          ask();
+          request();
         } catch (const std::runtime_error& error) {
-          if (error.what() == std::string("refused")) kept[caught++] = std::current_exception();
+          if (error.what() == std::string("refused")) exceptions[caught++] = std::current_exception();
         }
       });
   EXPECT_EQ(made, 1);

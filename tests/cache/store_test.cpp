@@ -95,7 +95,7 @@ TEST(Store, TruncatedAtAnyLengthIsAMissAndPutAside) {
   store.publish("kernel", "a key", "the payload");
   EXPECT_EQ(store.find("kernel", "a key"), "the payload");
   EXPECT_EQ(store.counters().read_errors, 0u);
-  EXPECT_NE(store.status().find("was damaged and has been moved aside"), std::string::npos) << store.status();
+  EXPECT_NE(store.status().find("was damaged and has been renamed to .bad"), std::string::npos) << store.status();
 }
 
 TEST(Store, AnyFlippedBitIsAMissAndPutAside) {
