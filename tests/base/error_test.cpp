@@ -9,15 +9,15 @@
 namespace ingot {
 namespace {
 
-Span span_of(const Source& source, const std::string& what) {
-  const auto at = static_cast<uint32_t>(source.text().find(what));
-  return {&source, at, at + static_cast<uint32_t>(what.size())};
+Span span_of(const Source& source, const std::string& text) {
+  const auto at = static_cast<uint32_t>(source.text().find(text));
+  return {&source, at, at + static_cast<uint32_t>(text.size())};
 }
 
 TEST(Source, CountsLinesAndCharactersFromOne) {
   const Source source("f.py", "a\r\nbé = x\rc\n");
-  const auto at = [&](const std::string& what) {
-    const Source::Position position = source.position(span_of(source, what).begin);
+  const auto at = [&](const std::string& text) {
+    const Source::Position position = source.position(span_of(source, text).begin);
     return std::to_string(position.line) + ":" + std::to_string(position.column);
   };
   EXPECT_EQ(at("a"), "1:1");
@@ -32,11 +32,11 @@ TEST(Source, CountsLinesAndCharactersFromOne) {
   EXPECT_EQ(source.line(99), "");
 }
 
-TEST(Source, ARangeKeepsItsOriginalLocation) {
+TEST(Source, MapsARangeToItsOriginalLocation) {
   const Source source("<op>", "def g(x):\n    return x\ndef f(x):\n    return g(x)\n",
                       {{1, "helpers.py", 41, 4}, {3, "model.py", 7, 0}});
-  const auto at = [&](const std::string& what) {
-    const Source::Place place = source.place(span_of(source, what).begin);
+  const auto at = [&](const std::string& text) {
+    const Source::Place place = source.place(span_of(source, text).begin);
     return std::string(place.name) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
   };
   EXPECT_EQ(at("return x"), "helpers.py:42:9");
@@ -67,7 +67,7 @@ TEST(Diagnostic, ShowsTheLineWithCarets) {
             "  = help: did you mean `große`?");
 }
 
-TEST(Diagnostic, NotesShareTheGutter) {
+TEST(Diagnostic, AlignsNotesInOneGutter) {
   const Source source("op.py", "f(x)" + std::string(9, '\n') + "g(x)");
   const Diagnostic diagnostic{"bad", span_of(source, "g(x)"), {}, {{"in `f`, called here", span_of(source, "f(x)")}}};
   EXPECT_EQ(diagnostic.render(),
@@ -83,19 +83,19 @@ TEST(Diagnostic, NotesShareTheGutter) {
             "   | ^^^^");
 }
 
-TEST(Diagnostic, ASpanAtTheEndOfALineHasACaret) {
+TEST(Diagnostic, MarksASpanAtTheEndOfALine) {
   const Source source("<text>", "x +\ny");
   const Diagnostic diagnostic{"bad", {&source, 3, 3}, {}, {}};
   EXPECT_EQ(diagnostic.render(), "error: bad\n --> <text>:1:4\n  |\n1 | x +\n  |    ^");
 }
 
-TEST(Diagnostic, ASpanOfSeveralLinesIsMarkedOnItsFirst) {
+TEST(Diagnostic, MarksTheFirstLineOfASpan) {
   const Source source("<text>", "f(a,\n  b)");
   const Diagnostic diagnostic{"bad", {&source, 0, 9}, {}, {}};
   EXPECT_EQ(diagnostic.render(), "error: bad\n --> <text>:1:1\n  |\n1 | f(a,\n  | ^^^^");
 }
 
-TEST(Diagnostic, AnExcerptIsShortAndPrintable) {
+TEST(Diagnostic, ShowsAShortPrintableExcerpt) {
   const Source source("<text>", std::string(5000, 'x') + "\x1b[0m\xff" + std::string(5000, 'y'));
   const std::string rendered = Diagnostic{"bad", {&source, 5000, 5001}, {}, {}}.render();
   EXPECT_LT(rendered.size(), 500u);
@@ -122,7 +122,7 @@ Error thrown_by(Action&& action) {
   return Error(Fault::Internal, "nothing was thrown", "");
 }
 
-TEST(Error, KnowsItsFault) {
+TEST(Error, HasAFaultAndAMessage) {
   const Error author = thrown_by([] { throw_author({}, "bad text", "write good text"); });
   EXPECT_EQ(author.fault(), Fault::Author);
   EXPECT_EQ(author.message(), "bad text");

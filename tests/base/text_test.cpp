@@ -15,12 +15,12 @@ TEST(Text, DecodesUtf8) {
   std::vector<char32_t> codes;
   for (size_t at = 0; at < text.size(); at += decode_utf8(text, at).bytes) codes.push_back(decode_utf8(text, at).code);
   EXPECT_EQ(codes, (std::vector<char32_t>{'a', 0xE9, 0x65E5, 0x1F600}));
-  std::string back;
-  for (char32_t code : codes) append_utf8(back, code);
-  EXPECT_EQ(back, text);
+  std::string encoded;
+  for (char32_t code : codes) append_utf8(encoded, code);
+  EXPECT_EQ(encoded, text);
 }
 
-TEST(Text, AnInvalidByteIsACharacterOfItsOwn) {
+TEST(Text, DecodesAnInvalidByteAsOneCharacter) {
   // A lone continuation byte, two truncated sequences, two overlong ones, a surrogate, past the last code point, no
   // start byte.
   for (const char* text :
@@ -32,7 +32,7 @@ TEST(Text, AnInvalidByteIsACharacterOfItsOwn) {
   }
 }
 
-TEST(Text, TheNearestNamesComeFirst) {
+TEST(Text, SortsTheNearestNamesFirst) {
   const std::vector<std::string_view> names = {"relu", "silu", "gelu", "leaky_relu", "sigmoid", "clamp", "t"};
   EXPECT_EQ(nearest("rleu", names), (std::vector<std::string>{"relu"}));
   EXPECT_EQ(nearest("selu", names), (std::vector<std::string>{"gelu", "relu", "silu"}));
@@ -51,7 +51,7 @@ TEST(Text, SuggestsNearNames) {
   EXPECT_EQ(did_you_mean("xyzzy", {"relu"}), "");
 }
 
-TEST(Text, NumbersRoundTrip) {
+TEST(Text, RoundTripsNumbers) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(round_trip(0.1), "0.1");
   EXPECT_EQ(round_trip(1.0), "1.0");

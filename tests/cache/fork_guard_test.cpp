@@ -33,12 +33,12 @@ int status_of_child(const std::function<int()>& body) {
   return -1;
 }
 
-int hold_once() {
+int use_guard() {
   const ForkGuard guard;
   return 7;
 }
 
-TEST(ForkGuard, AForkWaitsForAnotherThread) {
+TEST(ForkGuard, DelaysAForkWhileAnotherThreadHoldsOne) {
   std::atomic<bool> holding = false, released = false;
   std::thread other([&] {
     const ForkGuard guard;
@@ -48,16 +48,16 @@ TEST(ForkGuard, AForkWaitsForAnotherThread) {
     released = true;
   });
   while (!holding) std::this_thread::sleep_for(1ms);
-  EXPECT_EQ(status_of_child([&] { return released ? hold_once() : 1; }), 7);
+  EXPECT_EQ(status_of_child([&] { return released ? use_guard() : 1; }), 7);
   other.join();
 }
 
-TEST(ForkGuard, AThreadMayForkUnderItsOwn) {
+TEST(ForkGuard, AllowsAForkUnderTheThreadsOwnGuard) {
   const ForkGuard guard;
-  EXPECT_EQ(status_of_child(hold_once), 7);
+  EXPECT_EQ(status_of_child(use_guard), 7);
 }
 
-TEST(ForkGuard, NewcomersWaitForTheFork) {
+TEST(ForkGuard, DelaysNewGuardsDuringAFork) {
   std::atomic<bool> stop = false;
   std::atomic<int> inside = 0;
   std::vector<std::thread> others;
@@ -71,49 +71,49 @@ TEST(ForkGuard, NewcomersWaitForTheFork) {
       }
     });
   }
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(status_of_child([&] { return inside == 0 ? hold_once() : 1; }), 7);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(status_of_child([&] { return inside == 0 ? use_guard() : 1; }), 7);
   stop = true;
   for (std::thread& other : others) other.join();
 }
 
-TEST(ForkGuard, TwoThreadsMayForkAtOnce) {
-  std::atomic<int> right = 0;
+TEST(ForkGuard, AllowsForksOfSeveralThreadsAtOnce) {
+  std::atomic<int> correct = 0;
   std::vector<std::thread> others;
   for (int i = 0; i < 4; ++i)
     others.emplace_back([&] {
-      for (int k = 0; k < 10; ++k) right += status_of_child(hold_once) == 7;
+      for (int k = 0; k < 10; ++k) correct += status_of_child(use_guard) == 7;
     });
   for (std::thread& other : others) other.join();
-  EXPECT_EQ(right, 40);
+  EXPECT_EQ(correct, 40);
 }
 
-TEST(ForkGuard, AChildMayForkAgain) {
-  EXPECT_EQ(status_of_child([] { return status_of_child(hold_once); }), 7);
+TEST(ForkGuard, AllowsAForkInAChild) {
+  EXPECT_EQ(status_of_child([] { return status_of_child(use_guard); }), 7);
 }
 
-thread_local bool has_lock = false;
-std::mutex python;
+thread_local bool has_gil = false;
+std::mutex gil;
 
 void* release() {
-  if (!has_lock) return nullptr;
-  has_lock = false;
-  python.unlock();
-  return &python;
+  if (!has_gil) return nullptr;
+  has_gil = false;
+  gil.unlock();
+  return &gil;
 }
 void acquire(void*) {
-  python.lock();
-  has_lock = true;
+  gil.lock();
+  has_gil = true;
 }
 
-TEST(ForkGuard, ReleasesTheGilMeanwhile) {
+TEST(ForkGuard, ReleasesTheGil) {
   set_python_lock({release, acquire});
   acquire(nullptr);
   {
     const ForkGuard guard;
-    EXPECT_FALSE(has_lock);
+    EXPECT_FALSE(has_gil);
     {
       const ForkGuard nested;
-      EXPECT_FALSE(has_lock);
+      EXPECT_FALSE(has_gil);
     }
     EXPECT_THROW(refuse_under_fork_guard("a lock"), Error);
     // Another thread may take the lock and fork. The fork waits for this guard, and this thread waits for nothing that
@@ -124,7 +124,7 @@ TEST(ForkGuard, ReleasesTheGilMeanwhile) {
     });
     other.join();
   }
-  EXPECT_TRUE(has_lock);
+  EXPECT_TRUE(has_gil);
   EXPECT_NO_THROW(refuse_under_fork_guard("a lock"));
   release();
   set_python_lock({});

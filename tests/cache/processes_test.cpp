@@ -22,9 +22,9 @@ using std::chrono::steady_clock;
 constexpr uid_t kNobody = 65534;
 
 /// Becomes another user, because root ignores file modes. The path must be open to that user.
-bool give_up_root() { return ::geteuid() != 0 || (::setegid(kNobody) == 0 && ::seteuid(kNobody) == 0); }
+bool drop_privileges() { return ::geteuid() != 0 || (::setegid(kNobody) == 0 && ::seteuid(kNobody) == 0); }
 
-TEST(StoreFaults, AReadOnlyFolderStillServes) {
+TEST(StoreFaults, ReadsFromAReadOnlyFolder) {
   const Scratch scratch;
   const fs::path folder = scratch.path() / "cache";
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
@@ -33,7 +33,7 @@ TEST(StoreFaults, AReadOnlyFolderStillServes) {
     ASSERT_EQ(::chown(folder.c_str(), kNobody, kNobody), 0);
   }
   EXPECT_EQ(in_child([&]() -> std::string {
-              if (!give_up_root()) return "cannot become another user";
+              if (!drop_privileges()) return "cannot become another user";
               Store(folder).publish("kernel", "key", "payload");
               if (::chmod(folder.c_str(), 0500) != 0) return "cannot change the mode";
               Store store(folder);
@@ -42,8 +42,8 @@ TEST(StoreFaults, AReadOnlyFolderStillServes) {
               store.publish("kernel", "newer", "payload");
               if (store.counters().write_errors != 1) return "it kept trying to write";
               if (!store.enabled() || store.find("kernel", "key") != "payload") return "no hit after the write error";
-              const std::string wanted = "writes are paused; cannot write kernel-";
-              if (store.status().find(wanted) == std::string::npos ||
+              const std::string expected = "writes are paused; cannot write kernel-";
+              if (store.status().find(expected) == std::string::npos ||
                   store.status().find("Permission denied") == std::string::npos)
                 return store.status();
               return {};
@@ -52,11 +52,11 @@ TEST(StoreFaults, AReadOnlyFolderStillServes) {
   ::chmod(folder.c_str(), 0700);
 }
 
-TEST(StoreFaults, AFolderThatCannotBeMadeIsAMiss) {
+TEST(StoreFaults, MissesIfTheFolderCannotBeCreated) {
   const Scratch scratch;
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0555), 0);
   EXPECT_EQ(in_child([&]() -> std::string {
-              if (!give_up_root()) return "cannot become another user";
+              if (!drop_privileges()) return "cannot become another user";
               Store store(scratch.path() / "parent" / "cache");
               if (store.find("kernel", "key")) return "a hit";
               store.publish("kernel", "key", "payload");
@@ -75,7 +75,7 @@ bool limit_files_to_64k() {
 }
 
 /// Tests both kinds of full disk: a record of 100 KB does not fit, a small one before it does.
-std::string write_too_much(const fs::path& folder, Store store) {
+std::string overfill_disk(const fs::path& folder, Store store) {
   store.publish("kernel", "small", "payload");
   store.publish("kernel", "large", std::string(100'000, 'x'));
   if (store.counters().write_errors != 1) return "no write error: " + store.status();
@@ -85,14 +85,14 @@ std::string write_too_much(const fs::path& folder, Store store) {
   return {};
 }
 
-TEST(StoreFaults, AFullDiskPausesWriting) {
+TEST(StoreFaults, PausesWritesOnAFullDisk) {
   const Scratch scratch;
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk(scratch.path())) return "may not mount";
     StoreOptions options;
     options.pause = milliseconds(200);
     Store store(scratch.path(), options);
-    if (std::string wrong = write_too_much(scratch.path(), store); !wrong.empty()) return wrong;
+    if (std::string error = overfill_disk(scratch.path(), store); !error.empty()) return error;
     if (store.status().find("No space left on device") == std::string::npos) return store.status();
     store.publish("kernel", "paused", "payload");
     if (store.find("kernel", "paused")) return "it kept writing";
@@ -106,12 +106,12 @@ TEST(StoreFaults, AFullDiskPausesWriting) {
   EXPECT_EQ(answer, "");
 }
 
-TEST(StoreFaults, AWriteThatFailsHalfWayLeavesNothing) {
+TEST(StoreFaults, LeavesNothingAfterAFailedWrite) {
   const Scratch scratch;
   EXPECT_EQ(in_child([&]() -> std::string {
               if (!limit_files_to_64k()) return "cannot set the limit";
               Store store(scratch.path());
-              if (std::string wrong = write_too_much(scratch.path(), store); !wrong.empty()) return wrong;
+              if (std::string error = overfill_disk(scratch.path(), store); !error.empty()) return error;
               store.publish("kernel", "next", "payload");  // the error concerned this record only
               return store.find("kernel", "next") == "payload" ? "" : store.status();
             }),
@@ -119,36 +119,36 @@ TEST(StoreFaults, AWriteThatFailsHalfWayLeavesNothing) {
 }
 
 /// Publishes and reads one key for a time, with payloads of all lengths. Returns an error in the payloads read.
-std::string hammer(const fs::path& folder, char letter, milliseconds time) {
+std::string stress(const fs::path& folder, char letter, milliseconds time) {
   Store store(folder);
-  uint64_t found = 0;
+  uint64_t hits = 0;
   for (const auto end = steady_clock::now() + time; steady_clock::now() < end;) {
     for (size_t length = 1; length < 9000; length += 997) {
       store.publish("kernel", "key", std::string(length, letter));
       const std::optional<std::string> read = store.find("kernel", "key");
       if (!read) continue;
-      ++found;
+      ++hits;
       if (read->empty() || *read != std::string(read->size(), read->front())) return "a torn record";
     }
   }
   const StoreCounters counters = store.counters();
   if (counters.corrupt + counters.collisions + counters.read_errors + counters.write_errors != 0) return store.status();
-  return found == counters.publications ? "" : "a record was missing for a moment";
+  return hits == counters.publications ? "" : "a record was missing for a moment";
 }
 
-TEST(StoreProcesses, TwoPublishAndReadOneKey) {
+TEST(StoreProcesses, ShareOneKey) {
   const Scratch scratch;
   const fs::path folder = scratch.path() / "cache";
-  std::string theirs;
-  std::thread other([&] { theirs = in_child([&] { return hammer(folder, 'a', milliseconds(1000)); }); });
-  const std::string ours = in_child([&] { return hammer(folder, 'b', milliseconds(1000)); });
+  std::string first_error;
+  std::thread other([&] { first_error = in_child([&] { return stress(folder, 'a', milliseconds(1000)); }); });
+  const std::string second_error = in_child([&] { return stress(folder, 'b', milliseconds(1000)); });
   other.join();
-  EXPECT_EQ(theirs, "");
-  EXPECT_EQ(ours, "");
+  EXPECT_EQ(first_error, "");
+  EXPECT_EQ(second_error, "");
   EXPECT_EQ(names_in(folder).size(), 1u);
 }
 
-TEST(StoreProcesses, AProcessKilledWhilePublishingLeavesWholeRecordsOnly) {
+TEST(StoreProcesses, LeaveOnlyWholeRecordsWhenKilled) {
   const Scratch scratch;
   const std::string payload(50'000, 'x');
   for (int round = 0; round < 25; ++round) {
@@ -162,14 +162,14 @@ TEST(StoreProcesses, AProcessKilledWhilePublishingLeavesWholeRecordsOnly) {
     ::waitpid(child, nullptr, 0);
   }
   Store store(scratch.path());
-  uint64_t found = 0;
+  uint64_t hits = 0;
   for (int i = 0; i < 20; ++i) {
     const std::optional<std::string> read = store.find("kernel", std::to_string(i));
     if (!read) continue;
-    ++found;
+    ++hits;
     EXPECT_EQ(*read, payload);
   }
-  EXPECT_GT(found, 0u);
+  EXPECT_GT(hits, 0u);
   EXPECT_EQ(store.counters().corrupt, 0u);
 }
 

@@ -25,7 +25,7 @@ TEST(Digest, IsBlake2b) {
   EXPECT_EQ(Digest::of(text).hex(), "5aa7fbbf37986bb2a5d547c0d3c4d4326a24d786e7d57bf93fc784176e38b33d");
 }
 
-TEST(Digest, ConcatenatesPieces) { EXPECT_EQ(Digest::of({"foo", "", "bar"}), Digest::of("foobar")); }
+TEST(Digest, ConcatenatesParts) { EXPECT_EQ(Digest::of({"foo", "", "bar"}), Digest::of("foobar")); }
 
 /// 128-bit FNV-1a, the cache's former hash.
 std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
@@ -35,15 +35,15 @@ std::pair<uint64_t, uint64_t> fnv(std::string_view text) {
   return {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
 }
 
-TEST(Digest, DiffersWhereAttackersCanMakeFnvCollide) {
+TEST(Digest, DiffersForACollisionOfFnv) {
   // While each input byte keeps the low byte small, FNV-1a is linear: a short vector of a lattice gives a collision.
-  const std::string one =
+  const std::string first =
       from_hex("8d000002773b0003b102773fed3b00000003b10000000000013a3a3a3b00000139760000013a3b00000001397600");
-  const std::string other =
+  const std::string second =
       from_hex("8d000000000004ec03b100000000000000000276013976013b00000003b3773b00013fee7600013b013b0000013b");
-  ASSERT_NE(one, other);
-  ASSERT_EQ(fnv(one), fnv(other));
-  EXPECT_NE(Digest::of(one), Digest::of(other));
+  ASSERT_NE(first, second);
+  ASSERT_EQ(fnv(first), fnv(second));
+  EXPECT_NE(Digest::of(first), Digest::of(second));
 }
 
 TEST(Record, RoundTrips) {
@@ -64,13 +64,13 @@ TEST(Record, DistinguishesAnotherKeyFromDamage) {
   EXPECT_EQ(decode_record(file, "").state, RecordState::OtherKey);
 }
 
-TEST(Record, TruncatedAtAnyLengthIsCorrupt) {
+TEST(Record, IsCorruptIfTruncatedAtAnyLength) {
   const std::string file = encode_record("a key", "the payload");
   for (size_t length = 0; length < file.size(); ++length)
     EXPECT_EQ(decode_record(file.substr(0, length), "a key").state, RecordState::Corrupt) << length;
 }
 
-TEST(Record, AnyFlippedBitIsCorrupt) {
+TEST(Record, IsCorruptIfAnyBitIsFlipped) {
   const std::string file = encode_record("a key", "the payload");
   for (size_t bit = 0; bit < 8 * file.size(); ++bit) {
     std::string damaged = file;
@@ -79,7 +79,7 @@ TEST(Record, AnyFlippedBitIsCorrupt) {
   }
 }
 
-TEST(Record, SwappedAndAddedBytesAreCorrupt) {
+TEST(Record, IsCorruptIfBytesAreSwappedOrAdded) {
   const std::string file = encode_record("a key", "the payload");
   EXPECT_EQ(decode_record(file + '\0', "a key").state, RecordState::Corrupt);
   std::string swapped = file;

@@ -15,9 +15,9 @@ namespace {
 std::shared_ptr<const int> number(int value) { return std::make_shared<const int>(value); }
 
 /// Waits, up to ten seconds, until `happened`.
-bool eventually(const std::function<bool()>& happened) {
-  for (int i = 0; i < 10'000 && !happened(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return happened();
+bool eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 10'000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return condition();
 }
 
 /// Calls `flights.run(key, make)` in several threads at once, with `make` delayed until all of them have requested the
@@ -42,7 +42,7 @@ void request_together(SingleFlight<int>& flights, int threads, const std::functi
   for (std::thread& thread : all) thread.join();
 }
 
-TEST(SingleFlight, SeveralRequestsMakeAValueOnce) {
+TEST(SingleFlight, MakesAValueOnceForSeveralRequests) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, correct = 0;
   request_together(
@@ -54,7 +54,7 @@ TEST(SingleFlight, SeveralRequestsMakeAValueOnce) {
   EXPECT_EQ(correct, 8);
 }
 
-TEST(SingleFlight, AnInterruptedMakerDoesNotFailTheWaiting) {
+TEST(SingleFlight, LetsAWaitingThreadReplaceAnInterruptedMaker) {
   SingleFlight<int> flights;
   std::atomic<int> tries = 0, correct = 0, interrupted = 0;
   request_together(
@@ -74,7 +74,7 @@ TEST(SingleFlight, AnInterruptedMakerDoesNotFailTheWaiting) {
   EXPECT_EQ(interrupted, 1);
 }
 
-TEST(SingleFlight, AWaitingThreadMayBeInterrupted) {
+TEST(SingleFlight, InterruptsAWaitingThread) {
   SingleFlight<int> flights;
   std::atomic<bool> begun = false, release = false;
   std::thread maker([&] {
@@ -92,7 +92,7 @@ TEST(SingleFlight, AWaitingThreadMayBeInterrupted) {
   maker.join();
 }
 
-TEST(SingleFlight, AnExceptionReachesAllAndTheNextCallTriesAgain) {
+TEST(SingleFlight, ThrowsToAllThreadsAndRetriesInTheNextCall) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, caught = 0;
   // All threads receive one exception. The exception is kept until all threads have ended: the thread sanitizer does
@@ -117,13 +117,13 @@ TEST(SingleFlight, AnExceptionReachesAllAndTheNextCallTriesAgain) {
   EXPECT_EQ(*flights.run("key", [] { return number(5); }), 5);
 }
 
-TEST(SingleFlight, KeepsNothing) {
+TEST(SingleFlight, StoresNothing) {
   SingleFlight<int> flights;
   EXPECT_EQ(*flights.run("key", [] { return number(1); }), 1);
   EXPECT_EQ(*flights.run("key", [] { return number(2); }), 2);
 }
 
-TEST(SingleFlight, OtherKeysDoNotWait) {
+TEST(SingleFlight, DoesNotDelayOtherKeys) {
   SingleFlight<int> flights;
   std::atomic<bool> inside = false, release = false;
   std::thread slow([&] {
@@ -139,7 +139,7 @@ TEST(SingleFlight, OtherKeysDoNotWait) {
   slow.join();
 }
 
-TEST(SingleFlight, OneFlightMayNeedAnotherButNotItself) {
+TEST(SingleFlight, AllowsNestedFlightsOfDifferentKeys) {
   SingleFlight<int> flights;
   const auto outer = flights.run("outer", [&] { return flights.run("inner", [] { return number(3); }); });
   EXPECT_EQ(*outer, 3);

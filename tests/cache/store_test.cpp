@@ -28,7 +28,7 @@ void set_age(const fs::path& file, std::chrono::hours age) {
   ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
 }
 
-TEST(Store, FindsWhatWasPublished) {
+TEST(Store, FindsPublishedRecords) {
   const Scratch scratch;
   Store store(scratch.path());
   const std::string payload("\0binary\xff", 8);
@@ -46,7 +46,7 @@ TEST(Store, FindsWhatWasPublished) {
   EXPECT_EQ(store.status(), scratch.path().string() + ": in use");
 }
 
-TEST(Store, TheLastPublicationOfAKeyCounts) {
+TEST(Store, FindsTheLastPublicationOfAKey) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "first");
@@ -80,7 +80,7 @@ TEST(Store, SurvivesTheDeletionOfItsFolder) {
   EXPECT_EQ(store.counters().write_errors, 0u);
 }
 
-TEST(Store, TruncatedAtAnyLengthIsAMissAndPutAside) {
+TEST(Store, MissesAndRenamesATruncatedRecord) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "a key", "the payload");
@@ -98,7 +98,7 @@ TEST(Store, TruncatedAtAnyLengthIsAMissAndPutAside) {
   EXPECT_NE(store.status().find("was damaged and has been renamed to .bad"), std::string::npos) << store.status();
 }
 
-TEST(Store, AnyFlippedBitIsAMissAndPutAside) {
+TEST(Store, MissesAndRenamesARecordWithAFlippedBit) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "a key", "the payload");
@@ -116,7 +116,7 @@ TEST(Store, AnyFlippedBitIsAMissAndPutAside) {
   EXPECT_EQ(store.usage().files, 1u) << "moved files must not pile up";
 }
 
-TEST(Store, AnotherKeyUnderTheSameHashIsAMiss) {
+TEST(Store, MissesAnotherKeyWithTheSameHash) {
   const Scratch scratch;
   StoreOptions options;
   options.hash = [](std::string_view) { return "same"; };
@@ -131,7 +131,7 @@ TEST(Store, AnotherKeyUnderTheSameHashIsAMiss) {
   EXPECT_EQ(store.counters().corrupt, 0u);
 }
 
-TEST(Store, AReadErrorIsNotCorruption) {
+TEST(Store, DistinguishesReadErrorsFromCorruption) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -145,7 +145,7 @@ TEST(Store, AReadErrorIsNotCorruption) {
   EXPECT_NE(store.status().find("it is not a regular file"), std::string::npos) << store.status();
 }
 
-TEST(Store, MovesAFolderInARecordsPlaceAside) {
+TEST(Store, RenamesAFolderThatHasARecordsName) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -162,7 +162,7 @@ TEST(Store, MovesAFolderInARecordsPlaceAside) {
 /// A file put into the folder while others could write there is not loaded once the folder is private.
 class StoreFilesOfOthers : public testing::TestWithParam<std::string> {};
 
-TEST_P(StoreFilesOfOthers, LoadsOnlyWhatThisUserAloneCanWrite) {
+TEST_P(StoreFilesOfOthers, LoadsOnlyFilesThatOtherUsersCannotWrite) {
   const Scratch scratch, elsewhere;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(All, StoreFilesOfOthers,
                            return name;
                          });
 
-TEST(Store, ALinkInTheFolderIsNotFollowed) {
+TEST(Store, DoesNotFollowALinkInTheFolder) {
   const Scratch scratch, elsewhere;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -205,7 +205,7 @@ TEST(Store, ALinkInTheFolderIsNotFollowed) {
   EXPECT_EQ(store.counters().read_errors, 1u);
 }
 
-TEST(Store, RefusesAFolderThatOthersMayWriteTo) {
+TEST(Store, RejectsAFolderThatOthersMayWriteTo) {
   for (const fs::perms others : {fs::perms::others_write, fs::perms::group_write}) {
     const Scratch scratch;
     Store(scratch.path()).publish("kernel", "key", "payload");
@@ -221,7 +221,7 @@ TEST(Store, RefusesAFolderThatOthersMayWriteTo) {
   }
 }
 
-TEST(Store, RefusesAFolderOfAnotherUser) {
+TEST(Store, RejectsAFolderOfAnotherUser) {
   const Scratch scratch;
   fs::path folder = "/";  // root's
   if (::geteuid() == 0) {
@@ -250,7 +250,7 @@ TEST(Store, FollowsALinkToItsFolder) {
   EXPECT_FALSE(Store(link).enabled());
 }
 
-TEST(Store, AFileInThePlaceOfTheFolderIsAMiss) {
+TEST(Store, MissesIfTheParentIsAFile) {
   const Scratch scratch;
   write_file(scratch.path() / "file", "");
   Store store(scratch.path() / "file" / "cache");
@@ -260,7 +260,7 @@ TEST(Store, AFileInThePlaceOfTheFolderIsAMiss) {
   EXPECT_NE(store.status().find("Not a directory"), std::string::npos) << store.status();
 }
 
-TEST(Store, EvictsTheOldestAndOnlyItsOwn) {
+TEST(Store, EvictsTheOldestOfItsOwnFiles) {
   const Scratch scratch;
   write_file(scratch.path() / "somebody's", std::string(5000, 'x'));
   StoreOptions options;
@@ -282,7 +282,7 @@ TEST(Store, EvictsTheOldestAndOnlyItsOwn) {
   EXPECT_EQ(store.counters().evictions, 1u);
 }
 
-TEST(Store, FilesInUseDoNotAge) {
+TEST(Store, RenewsTheDateOfFilesInUse) {
   const Scratch scratch;
   Store store(scratch.path());
   store.publish("kernel", "key", "payload");
@@ -354,7 +354,7 @@ TEST(Store, IsSafeFromSeveralThreads) {
   EXPECT_EQ(names_in(store.folder()).size(), 10u);
 }
 
-TEST(Store, OffKeepsNothing) {
+TEST(Store, StoresNothingWhenOff) {
   Store store = Store::off("no reason");
   store.publish("kernel", "key", "payload");
   EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
@@ -371,7 +371,7 @@ Store with_environment(const std::vector<std::pair<const char*, std::string>>& v
   return Store::from_environment();
 }
 
-TEST(StoreEnvironment, NamesTheFolder) {
+TEST(StoreEnvironment, SelectsTheFolder) {
   const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "/";
   EXPECT_EQ(with_environment({{"HOME", "/h"}}).folder(), "/h/.cache/ingot");
   EXPECT_EQ(with_environment({{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}}).folder(), "/x/ingot");

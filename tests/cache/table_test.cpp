@@ -12,7 +12,7 @@ using Key = std::vector<uint64_t>;
 
 std::shared_ptr<const Key> record_of(const Key& key) { return std::make_shared<const Key>(key); }
 
-TEST(Table, FindsWhatWasInserted) {
+TEST(Table, FindsInsertedRecords) {
   Table<Key> table;
   EXPECT_EQ(table.find(Key{1, 2}), nullptr);
   const Key* inserted = table.insert(Key{1, 2}, record_of({1, 2}));
@@ -45,7 +45,7 @@ TEST(Table, ComparesWholeKeysWhenHashesAgree) {
   EXPECT_EQ(table.size(), keys.size());
 }
 
-TEST(Table, TheFirstRecordOfAKeyStays) {
+TEST(Table, KeepsTheFirstRecordOfAKey) {
   Table<Key> table;
   const Key* first = table.insert(Key{7}, record_of({1}));
   EXPECT_EQ(table.insert(Key{7}, record_of({2})), first);
@@ -55,15 +55,15 @@ TEST(Table, TheFirstRecordOfAKeyStays) {
 
 TEST(Table, KeepsReturnedRecordsWhileItGrows) {
   Table<Key> table;
-  std::vector<const Key*> given;
-  for (uint64_t i = 0; i < 5000; ++i) given.push_back(table.insert(Key{i, i * i}, record_of({i})));
+  std::vector<const Key*> inserted;
+  for (uint64_t i = 0; i < 5000; ++i) inserted.push_back(table.insert(Key{i, i * i}, record_of({i})));
   for (uint64_t i = 0; i < 5000; ++i) {
-    ASSERT_EQ(table.find(Key{i, i * i}), given[i]);
-    ASSERT_EQ(*given[i], Key{i});
+    ASSERT_EQ(table.find(Key{i, i * i}), inserted[i]);
+    ASSERT_EQ(*inserted[i], Key{i});
   }
 }
 
-TEST(Table, RefusesWhenFullAndStillFinds) {
+TEST(Table, FindsRecordsButRejectsNewOnesWhenFull) {
   Table<Key> table(3);
   for (uint64_t i = 0; i < 3; ++i) ASSERT_NE(table.insert(Key{i}, record_of({i})), nullptr);
   EXPECT_EQ(table.insert(Key{3}, record_of({3})), nullptr);
@@ -86,7 +86,7 @@ TEST(Table, IsEmptyAfterClear) {
   EXPECT_NE(table.insert(Key{1}, record_of({2})), nullptr);
 }
 
-TEST(Table, HashesNeighboursApart) {
+TEST(Table, SpreadsSimilarKeys) {
   // Typical key words: small numbers, and pointers that differ in few bits. The low bits choose the slot.
   std::set<uint64_t> slots;
   for (uint64_t i = 0; i < 1024; ++i) {
@@ -96,24 +96,24 @@ TEST(Table, HashesNeighboursApart) {
   EXPECT_GT(slots.size(), 1900u);  // of 2048; random hashes would give about 2016
 }
 
-TEST(Table, ReadersSeeWholeRecordsWhileWritersInsert) {
+TEST(Table, ShowsWholeRecordsDuringInsertions) {
   constexpr uint64_t kKeys = 3000;
   Table<Key> table;
-  std::atomic<uint64_t> wrong = 0, writing = 2;
+  std::atomic<uint64_t> wrong = 0, writers = 2;
   const auto key_of = [](uint64_t i) { return Key{i, ~i, i % 7}; };
   const auto write = [&] {
     for (uint64_t i = 0; i < kKeys; ++i) {
-      const Key* held = table.insert(key_of(i), record_of({i, i + 1}));
-      if (!held || *held != Key{i, i + 1}) ++wrong;
+      const Key* record = table.insert(key_of(i), record_of({i, i + 1}));
+      if (!record || *record != Key{i, i + 1}) ++wrong;
     }
-    --writing;
+    --writers;
   };
   const auto read = [&] {
-    uint64_t known = 0;  // all keys below were found once, so they must be found again
-    for (uint64_t i = 0; writing > 0 || known < kKeys; i = (i + 1) % kKeys) {
-      const Key* held = table.find(key_of(i));
-      if (held ? *held != Key{i, i + 1} : i < known) ++wrong;
-      if (held && i == known) ++known;
+    uint64_t found_count = 0;  // all keys below were found once, so they must be found again
+    for (uint64_t i = 0; writers > 0 || found_count < kKeys; i = (i + 1) % kKeys) {
+      const Key* record = table.find(key_of(i));
+      if (record ? *record != Key{i, i + 1} : i < found_count) ++wrong;
+      if (record && i == found_count) ++found_count;
     }
   };
   std::vector<std::thread> threads;

@@ -49,7 +49,7 @@ TEST(HostCompiler, RoundsEveryOperationUnlessFast) {
   EXPECT_GT(denormal * 0.5f, 0.0f) << "a library that was loaded turned denormals off";
 }
 
-TEST(HostCompiler, CompilesOthersProgramsWithTheirOptions) {
+TEST(HostCompiler, CompilesForeignProgramsWithTheirOptions) {
   const std::vector<std::string> options = {"-O1", "-DANSWER=41 + 1"};
   const SharedObject object(HostCompiler::compile("extern \"C\" int number() { return ANSWER; }\n", "number", options),
                             "number");
@@ -65,7 +65,7 @@ TEST(HostCompiler, ShowsTheLogAndTheNumberedSource) {
   EXPECT_NE(text.find(numbered("int good;\nint bad = unknown_name;\n").substr(0, 20)), std::string::npos) << text;
 }
 
-TEST(HostCompiler, SeveralThreadsMayCompile) {
+TEST(HostCompiler, CompilesInSeveralThreads) {
   std::vector<int> results(4);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -89,7 +89,7 @@ TEST(HostCompiler, LeavesNoTemporaryFiles) {
   EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{});
 }
 
-TEST(HostCompiler, CompilesWhereTheHostIgnoresChildren) {
+TEST(HostCompiler, CompilesIfTheHostIgnoresSigchld) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_NO_THROW(HostCompiler::compile(returns(1), "number", false));
   const std::string text = environment_error([] { HostCompiler::compile("broken", "number", false); });
@@ -97,7 +97,7 @@ TEST(HostCompiler, CompilesWhereTheHostIgnoresChildren) {
   ::signal(SIGCHLD, before);
 }
 
-TEST(HostCompiler, AFullDiskMakesItUseAnotherFolder) {
+TEST(HostCompiler, UsesAnotherFolderOnAFullDisk) {
   const Scratch scratch;
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk(scratch.path())) return "may not mount";
@@ -115,7 +115,7 @@ TEST(HostCompiler, AFullDiskMakesItUseAnotherFolder) {
 
 class HostCompilerSearch : public NewProcess {};
 
-TEST_F(HostCompilerSearch, NamesTheTriedProgramsAndWhatToInstall) {
+TEST_F(HostCompilerSearch, NamesTheTriedProgramsAndTheSolution) {
   const auto compile = [] {
     ::unsetenv("INGOT_CXX"), ::unsetenv("CXX"), ::setenv("PATH", "/nonexistent", 1);
     print_and_exit([] { return HostCompiler::compile(returns(1), "number", false); });
@@ -141,7 +141,7 @@ TEST_F(HostCompilerSearch, UsesTheSelectedCompilerOrFails) {
   EXPECT_EXIT(compile("env c++"), testing::ExitedWithCode(0), "ELF");
 }
 
-TEST_F(HostCompilerSearch, OptionsOfTheVariableComeAfterOurs) {
+TEST_F(HostCompilerSearch, AppendsTheOptionsOfTheVariable) {
   const Scratch scratch;
   const auto last_level = [&](const std::string& launcher) {
     const std::string compiler = script(scratch, R"(for word; do case $word in -O*) last=$word ;; esac; done
@@ -153,7 +153,7 @@ TEST_F(HostCompilerSearch, OptionsOfTheVariableComeAfterOurs) {
   EXPECT_EXIT(last_level("env "), testing::ExitedWithCode(0), "the level is -O1\\.");
 }
 
-TEST_F(HostCompilerSearch, ClangGetsNoOptionsOfGcc) {
+TEST_F(HostCompilerSearch, PassesNoGccOptionsToClang) {
   const Scratch scratch;
   const auto compile = [&] {
     ::setenv("INGOT_CXX",
@@ -185,7 +185,7 @@ TEST_F(HostCompilerSearch, ReportsHowTheCompilerEnded) {
               "compiler exited with 4.*xxxxxx");
 }
 
-TEST_F(HostCompilerSearch, AnotherCompilerIsAnotherIdentity) {
+TEST_F(HostCompilerSearch, HasOneIdentityPerCompiler) {
   const Scratch scratch;
   const auto identify = [&](const std::string& text) {
     ::setenv("INGOT_CXX", script(scratch, text).c_str(), 1);
@@ -197,7 +197,7 @@ TEST_F(HostCompilerSearch, AnotherCompilerIsAnotherIdentity) {
   EXPECT_EXIT(identify("exit 10"), testing::ExitedWithCode(0), "^compiler 18 ");
 }
 
-TEST(FileIdentity, FollowsLinksAndSeesEveryChange) {
+TEST(FileIdentity, FollowsLinksAndDetectsEveryChange) {
   const Scratch scratch;
   const fs::path file = scratch.path() / "file", link = scratch.path() / "link";
   EXPECT_EQ(file_identity(file), "");
@@ -213,11 +213,11 @@ TEST(FileIdentity, FollowsLinksAndSeesEveryChange) {
   EXPECT_EQ(file_identity(scratch.path()), "");
 }
 
-TEST(SharedObject, ObjectsOfOneNameStayApart) {
+TEST(SharedObject, DistinguishesObjectsOfOneName) {
   // The loader identifies a library by its path, and descriptors are reused.
-  const std::string one = HostCompiler::compile(returns(1), "number", false);
-  const std::string two = HostCompiler::compile(returns(2), "number", false);
-  const SharedObject first(one, "number"), second(two, "number"), third(one, "number");
+  const std::string first_bytes = HostCompiler::compile(returns(1), "number", false);
+  const std::string second_bytes = HostCompiler::compile(returns(2), "number", false);
+  const SharedObject first(first_bytes, "number"), second(second_bytes, "number"), third(first_bytes, "number");
   EXPECT_EQ(call(first), 1);
   EXPECT_EQ(call(second), 2);
   EXPECT_EQ(call(third), 1);
@@ -232,7 +232,7 @@ TEST(SharedObject, KeepsNoDescriptor) {
   for (const SharedObject& object : objects) EXPECT_EQ(call(object), 1);
 }
 
-TEST(SharedObject, QuotesTheLoader) {
+TEST(SharedObject, QuotesTheLoadersError) {
   const std::string text = environment_error([] { SharedObject("not a library", "relu_add"); });
   EXPECT_NE(text.find("cannot load the compiled relu_add"), std::string::npos) << text;
   EXPECT_NE(text.find("file too short"), std::string::npos) << text;
@@ -240,7 +240,7 @@ TEST(SharedObject, QuotesTheLoader) {
   EXPECT_THROW(object.symbol("absent"), Error);
 }
 
-TEST(SharedObject, LoadsFromAFileWhereMemoryFails) {
+TEST(SharedObject, LoadsFromAFileIfMemoryFails) {
   const std::string bytes = HostCompiler::compile(returns(7), "number", false);
   const std::string answer = in_child([&]() -> std::string {
     if (!may_mount() || !mount_small_disk("/proc")) return "may not mount";

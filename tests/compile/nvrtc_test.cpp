@@ -31,7 +31,7 @@ TEST_F(NvrtcTest, MakesMachineCodeForEveryArchitecture) {
   }
 }
 
-TEST_F(NvrtcTest, FusesNothingUnlessFast) {
+TEST_F(NvrtcTest, FusesOperationsOnlyIfFast) {
   const std::string exact = Nvrtc::compile_ptx(kKernel, "axpy", 90, false);
   EXPECT_TRUE(contains(exact, ".target sm_90")) << exact;
   EXPECT_TRUE(contains(exact, ".entry axpy")) << exact;
@@ -49,7 +49,7 @@ TEST_F(NvrtcTest, ShowsTheLogAndTheNumberedSource) {
   EXPECT_TRUE(contains(text, numbered(source).substr(0, 40))) << text;
 }
 
-TEST_F(NvrtcTest, CompilesOthersProgramsWithTheirOptionsAndInstances) {
+TEST_F(NvrtcTest, CompilesForeignProgramsWithTheirOptionsAndInstances) {
   const std::string source =
       "template <typename T> __global__ void scale(T* x) { x[threadIdx.x] *= FACTOR; }\n"
       "extern \"C\" __global__ void twice(double* x) { x[threadIdx.x] *= 2; }\n";
@@ -72,7 +72,7 @@ TEST_F(NvrtcTest, NamesAnUnknownArchitectureAndTheKnownOnes) {
   EXPECT_TRUE(contains(text, ", sm_90,")) << text;
 }
 
-TEST_F(NvrtcTest, SeveralThreadsMayCompile) {
+TEST_F(NvrtcTest, CompilesInSeveralThreads) {
   const std::string expected = Nvrtc::compile_ptx(kKernel, "axpy", 90, false);
   std::vector<std::string> results(4);
   std::vector<std::thread> threads;
@@ -82,7 +82,7 @@ TEST_F(NvrtcTest, SeveralThreadsMayCompile) {
   EXPECT_EQ(results, std::vector<std::string>(4, expected));
 }
 
-TEST_F(NvrtcTest, ItsIdentityDoesNotOpenIt) {
+TEST_F(NvrtcTest, HasAnIdentityWithoutOpeningTheLibrary) {
   const auto identify = [] {
     print_and_exit([] {
       const std::string identity = Nvrtc::identity();
@@ -108,7 +108,7 @@ TEST_F(NvrtcSearch, NamesTheTriedPaths) {
   EXPECT_EXIT(compile(file.c_str()), testing::ExitedWithCode(0), "libnvrtc.so.13: .*file too short");
 }
 
-TEST_F(NvrtcSearch, HasAnIdentityWithoutNvrtc) {
+TEST_F(NvrtcSearch, HasAnIdentityIfNvrtcIsMissing) {
   const auto identify = [] {
     ::setenv("INGOT_NVRTC", "/nonexistent/libnvrtc.so.13", 1);
     print_and_exit(Nvrtc::identity);

@@ -25,15 +25,15 @@ using namespace std::chrono_literals;
 
 std::vector<std::string> shell(const std::string& text) { return {"/bin/sh", "-c", text}; }
 
-bool eventually(const std::function<bool()>& happened) {
-  for (int i = 0; i < 10'000 && !happened(); ++i) std::this_thread::sleep_for(1ms);
-  return happened();
+bool eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 10'000 && !condition(); ++i) std::this_thread::sleep_for(1ms);
+  return condition();
 }
 
-bool runs(const std::string& process) { return !process.empty() && ::kill(std::stoi(process), 0) == 0; }
+bool is_running(const std::string& process) { return !process.empty() && ::kill(std::stoi(process), 0) == 0; }
 
 /// A command that writes its process id and its child's, and then hangs with its child.
-std::vector<std::string> hangs(const Scratch& scratch) {
+std::vector<std::string> hanging_command(const Scratch& scratch) {
   const std::string path = scratch.path();
   return shell("sleep 100 & echo $! > " + path + "/child.new; mv " + path + "/child.new " + path +
                "/child; echo $$ > " + path + "/self.new; mv " + path + "/self.new " + path + "/self; sleep 100");
@@ -45,10 +45,10 @@ std::string process_in(const fs::path& file) {
 }
 
 /// Simulates a host program's signals during its lifetime.
-class Hearing {
+class FakeSignals {
  public:
   struct Interrupt {};
-  explicit Hearing(std::chrono::milliseconds after) {
+  explicit FakeSignals(std::chrono::milliseconds after) {
     until = std::chrono::steady_clock::now() + after;
     main_thread = std::this_thread::get_id();
     set_signals({[] { return std::this_thread::get_id() == main_thread; },
@@ -56,7 +56,7 @@ class Hearing {
                    if (std::chrono::steady_clock::now() > until) throw Interrupt();
                  }});
   }
-  ~Hearing() { set_signals({}); }
+  ~FakeSignals() { set_signals({}); }
 
  private:
   static inline std::chrono::steady_clock::time_point until;
@@ -65,23 +65,23 @@ class Hearing {
 
 TEST(Interrupt, EndsAProgramAndItsChildren) {
   const Scratch scratch;
-  const Hearing hearing(200ms);
+  const FakeSignals signals(200ms);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_THROW(interruptibly([&] { run_program(hangs(scratch), "/"); }), Hearing::Interrupt);
+  EXPECT_THROW(interruptibly([&] { run_program(hanging_command(scratch), "/"); }), FakeSignals::Interrupt);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
   for (const char* name : {"self", "child"}) {
     const std::string process = process_in(scratch.path() / name);
-    EXPECT_TRUE(eventually([&] { return !runs(process); })) << name;
+    EXPECT_TRUE(eventually([&] { return !is_running(process); })) << name;
   }
 }
 
 TEST(Interrupt, EndsAProgramThatHasClosedItsOutput) {
-  const Hearing hearing(100ms);
-  EXPECT_THROW(interruptibly([] { run_program(shell("exec >&- 2>&-; sleep 100"), "/"); }), Hearing::Interrupt);
+  const FakeSignals signals(100ms);
+  EXPECT_THROW(interruptibly([] { run_program(shell("exec >&- 2>&-; sleep 100"), "/"); }), FakeSignals::Interrupt);
 }
 
 TEST(Interrupt, PassesResultsAndExceptionsOn) {
-  const Hearing hearing(1h);
+  const FakeSignals signals(1h);
   std::string output;
   interruptibly([&] { output = run_program(shell("echo text"), "/").output; });
   EXPECT_EQ(output, "text\n");
@@ -89,7 +89,7 @@ TEST(Interrupt, PassesResultsAndExceptionsOn) {
 }
 
 TEST(Interrupt, HandlesNoSignalsOnOtherThreads) {
-  const Hearing hearing(0ms);
+  const FakeSignals signals(0ms);
   std::thread([] { interruptibly([] { run_program(shell("sleep 0.1"), "/"); }); }).join();
 }
 
@@ -97,14 +97,14 @@ TEST(Subprocess, EndsWithItsHost) {
   const Scratch scratch;
   const pid_t host = ::fork();
   if (host == 0) {
-    run_program(hangs(scratch), "/");
+    run_program(hanging_command(scratch), "/");
     ::_exit(0);
   }
   const std::string self = process_in(scratch.path() / "self"), child = process_in(scratch.path() / "child");
-  ASSERT_TRUE(runs(self));
+  ASSERT_TRUE(is_running(self));
   ::kill(host, SIGKILL);
   ::waitpid(host, nullptr, 0);
-  EXPECT_TRUE(eventually([&] { return !runs(self) && !runs(child); }));
+  EXPECT_TRUE(eventually([&] { return !is_running(self) && !is_running(child); }));
 }
 
 TEST(Subprocess, NamesTheExhaustedResource) {
@@ -123,7 +123,7 @@ TEST(Subprocess, NamesTheExhaustedResource) {
   EXPECT_EQ(exhausted_resource_in("error: expected ‘;’"), "");
 }
 
-fs::path left_folder(const Scratch& scratch, const std::string& name, int64_t age) {
+fs::path make_old_folder(const Scratch& scratch, const std::string& name, int64_t age) {
   const fs::path folder = scratch.path() / name;
   fs::create_directory(folder);
   fs::permissions(folder, fs::perms::owner_all);
@@ -136,10 +136,11 @@ fs::path left_folder(const Scratch& scratch, const std::string& name, int64_t ag
 
 TEST(TemporaryFolder, SweepsLeftoversOfDeadProcesses) {
   const Scratch scratch;
-  const fs::path dead = left_folder(scratch, "ingot-compile-dead00", 60),
-                 alive = left_folder(scratch, "ingot-compile-alive0", 60),
-                 fresh = left_folder(scratch, "ingot-compile-fresh0", 0), other = left_folder(scratch, "another", 60),
-                 shared = left_folder(scratch, "ingot-compile-shared", 60);
+  const fs::path dead = make_old_folder(scratch, "ingot-compile-dead00", 60),
+                 alive = make_old_folder(scratch, "ingot-compile-alive0", 60),
+                 fresh = make_old_folder(scratch, "ingot-compile-fresh0", 0),
+                 other = make_old_folder(scratch, "another", 60),
+                 shared = make_old_folder(scratch, "ingot-compile-shared", 60);
   fs::permissions(shared, fs::perms::owner_all | fs::perms::others_read);
   const int lock = ::open(alive.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(::flock(lock, LOCK_EX), 0);
@@ -149,7 +150,7 @@ TEST(TemporaryFolder, SweepsLeftoversOfDeadProcesses) {
   ::close(lock);
 }
 
-TEST(TemporaryFolder, UsesAnotherFolderWhereTmpdirFails) {
+TEST(TemporaryFolder, UsesAnotherFolderIfTmpdirFails) {
   const Scratch scratch;
   write_file(scratch.path() / "file", "");
   for (const std::string& folder : {std::string("/nonexistent"), (scratch.path() / "file").string(),
@@ -162,7 +163,7 @@ TEST(TemporaryFolder, UsesAnotherFolderWhereTmpdirFails) {
   }
 }
 
-TEST(HostCompiler, HeaderPathsArePartOfItsIdentity) {
+TEST(HostCompiler, IncludesHeaderPathsInItsIdentity) {
   const std::string before = HostCompiler::identity();
   ::setenv("CPATH", "/elsewhere", 1);
   EXPECT_NE(HostCompiler::identity(), before);

@@ -39,9 +39,9 @@ for count in (1, 255, 257, 511, 513):
 def reduce(text: str, *arguments: torch.Tensor) -> None:
     """Compare with eager on the CPU: its reducing CUDA kernels have hazards of their own."""
     op = ingot.op(text)
-    found = op(*arguments)
-    found = tuple(one.cpu() for one in found) if isinstance(found, tuple) else found.cpu()
-    torch.testing.assert_close(found, op.reference(*[one.cpu() for one in arguments]), rtol=2e-2, atol=2e-2)
+    actual = op(*arguments)
+    actual = tuple(tensor.cpu() for tensor in actual) if isinstance(actual, tuple) else actual.cpu()
+    torch.testing.assert_close(actual, op.reference(*[tensor.cpu() for tensor in arguments]), rtol=2e-2, atol=2e-2)
 
 
 # Each kind of reducing kernel: short rows, of which a warp takes many at once; unaligned rows, in registers, in shared
@@ -72,15 +72,15 @@ def differentiate(text: str, *arguments: torch.Tensor) -> None:
     """Compare first and second gradients with eager's on the CPU."""
     op = ingot.op(text)
 
-    def found(function, device):
-        leaves = [one.to(device).detach() for one in arguments]
-        leaves = [one.requires_grad_() if one.is_floating_point() else one for one in leaves]
-        wanted = [one for one in leaves if one.requires_grad]
+    def gradients_of(function, device):
+        leaves = [tensor.to(device).detach() for tensor in arguments]
+        leaves = [tensor.requires_grad_() if tensor.is_floating_point() else tensor for tensor in leaves]
+        wanted = [tensor for tensor in leaves if tensor.requires_grad]
         first = torch.autograd.grad(function(*leaves).square().sum(), wanted, create_graph=True)
-        second = torch.autograd.grad(sum(one.square().sum() for one in first), wanted)
-        return [one.detach().cpu() for one in (*first, *second)]
+        second = torch.autograd.grad(sum(tensor.square().sum() for tensor in first), wanted)
+        return [tensor.detach().cpu() for tensor in (*first, *second)]
 
-    torch.testing.assert_close(found(op, "cuda"), found(op.reference, "cpu"), rtol=1e-7, atol=1e-7)
+    torch.testing.assert_close(gradients_of(op, "cuda"), gradients_of(op.reference, "cpu"), rtol=1e-7, atol=1e-7)
 
 
 def wide(*shape: int) -> torch.Tensor:

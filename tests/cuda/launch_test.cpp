@@ -24,7 +24,7 @@ class Gpu : public testing::Test {
   }
 };
 
-TEST_F(Gpu, SeedOpsAreEagersBits) {
+TEST_F(Gpu, MatchesEagerForReluAddAndMul) {
   const Op relu_add(kReluAdd), mul("x * y");
   for (const int64_t n : {0, 1, 5, 1000, 1 << 20, (1 << 20) + 3}) {
     const at::Tensor x = normal({n}), y = normal({n});
@@ -33,7 +33,7 @@ TEST_F(Gpu, SeedOpsAreEagersBits) {
   }
 }
 
-TEST_F(Gpu, TranscendentalsAreEagersBits) {
+TEST_F(Gpu, MatchesEagerForTranscendentals) {
   const at::Tensor x = normal({1 << 20}) * 10;
   expect_same(Op("exp(x)")(x), at::exp(x));
   expect_same(Op("tanh(x)")(x), at::tanh(x));
@@ -42,7 +42,7 @@ TEST_F(Gpu, TranscendentalsAreEagersBits) {
   expect_same(Op("log(abs(x))")(x), at::log(at::abs(x)));
 }
 
-TEST_F(Gpu, HalvesAreEagersBits) {
+TEST_F(Gpu, MatchesEagerForHalves) {
   for (const at::ScalarType dtype : {at::kHalf, at::kBFloat16}) {
     const at::Tensor x = normal({100003}, dtype), y = normal({100003}, dtype);
     expect_same(Op("x * y")(x, y), x * y);
@@ -52,7 +52,7 @@ TEST_F(Gpu, HalvesAreEagersBits) {
   }
 }
 
-TEST_F(Gpu, LayoutsAndStrides) {
+TEST_F(Gpu, MatchesEagerForLayoutsAndStrides) {
   const Op op("def f(x, y):\n    return (x + y) * x\n");
   const std::vector<at::Tensor> tensors = {normal({48, 40}),
                                            normal({40, 48}).t(),
@@ -75,7 +75,7 @@ TEST_F(Gpu, Giou) {
   EXPECT_TRUE(at::allclose(op(pred, target).cpu(), on_cpu, 0, 0));
 }
 
-TEST_F(Gpu, CpuScalarsAreValues) {
+TEST_F(Gpu, PassesCpuScalarsAsNumbers) {
   const Op op("def f(x, y):\n    return x * y\n");
   const at::Tensor x = normal({1000});
   for (const double value : {0.5, 2.0}) {
@@ -85,7 +85,7 @@ TEST_F(Gpu, CpuScalarsAreValues) {
   EXPECT_EQ(growth([&] { op(x, at::scalar_tensor(3.0, at::kDouble)); }).compiles, 0u);
 }
 
-TEST_F(Gpu, DevicesMustAgree) {
+TEST_F(Gpu, RejectsDifferentDevices) {
   const Op op("x + y");
   const std::string text = error_of([&] { op(normal({4}), at::randn({4})); });
   EXPECT_NE(text.find("`x` is on cuda:0 and `y` is on cpu"), std::string::npos) << text;
@@ -149,7 +149,7 @@ TEST_F(Gpu, IsCapturedOnASecondDeviceAfterPrepareThere) {
   EXPECT_EQ(grown.compiles, 0u);
 }
 
-TEST_F(Gpu, DebugFindsIndicesOutOfRange) {
+TEST_F(Gpu, ReportsIndicesOutOfRangeInDebugMode) {
   OpOptions options;
   options.debug = true;
   const Op op("def pick(table, t):\n    return table[t] * 2\n", options);
@@ -160,21 +160,21 @@ TEST_F(Gpu, DebugFindsIndicesOutOfRange) {
   expect_same(op(table, good), table.index({good}) * 2, "the device is as it was");
 }
 
-TEST_F(Gpu, MoreElementsThanAnInt32Counts) {
+TEST_F(Gpu, SupportsMoreElementsThanAnInt32Counts) {
   constexpr int64_t kElements = (int64_t{1} << 31) + 1027;
   const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(0);
   if (free < size_t{4} * kElements)
     GTEST_SKIP() << "explained: three tensors of 2 GiB do not fit into what is free here";
   const at::Tensor x = at::arange(251, at::device(at::kCUDA).dtype(at::kByte)).repeat({kElements / 251 + 1});
-  const at::Tensor most = x.slice(0, 0, kElements), shifted = x.slice(0, 1, kElements + 1);
-  const at::Tensor sum = Op("x + y")(most, shifted);
+  const at::Tensor first = x.slice(0, 0, kElements), shifted = x.slice(0, 1, kElements + 1);
+  const at::Tensor sum = Op("x + y")(first, shifted);
   for (const int64_t at : {int64_t{0}, (int64_t{1} << 31) - 1, int64_t{1} << 31, kElements - 1024}) {
     const int64_t end = std::min(at + 1024, kElements);
-    expect_same(sum.slice(0, at, end), most.slice(0, at, end) + shifted.slice(0, at, end));
+    expect_same(sum.slice(0, at, end), first.slice(0, at, end) + shifted.slice(0, at, end));
   }
 }
 
-TEST_F(Gpu, OneLaunchOneAllocation) {
+TEST_F(Gpu, LaunchesAndAllocatesOncePerCall) {
   const Op op(kReluAdd);
   const at::Tensor x = normal({1 << 16}), y = normal({1 << 16});
   op(x, y, 1);

@@ -14,26 +14,26 @@ __global__ void try_all(unsigned first, unsigned long long* wrong) {
   const float divisor = __uint_as_float(kOne + first + blockIdx.x), reciprocal = 1.0f / divisor;
   float estimate;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(estimate) : "f"(divisor));
-  const float own = __fmaf_rn(__fmaf_rn(-divisor, estimate, 1.0f), estimate, estimate);
-  unsigned mine = 0;
+  const float refined = __fmaf_rn(__fmaf_rn(-divisor, estimate, 1.0f), estimate, estimate);
+  unsigned wrong_count = 0;
   for (unsigned s = threadIdx.x; s < kSignificands; s += blockDim.x) {
     const float value = __uint_as_float(kOne + s), near = value * reciprocal;
     const float residual = __fmaf_rn(near, divisor, -value);
-    mine += __fmaf_rn(-residual, reciprocal, near) != value / divisor;
-    const float first = value * own;
-    mine += __fmaf_rn(__fmaf_rn(-divisor, first, value), own, first) != value / divisor;
+    wrong_count += __fmaf_rn(-residual, reciprocal, near) != value / divisor;
+    const float quotient = value * refined;
+    wrong_count += __fmaf_rn(__fmaf_rn(-divisor, quotient, value), refined, quotient) != value / divisor;
   }
-  if (mine != 0) atomicAdd(wrong, mine);
+  if (wrong_count != 0) atomicAdd(wrong, wrong_count);
 }
 
 int main() {
   constexpr unsigned kDivisors = 1u << 19;
-  unsigned long long *wrong = nullptr, found = 0;
-  cudaMalloc(&wrong, sizeof(found));
-  cudaMemset(wrong, 0, sizeof(found));
+  unsigned long long *wrong = nullptr, total = 0;
+  cudaMalloc(&wrong, sizeof(total));
+  cudaMemset(wrong, 0, sizeof(total));
   for (unsigned first = 0; first < kSignificands; first += kDivisors) try_all<<<kDivisors, 256>>>(first, wrong);
-  cudaMemcpy(&found, wrong, sizeof(found), cudaMemcpyDeviceToHost);
+  cudaMemcpy(&total, wrong, sizeof(total), cudaMemcpyDeviceToHost);
   if (cudaGetLastError() != cudaSuccess) return std::puts("the GPU failed"), 2;
-  std::printf("%llu of 2^46 quotients are not the nearest\n", found);
-  return found == 0 ? 0 : 1;
+  std::printf("%llu of 2^46 quotients are not the nearest\n", total);
+  return total == 0 ? 0 : 1;
 }

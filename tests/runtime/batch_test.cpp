@@ -37,10 +37,10 @@ struct Ops {
 
 struct BatchTest : testing::Test {
   const Scratch scratch;
-  const at::Tensor x = at::randn({7, 5}), y = at::randn({5}), turned = at::randn({5, 7}).t();
-  const std::vector<std::vector<Argument>> calls = {{x, y}, {turned, y}, {x, turned}};
+  const at::Tensor x = at::randn({7, 5}), y = at::randn({5}), transposed = at::randn({5, 7}).t();
+  const std::vector<std::vector<Argument>> calls = {{x, y}, {transposed, y}, {x, transposed}};
 
-  void expect_right(const Ops& ops, runtime::Runtime& runtime, uint64_t compiles) {
+  void expect_correct(const Ops& ops, runtime::Runtime& runtime, uint64_t compiles) {
     const uint64_t before = runtime.counters.compiles;
     for (size_t k = 0; k < ops.states.size(); ++k)
       for (const std::vector<Argument>& call : calls) {
@@ -54,7 +54,7 @@ struct BatchTest : testing::Test {
   }
 };
 
-TEST_F(BatchTest, CompilesOneFilePerNumericsAndNothingInTheCalls) {
+TEST_F(BatchTest, CompilesOneFilePerNumericsBeforeTheCalls) {
   runtime::Runtime runtime{runtime::Store(scratch.path())};
   const Ops ops(runtime);
   runtime::KernelBatch batch(runtime.kernels);
@@ -64,10 +64,10 @@ TEST_F(BatchTest, CompilesOneFilePerNumericsAndNothingInTheCalls) {
   batch.compile();
   EXPECT_EQ(runtime.counters.compiles, 2u);
   EXPECT_EQ(runtime.counters.launches, 0u);
-  expect_right(ops, runtime, 0);
+  expect_correct(ops, runtime, 0);
 }
 
-TEST_F(BatchTest, IsFoundOnDiskAndRebuiltWhereItsLibraryIsGone) {
+TEST_F(BatchTest, IsFoundOnDiskAndRebuiltIfItsLibraryIsMissing) {
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);
@@ -82,7 +82,7 @@ TEST_F(BatchTest, IsFoundOnDiskAndRebuiltWhereItsLibraryIsGone) {
     runtime::KernelBatch batch(runtime.kernels);
     add(*ops.states[0], calls[0], batch);
     batch.compile();
-    expect_right(ops, runtime, 0);
+    expect_correct(ops, runtime, 0);
     EXPECT_EQ(runtime.counters.plans, 0u);
   }
   size_t removed = 0;
@@ -91,15 +91,15 @@ TEST_F(BatchTest, IsFoundOnDiskAndRebuiltWhereItsLibraryIsGone) {
       removed += std::filesystem::remove(file.path());
   EXPECT_EQ(removed, 2u);
   runtime::Runtime runtime{runtime::Store(scratch.path())};
-  expect_right(Ops(runtime), runtime, 15);
+  expect_correct(Ops(runtime), runtime, 15);
 }
 
-TEST(Prepare, AFailureDoesNotStopTheOtherCalls) {
+TEST(Prepare, ContinuesAfterAFailure) {
   const Op good("def good(x):\n    return x * 2 + " + std::to_string(::getpid()) + "\n"), bad("x.view(3)");
   const at::Tensor x = at::randn({8});
   const Argument arguments[] = {x};
-  const CallToPrepare planned[] = {{bad, arguments}, {good, arguments}};
-  EXPECT_NE(error_of([&] { prepare(planned); }).find("view"), std::string::npos);
+  const CallToPrepare calls[] = {{bad, arguments}, {good, arguments}};
+  EXPECT_NE(error_of([&] { prepare(calls); }).find("view"), std::string::npos);
   EXPECT_EQ(growth([&] { good(x); }).compiles, 0u);
 }
 

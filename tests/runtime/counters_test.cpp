@@ -11,13 +11,13 @@ namespace {
 using namespace testing_support;
 
 /// Returns the source of an op that no other test uses, so that no cache holds it: its constant is unique.
-std::string fresh_text() {
+std::string unique_source() {
   static std::atomic<int> serial = 0;
   return "def fresh(x, y, b: float):\n    return relu(x) * y + b + " +
          std::to_string(++serial * 1000 + ::getpid() % 1000) + ".5\n";
 }
 
-TEST(Counters, OneLaunchAndOneAllocationACall) {
+TEST(Counters, LaunchesAndAllocatesOncePerCall) {
   const Op op(kReluAdd);
   const at::Tensor x = at::randn({100, 20}), y = at::randn({20});
   op(x, y, 0.5);
@@ -29,8 +29,8 @@ TEST(Counters, OneLaunchAndOneAllocationACall) {
   EXPECT_EQ(grown.loads, 0u);
 }
 
-TEST(Counters, ANewShapeCompilesAndLowersNothing) {
-  const Op op(fresh_text());
+TEST(Counters, ReusesKernelsForNewShapes) {
+  const Op op(unique_source());
   const Counters first = growth([&] { op(at::randn({64, 32}), at::randn({64, 32}), 0.5); });
   EXPECT_EQ(first.lowerings, 1u);
   EXPECT_EQ(first.compiles, 1u);
@@ -43,8 +43,8 @@ TEST(Counters, ANewShapeCompilesAndLowersNothing) {
   EXPECT_EQ(grown.loads, 0u);
 }
 
-TEST(Counters, ANewScalarCompilesNothing) {
-  const Op op(fresh_text());
+TEST(Counters, ReusesKernelsForNewScalars) {
+  const Op op(unique_source());
   const at::Tensor x = at::randn({64}), y = at::randn({64});
   op(x, y, 0.0);
   const Counters grown = growth([&] {
@@ -55,7 +55,7 @@ TEST(Counters, ANewScalarCompilesNothing) {
   EXPECT_EQ(grown.launches, 19u);
 }
 
-TEST(Counters, ANumberInAShapeCompilesNothing) {
+TEST(Counters, ReusesKernelsForNewNumbersInShapes) {
   const Op op("def tail(x, k: int):\n    return x[k:, :] * 3\n");
   const at::Tensor x = at::randn({100, 64});
   op(x, 20);
@@ -67,7 +67,7 @@ TEST(Counters, ANumberInAShapeCompilesNothing) {
   EXPECT_EQ(grown.lowerings, 0u);
 }
 
-TEST(Counters, SizesOfSlicedDimsCompileNothing) {
+TEST(Counters, ReusesKernelsForNewSizesOfSlicedDims) {
   const Op op("def f(x):\n    return x[:, 0] + x[:, 1] + " + std::to_string(::getpid()) + "\n");
   op(at::randn({8, 4}));
   op(at::randn({8, 100}));
@@ -81,7 +81,7 @@ TEST(Counters, SizesOfSlicedDimsCompileNothing) {
 }
 
 TEST(Counters, PrepareLaunchesNothing) {
-  const Op op(fresh_text());
+  const Op op(unique_source());
   const at::Tensor x = at::randn({64}), y = at::randn({64});
   const Argument arguments[] = {x, y, 0.5};
   const Counters prepared = growth([&] { op.prepare(arguments); });
@@ -91,7 +91,7 @@ TEST(Counters, PrepareLaunchesNothing) {
   EXPECT_EQ(growth([&] { op(x, y, 0.5); }).compiles, 0u);
 }
 
-TEST(Counters, AFullTableIsBypassed) {
+TEST(Counters, BindsCallsWhenTheTableIsFull) {
   const Op op("def tail(x, k: int):\n    return x[k:] + 1\n");
   const at::Tensor x = at::arange(5000);
   for (int64_t k = 0; k < 4500; ++k) {
@@ -102,7 +102,7 @@ TEST(Counters, AFullTableIsBypassed) {
 }
 
 TEST(Threads, CompileOnce) {
-  const Op op(fresh_text());
+  const Op op(unique_source());
   const at::Tensor x = at::randn({1000}), y = at::randn({1000});
   std::vector<at::Tensor> results(8);
   const Counters grown = growth([&] {
@@ -116,7 +116,7 @@ TEST(Threads, CompileOnce) {
   for (const at::Tensor& result : results) EXPECT_TRUE(at::equal(result, results[0]));
 }
 
-TEST(Threads, ManyShapesAtOnce) {
+TEST(Threads, CallWithDifferentShapes) {
   const Op op(kReluAdd);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;

@@ -43,7 +43,7 @@ nlohmann::json call_in(const std::filesystem::path& folder, const std::string& s
           {"disk_hits", counters.disk_hits.load()}};
 }
 
-TEST(Disk, AHitLowersAndCompilesNothing) {
+TEST(Disk, LowersAndCompilesNothingOnAHit) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({40, 4});
   at::Tensor first, second;
@@ -66,7 +66,7 @@ TEST(Disk, AHitLowersAndCompilesNothing) {
   check_cold_and_warm("def f(table, i):\n    return table[:, i] + 1\n", {table, i});
 }
 
-TEST(Disk, AnotherStaticValueIsAnotherProgram) {
+TEST(Disk, MakesOneProgramPerStaticValue) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
@@ -76,7 +76,7 @@ TEST(Disk, AnotherStaticValueIsAnotherProgram) {
   expect_same(result, x * x + 0);
 }
 
-TEST(Disk, ANewLayoutOfAKnownProgramCompilesOnce) {
+TEST(Disk, CompilesANewLayoutOfAKnownProgramOnce) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({4, 40}).t();
   at::Tensor result;
@@ -88,7 +88,7 @@ TEST(Disk, ANewLayoutOfAKnownProgramCompilesOnce) {
 }
 
 /// C++ ops of one name cannot be distinguished, so a gradient must not come from a record of another op.
-TEST(Disk, GradientsOfCppOpsAreNotConfused) {
+TEST(Disk, DistinguishesGradientsOfCppOps) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), grad = at::rand({40, 4});
   const auto gradient_of = [&](auto function) {
@@ -103,7 +103,7 @@ TEST(Disk, GradientsOfCppOpsAreNotConfused) {
   expect_same(gradient_of([](Value v) { return v * 3.0; }), grad * 3.0);
 }
 
-TEST(Disk, ErrorsOfKnownProgramsKeepTheirLocation) {
+TEST(Disk, KeepsErrorLocationsOfKnownPrograms) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({41, 4});
   at::Tensor result;
@@ -113,7 +113,7 @@ TEST(Disk, ErrorsOfKnownProgramsKeepTheirLocation) {
   EXPECT_NE(text.find("(40)"), std::string::npos) << text;
 }
 
-TEST(Disk, DamagedRecordsAreMisses) {
+TEST(Disk, TreatsDamagedRecordsAsMisses) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
@@ -142,7 +142,7 @@ void replace_payloads(const std::filesystem::path& folder, std::string_view kind
   EXPECT_GT(replaced, 0u) << kind;
 }
 
-TEST(Disk, RecordsThatDoNotLoadAreReplaced) {
+TEST(Disk, ReplacesRecordsThatDoNotLoad) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
@@ -177,11 +177,11 @@ class Child : public testing::Environment {
     const char* report = std::getenv(kReport);
     if (report == nullptr) return;
     const at::Tensor x = at::arange(1000).to(at::kFloat);
-    const bool right = at::equal(Op(kReluAdd)(x, x, 0.5), at::relu(x) + x + 0.5);
+    const bool is_correct = at::equal(Op(kReluAdd)(x, x, 0.5), at::relu(x) + x + 0.5);
     const Counters counts = counters();
     std::ifstream maps("/proc/self/maps");
     const std::string mapped(std::istreambuf_iterator<char>(maps), {});
-    std::ofstream(report) << nlohmann::json{{"right", right},
+    std::ofstream(report) << nlohmann::json{{"is_correct", is_correct},
                                             {"lowerings", counts.lowerings},
                                             {"compiles", counts.compiles},
                                             {"disk_hits", counts.disk_hits},
@@ -209,14 +209,14 @@ nlohmann::json run_child(const std::filesystem::path& folder) {
   return status == 0 ? nlohmann::json::parse(runtime::read_file(report)) : nlohmann::json{{"status", status}};
 }
 
-TEST(Disk, ASecondProcessCompilesNothing) {
+TEST(Disk, CompilesNothingInASecondProcess) {
   const Scratch scratch;
   const nlohmann::json first = run_child(scratch.path());
-  ASSERT_TRUE(first.value("right", false)) << first;
+  ASSERT_TRUE(first.value("is_correct", false)) << first;
   EXPECT_EQ(first["lowerings"], 1);
   EXPECT_EQ(first["compiles"], 1);
   const nlohmann::json second = run_child(scratch.path());
-  ASSERT_TRUE(second.value("right", false)) << second;
+  ASSERT_TRUE(second.value("is_correct", false)) << second;
   EXPECT_EQ(second["lowerings"], 0);
   EXPECT_EQ(second["compiles"], 0);
   EXPECT_GE(second["disk_hits"], 2);

@@ -15,7 +15,7 @@ std::string emit(const Op& op, Stage stage, EmitTarget target = {}, at::ScalarTy
 
 constexpr EmitTarget kCuda{EmitTarget::Device::Cuda, 80};
 
-TEST(Emit, EveryStageOfTheCpu) {
+TEST(Emit, ShowsEveryStageForTheCpu) {
   const Op op(kReluAdd);
   EXPECT_NE(emit(op, Stage::Ast).find("relu_add"), std::string::npos);
   EXPECT_NE(emit(op, Stage::Ir).find("relu_add"), std::string::npos);
@@ -24,7 +24,7 @@ TEST(Emit, EveryStageOfTheCpu) {
   EXPECT_NE(error_of([&] { emit(op, Stage::Ptx); }).find("the ptx stage exists for CUDA only"), std::string::npos);
 }
 
-TEST(Emit, EveryStageOfCudaWithoutAGpu) {
+TEST(Emit, ShowsEveryStageForCudaWithoutAGpu) {
   const Op op(kReluAdd);
   const std::string source = emit(op, Stage::Source, kCuda);
   EXPECT_NE(source.find("__global__"), std::string::npos) << source;
@@ -48,7 +48,7 @@ TEST(Emit, AcceptsTensorsThatRequireGrad) {
   EXPECT_FALSE(op.emit(Stage::Source, arguments).empty());
 }
 
-TEST(Emit, AFunctionOfCppHasNoTree) {
+TEST(Emit, HasNoSyntaxTreeForACppFunction) {
   const Op op("f", [](Value x, Value y, Scalar b) { return x * y + b; });
   EXPECT_NE(error_of([&] { emit(op, Stage::Ast); }).find("no syntax tree"), std::string::npos);
   EXPECT_FALSE(emit(op, Stage::Source).empty());

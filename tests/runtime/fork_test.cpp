@@ -43,15 +43,15 @@ TEST(Fork, DuringACompilationLeavesTheChildConsistent) {
   for (const std::chrono::milliseconds delay : {0ms, 2ms, 30ms}) {
     runtime::Runtime runtime{runtime::Store::off("to compile each time")};
     const OpState op(definition, {}, runtime), other(definition, {}, runtime);
-    at::Tensor parents;
-    std::thread compiling([&] { parents = result_of(op, x); });
+    at::Tensor result_of_parent;
+    std::thread compiling([&] { result_of_parent = result_of(op, x); });
     while (runtime.counters.lowerings == 0) std::this_thread::yield();
     std::this_thread::sleep_for(delay);
     const pid_t child = ::fork();
     if (child == 0) ::_exit(at::equal(result_of(op, x), expected) && at::equal(result_of(other, x), expected) ? 7 : 1);
     EXPECT_EQ(wait_for(child), 7) << delay.count() << " ms after it began";
     compiling.join();
-    EXPECT_TRUE(at::equal(parents, expected));
+    EXPECT_TRUE(at::equal(result_of_parent, expected));
   }
 }
 

@@ -14,44 +14,44 @@ std::vector<at::Tensor> call(const Op& op, std::initializer_list<Argument> argum
   return op.call(std::vector<Argument>(arguments));
 }
 
-TEST(Gradient, ValueAndGradient) {
+TEST(Gradient, ComputesValueAndGradient) {
   const Op loss("loss(x, y)", [](Value x, Value y) { return ((x - y) * (x - y)).method("sum"); });
   const std::string names[] = {"x", "y"};
   const at::Tensor x = at::rand({5, 7}), y = at::rand({5, 7});
-  const auto found = call(loss.value_and_grad(names), {x, y});
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_TRUE(at::allclose(found[0], (x - y).square().sum()));
-  EXPECT_TRUE(at::allclose(found[1], 2 * (x - y)));
-  EXPECT_TRUE(at::allclose(found[2], 2 * (y - x)));
+  const auto results = call(loss.value_and_grad(names), {x, y});
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(at::allclose(results[0], (x - y).square().sum()));
+  EXPECT_TRUE(at::allclose(results[1], 2 * (x - y)));
+  EXPECT_TRUE(at::allclose(results[2], 2 * (y - x)));
   const std::string unknown[] = {"z"};
   EXPECT_NE(error_of([&] { loss.value_and_grad(unknown); }).find("`z`"), std::string::npos);
 }
 
-TEST(Gradient, AuxiliaryResultsDoNotContribute) {
+TEST(Gradient, IgnoresAuxiliaryResults) {
   const Op op("def f(x):\n    return (x * x).sum(), x + 1\n");
   const std::string names[] = {"x"};
   const at::Tensor x = at::rand({4});
-  const auto found = call(op.value_and_grad(names, /*has_aux=*/true), {x});
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_TRUE(at::equal(found[1], x + 1));
-  EXPECT_TRUE(at::allclose(found[2], 2 * x));
+  const auto results = call(op.value_and_grad(names, /*has_aux=*/true), {x});
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(at::equal(results[1], x + 1));
+  EXPECT_TRUE(at::allclose(results[2], 2 * x));
   EXPECT_NE(error_of([&] { call(op.value_and_grad(names), {x}); }).find("has_aux"), std::string::npos);
 }
 
-TEST(Gradient, OfASumIsTheIncomingGradient) {
+TEST(Gradient, ReturnsTheIncomingGradientOfASum) {
   const Op gradient = Op("x + y.exp()").gradient(std::vector<std::string>{"x", "y"});
   const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), grad = at::rand({4, 3});
-  const auto found = call(gradient, {x, y, grad});
-  EXPECT_EQ(found[0].const_data_ptr(), grad.const_data_ptr());
-  EXPECT_TRUE(at::allclose(found[1], y.exp() * grad));
+  const auto results = call(gradient, {x, y, grad});
+  EXPECT_EQ(results[0].const_data_ptr(), grad.const_data_ptr());
+  EXPECT_TRUE(at::allclose(results[1], y.exp() * grad));
   // If the caller passes memory, the incoming gradient is copied into it.
   const std::vector<at::Tensor> outs{at::zeros({4, 3}), at::zeros({4, 3})};
   gradient.call_out(std::vector<Argument>{x, y, grad}, outs);
   EXPECT_TRUE(at::equal(outs[0], grad));
-  EXPECT_TRUE(at::equal(outs[1], found[1]));
+  EXPECT_TRUE(at::equal(outs[1], results[1]));
 }
 
-TEST(Gradient, AForwardedGradientMayBeInAnOut) {
+TEST(Gradient, WritesForwardedGradientsIntoOuts) {
   const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), first = at::rand({4, 3}), second = at::rand({4, 3});
   {
     const at::Tensor grad = first.clone(), dx = at::zeros({4, 3});
@@ -69,18 +69,18 @@ TEST(Gradient, AForwardedGradientMayBeInAnOut) {
   EXPECT_TRUE(at::equal(a, second));
 }
 
-TEST(Gradient, OfAnotherDtypeIsComputed) {
+TEST(Gradient, ConvertsGradientsToTheArgumentsDtype) {
   const Op gradient = Op("x.to(torch.float64) + y").gradient(std::vector<std::string>{"x", "y"});
   const at::Tensor x = at::rand({4}), y = at::rand({4}, at::kDouble), grad = at::rand({4}, at::kDouble);
-  const auto found = call(gradient, {x, y, grad});
-  EXPECT_EQ(found[0].scalar_type(), at::kFloat);
-  EXPECT_TRUE(at::equal(found[0], grad.to(at::kFloat)));
-  EXPECT_EQ(found[1].const_data_ptr(), grad.const_data_ptr());
+  const auto results = call(gradient, {x, y, grad});
+  EXPECT_EQ(results[0].scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(results[0], grad.to(at::kFloat)));
+  EXPECT_EQ(results[1].const_data_ptr(), grad.const_data_ptr());
 }
 
 /// The gradient has its own rows, and their relation to the argument's rows is unknown. Both are split in the same way
 /// first, and the nodes of the result's values are created after the result.
-TEST(Gradient, OfARepeatByANumber) {
+TEST(Gradient, SupportsARepeatByANumber) {
   const Op gradient = Op("def f(x, n: int): return x.repeat(n, 1)\n").gradient(std::vector<std::string>{"x"});
   const at::Tensor x = at::rand({4, 6});
   for (const int64_t n : {1, 2, 3, 7}) {
@@ -89,14 +89,14 @@ TEST(Gradient, OfARepeatByANumber) {
   }
 }
 
-TEST(Gradient, AGatherWithTooManyComparisonsIsAnError) {
+TEST(Gradient, RejectsAGatherWithTooManyComparisons) {
   const Op gather("gather(x, i)", [](Value x, Value i) { return sum(x, 1)[i] * 2; });
   const at::Tensor x = at::rand({1 << 20, 2}).requires_grad_(), i = at::randint(1 << 20, {1 << 18});
   const at::Tensor sum = call(gather, {x, i})[0].sum();
   EXPECT_NE(error_of([&] { torch::autograd::grad({sum}, {x}); }).find("which is too slow"), std::string::npos);
 }
 
-TEST(Gradient, AStageListsTheResiduals) {
+TEST(Gradient, ListsTheResidualsInAStage) {
   const at::Tensor x = at::empty({64, 128}, at::kMeta), b = at::empty({128}, at::kMeta);
   const Argument arguments[] = {x, b};
   const std::string text = Op("F.gelu(x) + b").emit(Stage::Backward, arguments);

@@ -19,11 +19,11 @@ using runtime::Scratch;
 /// The op of a source text whose first results are written into `params`.
 class Mutating final : public frontend::Definition {
  public:
-  Mutating(const std::string& text, std::vector<uint32_t> params, size_t kept_blocks)
+  Mutating(const std::string& text, std::vector<uint32_t> params, size_t block_count)
       : inner_(frontend::define(text)),
         text_("# in place\n" + text),
         params_(std::move(params)),
-        kept_blocks_(kept_blocks) {}
+        block_count_(block_count) {}
 
   const std::string& name() const override { return inner_->name(); }
   std::span<const frontend::Parameter> parameters() const override { return inner_->parameters(); }
@@ -38,7 +38,7 @@ class Mutating final : public frontend::Definition {
       ir::Result& result = evaluation.graph.results.back();
       result.mutates = params_[i];
       result.name = evaluation.graph.params[params_[i]].name;
-      result.blocks.resize(std::min(kept_blocks_, result.blocks.size()));
+      result.blocks.resize(std::min(block_count_, result.blocks.size()));
     }
     return frontend::Value::tuple({items.begin() + static_cast<std::ptrdiff_t>(params_.size()), items.end()});
   }
@@ -47,13 +47,12 @@ class Mutating final : public frontend::Definition {
   std::shared_ptr<const frontend::Definition> inner_;
   std::string text_;
   std::vector<uint32_t> params_;
-  size_t kept_blocks_;
+  size_t block_count_;
 };
 
-/// `kept_blocks`: the number of output blocks of a mutated result that are kept; the elements of the others stay
-/// unwritten.
-Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t kept_blocks = 100) {
-  return Op(std::make_shared<const Mutating>(text, std::move(params), kept_blocks));
+/// `block_count`: how many output blocks of a mutated result are written; the elements of the others stay unwritten.
+Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t block_count = 100) {
+  return Op(std::make_shared<const Mutating>(text, std::move(params), block_count));
 }
 
 std::vector<at::Tensor> call(const Op& op, std::initializer_list<at::Tensor> arguments) {
@@ -152,7 +151,7 @@ TEST(InPlaceResults, RejectsMemorySharedWithAnotherArgument) {
   EXPECT_EQ(error_of_call(mutating("def f(x, y):\n    return x * 2, x + 1\n"), {x, x}), "no error");
 }
 
-TEST(InPlaceResults, RejectsWhatEagerRejects) {
+TEST(InPlaceResults, RejectsTensorsThatEagerRejects) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor y = at::randn({4}), leaf = at::randn({4}).requires_grad_(), plain = at::randn({4});
   EXPECT_NE(error_of_call(op, {at::randn({1}).expand({4}), y}).find("refers to a single memory location"),
@@ -176,7 +175,7 @@ TEST(InPlaceResults, RejectsWhatEagerRejects) {
   EXPECT_NE(error_of_call(op, {inference, y}).find("inference mode"), std::string::npos);
 }
 
-TEST(InPlaceResults, IsSeenByAutograd) {
+TEST(InPlaceResults, IncrementsVersionsThatAutogradChecks) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor leaf = at::ones({4}).requires_grad_(), x = at::ones({4});
   const at::Tensor loss = (leaf * x).sum();
@@ -241,7 +240,7 @@ TEST(InPlaceResults, RejectsAParameterPastThe64th) {
   EXPECT_NE(error_of([&] { op.call(arguments); }).find("only the first 64 parameters"), std::string::npos);
 }
 
-TEST(InPlaceResults, IsShownByEmit) {
+TEST(InPlaceResults, AppearsInEmittedStages) {
   const at::Tensor x = at::randn({4}, at::device(at::kMeta));
   const std::vector<Argument> arguments{x, x};
   const Op op = mutating(kScaleAndAdd);

@@ -6,15 +6,15 @@
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
-// How kernels are found and loaded, with a fake GPU that only counts.
+// Tests KernelCache with a fake GPU that only counts.
 
 namespace ingot::runtime {
 namespace {
 
-/// Loads kernels and records the devices; fails to load as many cubins as `refuse` says.
+/// Loads kernels and records the devices; fails to load the first `failure_count` cubins.
 struct Gpu final : CudaBackend {
   std::vector<int> loaded_on;
-  int loads = 0, refuse = 0;
+  int loads = 0, failure_count = 0;
 
   int device_count() override { return 2; }
   c10::DeviceIndex current_device() override { return 0; }
@@ -22,7 +22,7 @@ struct Gpu final : CudaBackend {
   std::shared_ptr<const void> load(std::string_view, std::span<const std::string>, c10::DeviceIndex,
                                    std::span<const void*> loaded) override {
     ++loads;
-    if (refuse-- > 0) throw_environment("this cubin is of another driver");
+    if (failure_count-- > 0) throw_environment("this cubin is of another driver");
     std::ranges::fill(loaded, this);
     return std::make_shared<int>();
   }
@@ -37,11 +37,11 @@ struct Gpu final : CudaBackend {
 };
 
 Gpu* gpu = nullptr;
-CudaBackend& the_gpu() { return *gpu; }
+CudaBackend& fake_gpu() { return *gpu; }
 
-class LaunchesOfCuda : public testing::Test {
+class KernelCacheOfCuda : public testing::Test {
  protected:
-  LaunchesOfCuda() {
+  KernelCacheOfCuda() {
     gpu = &gpu_;
     make_call_key(*definition_, arguments_, {}, {}, Purpose::Show, key_);
     key_.device = c10::Device(c10::kCUDA, 0);
@@ -51,15 +51,15 @@ class LaunchesOfCuda : public testing::Test {
     resolved_ = resolve(program_, key_, {});
   }
 
-  std::shared_ptr<const KernelSet> get(KernelCache& launches, c10::DeviceIndex device) {
-    return launches.get({.program = program_,
-                         .strategy = resolved_.strategy,
-                         .layouts = resolved_.layouts,
-                         .target = {codegen::Target::Kind::Cuda, 90},
-                         .options = {},
-                         .device = device,
-                         .graph = [&] { return graph_; },
-                         .author_text = "x + 1"});
+  std::shared_ptr<const KernelSet> get(KernelCache& kernels, c10::DeviceIndex device) {
+    return kernels.get({.program = program_,
+                        .strategy = resolved_.strategy,
+                        .layouts = resolved_.layouts,
+                        .target = {codegen::Target::Kind::Cuda, 90},
+                        .options = {},
+                        .device = device,
+                        .graph = [&] { return graph_; },
+                        .author_text = "x + 1"});
   }
 
   Scratch scratch_;
@@ -74,33 +74,33 @@ class LaunchesOfCuda : public testing::Test {
   Resolved resolved_;
 };
 
-TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
+TEST_F(KernelCacheOfCuda, LoadsKernelsOnEachRequestedDevice) {
   Store store = Store::off("test");
-  KernelCache launches(store, counters_, the_gpu);
-  const auto first = get(launches, 0), second = get(launches, 1);
+  KernelCache kernels(store, counters_, fake_gpu);
+  const auto first = get(kernels, 0), second = get(kernels, 1);
   EXPECT_EQ(first, second);
   EXPECT_EQ(counters_.compiles, 1u);
   EXPECT_EQ(gpu_.loads, 1);
   EXPECT_EQ(std::ranges::count(gpu_.loaded_on, 1), 1);
-  const size_t so_far = gpu_.loaded_on.size();
-  get(launches, 0), get(launches, 1);
-  EXPECT_EQ(gpu_.loaded_on.size(), so_far);
+  const size_t load_count = gpu_.loaded_on.size();
+  get(kernels, 0), get(kernels, 1);
+  EXPECT_EQ(gpu_.loaded_on.size(), load_count);
 }
 
-TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsReplaced) {
+TEST_F(KernelCacheOfCuda, ReplacesARecordThatDoesNotLoad) {
   Store store(scratch_.path());
   {
-    KernelCache launches(store, counters_, the_gpu);
-    get(launches, 0);
+    KernelCache kernels(store, counters_, fake_gpu);
+    get(kernels, 0);
   }
-  gpu_.refuse = 2;  // the record of the layout, and that of the source
+  gpu_.failure_count = 2;  // the record of the layout, and that of the source
   {
-    KernelCache launches(store, counters_, the_gpu);
-    EXPECT_NE(get(launches, 0), nullptr);
+    KernelCache kernels(store, counters_, fake_gpu);
+    EXPECT_NE(get(kernels, 0), nullptr);
   }
   EXPECT_EQ(counters_.compiles, 2u);
-  KernelCache launches(store, counters_, the_gpu);
-  get(launches, 0);
+  KernelCache kernels(store, counters_, fake_gpu);
+  get(kernels, 0);
   EXPECT_EQ(counters_.compiles, 2u);
   EXPECT_EQ(counters_.disk_hits, 1u);
 }

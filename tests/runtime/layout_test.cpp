@@ -30,14 +30,14 @@ std::vector<std::pair<std::string, at::Tensor>> layouts_of(at::ScalarType dtype)
           {"expanded element", fresh({}).expand({6, 10})}};
 }
 
-TEST(Layouts, EveryPairEqualsEager) {
+TEST(Layouts, EqualsEagerForEveryPair) {
   const Op op("def f(x, y):\n    return (x + y) * x\n");
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kInt, at::kByte})
     for (const auto& [x_name, x] : layouts_of(dtype))
       for (const auto& [y_name, y] : layouts_of(dtype)) expect_same(op(x, y), (x + y) * x, x_name + " with " + y_name);
 }
 
-TEST(Layouts, BroadcastRanks) {
+TEST(Layouts, BroadcastsRanks) {
   const Op op("def f(x, y, z):\n    return (x + y) * z\n");
   const at::Tensor x = at::randn({3, 1, 5, 1}), y = at::randn({4, 1, 6}), z = at::randn({1}), w = at::randn({});
   expect_same(op(x, y, z), (x + y) * z);
@@ -46,14 +46,14 @@ TEST(Layouts, BroadcastRanks) {
   expect_same(op(w, w, w), (w + w) * w);
 }
 
-TEST(Layouts, StridesFollowEachFunction) {
+TEST(Layouts, AppliesEagersStrideRulesPerFunction) {
   const Op op("def f(a, b, c):\n    return (a + b) + c\n");
   const at::Tensor a = at::randn({2, 1}), b = at::randn({1, 3}), c = at::randn({3, 2}).t();
   expect_same(op(a, b, c), (a + b) + c);
   EXPECT_EQ(op(a, b, c).strides(), at::IntArrayRef({3, 1}));
 }
 
-TEST(Layouts, ChannelsLastStays) {
+TEST(Layouts, KeepsChannelsLast) {
   const Op op("def f(x, y):\n    return x * 2 + y\n");
   const at::Tensor x = at::randn({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor y = at::randn({2, 3, 4, 5}), bias = at::randn({3, 1, 1});
@@ -63,7 +63,7 @@ TEST(Layouts, ChannelsLastStays) {
   expect_same(op(x, bias), x * 2 + bias);
 }
 
-TEST(Layouts, ViewsPermuteResults) {
+TEST(Layouts, KeepsThePermutationOfViews) {
   const Op op("def f(x):\n    return x.t() + 1\n");
   const at::Tensor x = at::randn({4, 7});
   expect_same(op(x), x.t() + 1);
@@ -71,7 +71,7 @@ TEST(Layouts, ViewsPermuteResults) {
   expect_same(flip(x), x.flip(0) * x.slice(1, 0, 1));
 }
 
-TEST(Layouts, DimsOfSizeOneAndZeroHaveEagersStrides) {
+TEST(Layouts, HasEagersStridesForDimsOfSizeOneAndZero) {
   const Op op("def f(x, y):\n    return x * 2, x * 2 + y, relu(x) * 2 + y\n");
   const auto like = [](at::IntArrayRef sizes, at::MemoryFormat format) {
     return at::empty(sizes, at::TensorOptions().memory_format(format)).fill_(1);
@@ -92,7 +92,7 @@ TEST(Layouts, DimsOfSizeOneAndZeroHaveEagersStrides) {
   }
 }
 
-TEST(Layouts, MemoryFormatsAreAsRequested) {
+TEST(Layouts, ReturnsTheRequestedMemoryFormat) {
   const at::Tensor x = at::randn({2, 3, 4, 5});
   const Op op("def f(x):\n    return (x * 2).contiguous(memory_format=torch.channels_last)\n");
   expect_same(op(x), (x * 2).contiguous(at::MemoryFormat::ChannelsLast));
@@ -101,13 +101,13 @@ TEST(Layouts, MemoryFormatsAreAsRequested) {
   expect_same(clone(nhwc), nhwc.clone(at::MemoryFormat::Contiguous));
 }
 
-TEST(Layouts, HighRank) {
+TEST(Layouts, SupportsHighRanks) {
   const Op op("def f(x, y):\n    return x + y\n");
   const at::Tensor x = at::randn({2, 1, 3, 1, 2, 1, 3, 1, 2}), y = at::randn({1, 2, 1, 3, 1, 2, 1, 3, 2});
   expect_same(op(x, y), x + y);
 }
 
-TEST(Parallel, MoreThanOneThreadWorks) {
+TEST(Parallel, UsesMoreThanOneThread) {
   if (at::get_num_threads() < 2) GTEST_SKIP() << "PyTorch has one thread here";
   static std::mutex mutex;
   static std::set<std::thread::id> threads;
@@ -119,18 +119,18 @@ TEST(Parallel, MoreThanOneThreadWorks) {
   EXPECT_GT(threads.size(), 1u);
 }
 
-TEST(Parallel, ChunksBeginAtMultiples) {
+TEST(Parallel, StartsChunksAtMultiples) {
   static std::mutex mutex;
-  static std::map<int64_t, int64_t> pieces;
+  static std::map<int64_t, int64_t> chunks;
   const auto kernel = [](const void* const*, int64_t begin, int64_t end) {
     const std::lock_guard lock(mutex);
-    pieces[begin] = end;
+    chunks[begin] = end;
   };
   for (const int64_t units : {1, 63, 64, 65, 100'001}) {
-    pieces.clear();
+    chunks.clear();
     runtime::run_parallel(kernel, nullptr, units, 64, 1);
     int64_t done = 0;
-    for (const auto& [begin, end] : pieces) {
+    for (const auto& [begin, end] : chunks) {
       EXPECT_EQ(begin, done);
       EXPECT_EQ(begin % 64, 0);
       done = end;

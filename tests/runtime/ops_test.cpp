@@ -1,7 +1,7 @@
 #include "frontend/cpp_functions.h"
 #include "tests/runtime/support.h"
 
-// The first ops of the project on the CPU, against the equivalent ATen calls.
+// Calls of ops on the CPU, against the equivalent ATen calls.
 
 namespace ingot {
 namespace {
@@ -36,13 +36,13 @@ TEST(Ops, ReluAdd) {
   }
 }
 
-TEST(Ops, BareExpression) {
+TEST(Ops, AcceptsABareExpression) {
   const Op op("relu(x) + y * 2");
   const at::Tensor x = at::randn({5, 6}), y = at::randn({6});
   expect_same(op(x, y), at::relu(x) + y * 2);
 }
 
-TEST(Ops, ACppFunctionAndASourceGiveOneOp) {
+TEST(Ops, LowersACppFunctionLikeTheEquivalentSource) {
   const Op same("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
   const at::Tensor x = at::randn({4, 5}), y = at::randn({4, 5});
   expect_same(same(x, y, 0.25), at::relu(x) + y + 0.25);
@@ -53,7 +53,7 @@ TEST(Ops, ACppFunctionAndASourceGiveOneOp) {
   EXPECT_EQ(body(same), body(Op(kReluAdd)));
 }
 
-TEST(Ops, ListsAndDictsOfTensors) {
+TEST(Ops, AcceptsListsAndDictsOfTensors) {
   const Op op("def f(xs, options):\n    return sum(xs) * options['scale'] - options['shift']\n");
   const std::vector<at::Tensor> xs{at::rand({4}), at::rand({4}), at::rand({1})};
   const at::Tensor shift = at::randn({4});
@@ -95,7 +95,7 @@ TEST(Ops, Denoise) {
   }
 }
 
-TEST(Ops, SeveralResultsAndSeveralShapes) {
+TEST(Ops, ReturnsResultsOfSeveralShapes) {
   const Op op("def two(x, y):\n    return x + y, x * 2\n");
   const at::Tensor x = at::randn({4, 1}), y = at::randn({5});
   const Argument arguments[] = {x, y};
@@ -105,7 +105,7 @@ TEST(Ops, SeveralResultsAndSeveralShapes) {
   expect_same(results[1], x * 2);
 }
 
-TEST(Ops, StackIsOneLaunch) {
+TEST(Ops, LaunchesAStackOnce) {
   const Op op("def pair(x, y):\n    return torch.stack([x + y, x - y], dim=-1)\n");
   const at::Tensor x = at::randn({6, 7}), y = at::randn({6, 7});
   at::Tensor result;
@@ -113,7 +113,7 @@ TEST(Ops, StackIsOneLaunch) {
   expect_same(result, at::stack({x + y, x - y}, -1));
 }
 
-TEST(Ops, EmptyAndScalarShapes) {
+TEST(Ops, SupportsEmptyAndScalarShapes) {
   const Op op(kReluAdd);
   const at::Tensor none = at::randn({0, 3});
   const Counters grown = growth([&] { expect_same(op(none, none, 1), at::relu(none) + none + 1); });
@@ -123,7 +123,7 @@ TEST(Ops, EmptyAndScalarShapes) {
   expect_same(op(one, one, 1), at::relu(one) + one + 1);
 }
 
-TEST(Ops, Defaults) {
+TEST(Ops, UsesDefaultArguments) {
   const Op op("def f(x, scale: float = 2.0, shift=1):\n    return x * scale + shift\n");
   const at::Tensor x = at::randn({9});
   expect_same(op(x), x * 2.0 + 1);
@@ -132,7 +132,7 @@ TEST(Ops, Defaults) {
   expect_same(op(x, 1.0, x), x * 1.0 + x);
 }
 
-TEST(Ops, UnannotatedTakesTensorOrNumber) {
+TEST(Ops, AcceptsTensorOrNumberWithoutAnnotation) {
   const Op op("def f(x, y):\n    return x - y\n");
   const at::Tensor x = at::randn({9}), i = at::arange(9);
   expect_same(op(x, 2), x - 2);
@@ -141,19 +141,19 @@ TEST(Ops, UnannotatedTakesTensorOrNumber) {
   expect_same(op(5, i), 5 - i);
 }
 
-TEST(Ops, ZeroDimCpuTensorsAreOrdinaryTensorsOnTheCpu) {
+TEST(Ops, TreatsZeroDimTensorsAsTensorsOnTheCpu) {
   const Op op("def f(x, y):\n    return x * y\n");
   const at::Tensor x = at::randn({9}).to(at::kHalf), y = at::scalar_tensor(3.0, at::kDouble);
   expect_same(op(x, y), x * y);
 }
 
-TEST(Ops, NumbersInShapes) {
+TEST(Ops, SupportsNumbersInShapes) {
   const Op op("def tail(x, k: int):\n    return x[k:] * 2\n");
   const at::Tensor x = at::randn({9, 4});
   for (const int64_t k : {0, 1, 5, 9, -2}) expect_same(op(x, k), x.slice(0, k) * 2, std::to_string(k));
 }
 
-TEST(Ops, EachStaticNumberMakesAProgram) {
+TEST(Ops, MakesOneProgramPerStaticNumber) {
   const Op op("def power(x, n: int):\n    y = x\n    for i in range(n):\n        y = y * x\n    return y\n");
   const at::Tensor x = at::randn({9});
   for (int round = 0; round < 2; ++round) {
@@ -163,7 +163,7 @@ TEST(Ops, EachStaticNumberMakesAProgram) {
   }
 }
 
-TEST(Ops, AMinimumOfManyNumbersIsComputedOnTheHost) {
+TEST(Ops, ComputesAMinimumOfManyNumbersOnTheHost) {
   const at::Tensor x = at::arange(100);
   std::string parameters, names;
   std::vector<Argument> arguments{x};
@@ -177,7 +177,7 @@ TEST(Ops, AMinimumOfManyNumbersIsComputedOnTheHost) {
   expect_same(op.call_one(arguments), x.slice(0, 0, 51) * 2);
 }
 
-TEST(Ops, DefaultDtypeIsRead) {
+TEST(Ops, UsesTheDefaultDtype) {
   const Op op("def f(i):\n    return i / 2\n");
   const at::Tensor i = at::arange(5);
   EXPECT_EQ(op(i).scalar_type(), at::kFloat);

@@ -15,11 +15,12 @@ void call(const Op& op, std::initializer_list<at::Tensor> arguments, std::initia
   op.call_out(list, results);
 }
 
-std::string refusal(const Op& op, std::initializer_list<at::Tensor> arguments, std::initializer_list<at::Tensor> outs) {
+std::string error_of_call(const Op& op, std::initializer_list<at::Tensor> arguments,
+                          std::initializer_list<at::Tensor> outs) {
   return error_of([&] { call(op, arguments, outs); });
 }
 
-TEST(Out, IsWrittenAndNothingIsAllocated) {
+TEST(Out, WritesWithoutAllocating) {
   const Op op("x * y + 1");
   const at::Tensor x = at::randn({5, 6}), y = at::randn({6}), out = at::empty({5, 6});
   const Counters grown = growth([&] { call(op, {x, y}, {out}); });
@@ -32,7 +33,7 @@ TEST(Out, BumpsTheVersionAfterAPartialWrite) {
   const Op op("def f(table, i):\n    return table[i] + 1\n");
   const at::Tensor table = at::arange(4).to(at::kFloat), out = at::zeros({3});
   const auto before = out._version();
-  EXPECT_NE(refusal(op, {table, at::tensor({0, 1, 99})}, {out}).find("index out of range"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {table, at::tensor({0, 1, 99})}, {out}).find("index out of range"), std::string::npos);
   EXPECT_EQ(out._version(), before + 1);
 }
 
@@ -51,42 +52,43 @@ TEST(Out, BumpsTheVersion) {
   EXPECT_EQ(out._version(), before + 1);
 }
 
-TEST(Out, MayBeAnInputReadInPlace) {
+TEST(Out, MayAliasAnInputReadAtTheSameIndex) {
   const Op op("x * 2 + y");
   const at::Tensor x = at::randn({4, 5}), y = at::randn({4, 5}), expected = x * 2 + y;
   call(op, {x, y}, {x});
   EXPECT_TRUE(at::equal(x, expected));
 }
 
-TEST(Out, MayBeAnotherColumn) {
+TEST(Out, MayInterleaveWithAnInput) {
   const Op op("x * 2");
-  const at::Tensor both = at::randn({100, 2});
-  const at::Tensor first = both.select(1, 0), second = both.select(1, 1), expected = first * 2;
+  const at::Tensor columns = at::randn({100, 2});
+  const at::Tensor first = columns.select(1, 0), second = columns.select(1, 1), expected = first * 2;
   call(op, {first}, {second});
   EXPECT_TRUE(at::equal(second, expected));
 }
 
-TEST(Out, IsRefused) {
+TEST(Out, RejectsUnsuitableTensors) {
   const Op op("x + y");
   const at::Tensor x = at::randn({4}), y = at::randn({4}), big = at::randn({8});
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({5})}).find("shape [4], but `out` has [5]"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({4}, at::kDouble)}).find("float32, but `out` is float64"),
+  EXPECT_NE(error_of_call(op, {x, y}, {at::empty({5})}).find("shape [4], but `out` has [5]"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, y}, {at::empty({4}, at::kDouble)}).find("float32, but `out` is float64"),
             std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({1}).expand({4})}).find("refers to a single memory location"),
+  EXPECT_NE(error_of_call(op, {x, y}, {at::empty({1}).expand({4})}).find("refers to a single memory location"),
             std::string::npos);
-  EXPECT_NE(refusal(op, {big.slice(0, 0, 4), y}, {big.slice(0, 1, 5)}).find("overlaps `x` in part"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({4}).requires_grad_()}).find("requires grad"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {x, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {}).find("no tensor"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {big.slice(0, 0, 4), y}, {big.slice(0, 1, 5)}).find("overlaps `x` in part"),
+            std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, y}, {at::empty({4}).requires_grad_()}).find("requires grad"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, y}, {x, y}).find("returns 1 tensor, and out has 2"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x, y}, {}).find("no tensor"), std::string::npos);
 }
 
-TEST(Out, IsRefusedWhereAnInputIsReadElsewhere) {
+TEST(Out, RejectsAnInputReadAtOtherIndices) {
   const Op op("def f(x):\n    return x.flip(0) + x\n");
   const at::Tensor x = at::randn({4});
-  EXPECT_NE(refusal(op, {x}, {x}).find("depends on other elements of it"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x}, {x}).find("depends on other elements of it"), std::string::npos);
 }
 
-TEST(Out, OfInferenceTensors) {
+TEST(Out, AcceptsInferenceTensorsInInferenceMode) {
   const Op op("x + 1");
   at::Tensor out, x;
   {
@@ -96,16 +98,16 @@ TEST(Out, OfInferenceTensors) {
     call(op, {x}, {out});
     EXPECT_TRUE(at::equal(out, x + 1));
   }
-  EXPECT_NE(refusal(op, {x}, {out}).find("inference mode"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x}, {out}).find("inference mode"), std::string::npos);
 }
 
-TEST(Out, SeveralResults) {
+TEST(Out, WritesSeveralResults) {
   const Op op("def two(x):\n    return x + 1, x * 2\n");
   const at::Tensor x = at::randn({4}), a = at::empty({4}), b = at::empty({4});
   call(op, {x}, {a, b});
   EXPECT_TRUE(at::equal(a, x + 1));
   EXPECT_TRUE(at::equal(b, x * 2));
-  EXPECT_NE(refusal(op, {x}, {a, a}).find("`out[0]` and `out[1]` overlap"), std::string::npos);
+  EXPECT_NE(error_of_call(op, {x}, {a, a}).find("`out[0]` and `out[1]` overlap"), std::string::npos);
 }
 
 }  // namespace

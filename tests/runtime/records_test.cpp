@@ -50,49 +50,49 @@ class Filler {
 
 /// Whether two values agree in every field.
 template <typename T>
-bool same(const std::vector<T>& a, const std::vector<T>& b);
+bool are_same(const std::vector<T>& a, const std::vector<T>& b);
 template <typename T>
-bool same(const std::optional<T>& a, const std::optional<T>& b);
-bool same(const std::string& a, const std::string& b) { return a == b; }
-bool same(const ir::HostPool& a, const ir::HostPool& b) {
+bool are_same(const std::optional<T>& a, const std::optional<T>& b);
+bool are_same(const std::string& a, const std::string& b) { return a == b; }
+bool are_same(const ir::HostPool& a, const ir::HostPool& b) {
   bool all = a.count() == b.count();
   for (uint32_t i = 0; all && i < a.count(); ++i) all = a[{i}] == b[{i}];
   return all;
 }
 template <typename T>
-bool same(const T& a, const T& b) {
+bool are_same(const T& a, const T& b) {
   if constexpr (requires { a == b; }) {
     return a == b;
   } else {
     return [&]<size_t... I>(std::index_sequence<I...>) {
-      return (same(std::get<I>(fields(a)), std::get<I>(fields(b))) && ...);
+      return (are_same(std::get<I>(fields(a)), std::get<I>(fields(b))) && ...);
     }(std::make_index_sequence<kFieldCount<T>>{});
   }
 }
 template <typename T>
-bool same(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::ranges::equal(a, b, [](const T& x, const T& y) { return same(x, y); });
+bool are_same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](const T& x, const T& y) { return are_same(x, y); });
 }
 template <typename T>
-bool same(const std::optional<T>& a, const std::optional<T>& b) {
-  return a.has_value() == b.has_value() && (!a || same(*a, *b));
+bool are_same(const std::optional<T>& a, const std::optional<T>& b) {
+  return a.has_value() == b.has_value() && (!a || are_same(*a, *b));
 }
 
 template <typename Record>
-void expect_back() {
+void expect_round_trip() {
   Record record{};
   Filler().fill(record);
-  EXPECT_FALSE(same(record, Record{}));
+  EXPECT_FALSE(are_same(record, Record{}));
   const std::string bytes = to_bytes(record);
-  const std::optional<Record> back = from_bytes<Record>(bytes);
-  ASSERT_TRUE(back.has_value());
-  EXPECT_TRUE(same(*back, record));
-  EXPECT_EQ(to_bytes(*back), bytes);
+  const std::optional<Record> restored = from_bytes<Record>(bytes);
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_TRUE(are_same(*restored, record));
+  EXPECT_EQ(to_bytes(*restored), bytes);
 }
 
 TEST(Records, RoundTrip) {
-  expect_back<ProgramRecord>();
-  expect_back<KernelSetRecord>();
+  expect_round_trip<ProgramRecord>();
+  expect_round_trip<KernelSetRecord>();
 }
 
 TEST(Records, RoundTripForAnOp) {
@@ -103,19 +103,19 @@ TEST(Records, RoundTripForAnOp) {
   make_call_key(*definition, arguments, {}, {}, Purpose::Show, key);
   const ir::Graph graph = frontend::lower(*definition, signature_of(key, Numerics::Default), symbol_values_of(key));
   const Program program = make_program(std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(graph))));
-  std::optional<Program> back = from_bytes<Program>(to_bytes(program));
-  ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(back->graph, nullptr);
-  back->graph = program.graph;
-  EXPECT_TRUE(same(*back, program));
+  std::optional<Program> restored = from_bytes<Program>(to_bytes(program));
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_EQ(restored->graph, nullptr);
+  restored->graph = program.graph;
+  EXPECT_TRUE(are_same(*restored, program));
 }
 
-TEST(Records, WithExpressionsBeforeTheirOperandsAreInvalid) {
+TEST(Records, RejectExpressionsBeforeTheirOperands) {
   ir::HostNode node{.op = ir::HostOp::Not, .kind = ir::HostKind::Bool, .args = {{0}}};
   EXPECT_FALSE(from_bytes<ir::HostPool>(to_bytes(std::vector{node})).has_value());
 }
 
-TEST(Records, OfOtherBytesAreInvalid) {
+TEST(Records, RejectOtherBytes) {
   const std::string bytes = to_bytes(KernelSetRecord{.kernels = {}, .library = "key"});
   EXPECT_TRUE(from_bytes<KernelSetRecord>(bytes).has_value());
   EXPECT_FALSE(from_bytes<ProgramRecord>(to_bytes(std::vector<int>{1})).has_value());

@@ -18,19 +18,19 @@ c10::OperatorHandle handle_of(const char* name, const char* overload = "") {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
 }
 
-TEST(Register, AnOpIsCalledByItsName) {
+TEST(Register, CallsAnOpByItsName) {
   register_op("ingot_cpp::gated", Op("def gated(x, y, s: float = 2.0): return relu(x) * y + s"),
               "(Tensor x, Tensor y, float s=2.0) -> Tensor");
   const at::Tensor x = at::randn({4, 6}), y = at::randn({6});
   const auto gated = handle_of("ingot_cpp::gated").typed<at::Tensor(const at::Tensor&, const at::Tensor&, double)>();
-  const Counters spent = growth([&] { EXPECT_TRUE(at::allclose(gated.call(x, y, 0.5), at::relu(x) * y + 0.5)); });
-  EXPECT_EQ(spent.launches, 1);
+  const Counters grown = growth([&] { EXPECT_TRUE(at::allclose(gated.call(x, y, 0.5), at::relu(x) * y + 0.5)); });
+  EXPECT_EQ(grown.launches, 1);
   const at::Tensor leaf = at::randn({4, 6}).requires_grad_();
   const auto gradients = torch::autograd::grad({gated.call(leaf, y, 0.5).sum()}, {leaf});
   EXPECT_TRUE(at::allclose(gradients[0], (leaf > 0) * y));
 }
 
-TEST(Register, WrittenArgumentsAreMarked) {
+TEST(Register, RequiresMarksOnWrittenArguments) {
   const Op op("def f(x, y): x += y");
   register_op("ingot_cpp::add_", op, "(Tensor(a!) x, Tensor y) -> Tensor(a!)");
   const at::Tensor x = at::zeros({3}), y = at::ones({3});
@@ -47,21 +47,24 @@ TEST(Register, WrittenArgumentsAreMarked) {
   EXPECT_TRUE(at::equal(x, y)) << "nothing was written";
 }
 
-TEST(Register, SchemasThatDoNotFit) {
+TEST(Register, RejectsSchemasThatDoNotFit) {
   const Op op("x + y");
-  const auto complaint = [&](const char* name, const char* schema) {
+  const auto error_of_register = [&](const char* name, const char* schema) {
     return error_of([&] { register_op(name, op, schema); });
   };
-  EXPECT_NE(complaint("nowhere", "(Tensor x, Tensor y) -> Tensor").find("needs a namespace"), std::string::npos);
-  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor y, Tensor x) -> Tensor").find("parameter 1 is `x`"), std::string::npos);
-  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, str y) -> Tensor").find("type str"), std::string::npos);
-  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> int").find("returns a int"), std::string::npos);
-  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x,").find("is not a schema"), std::string::npos);
+  EXPECT_NE(error_of_register("nowhere", "(Tensor x, Tensor y) -> Tensor").find("needs a namespace"),
+            std::string::npos);
+  EXPECT_NE(error_of_register("ingot_cpp::a", "(Tensor y, Tensor x) -> Tensor").find("parameter 1 is `x`"),
+            std::string::npos);
+  EXPECT_NE(error_of_register("ingot_cpp::a", "(Tensor x, str y) -> Tensor").find("type str"), std::string::npos);
+  EXPECT_NE(error_of_register("ingot_cpp::a", "(Tensor x, Tensor y) -> int").find("returns a int"), std::string::npos);
+  EXPECT_NE(error_of_register("ingot_cpp::a", "(Tensor x,").find("is not a schema"), std::string::npos);
   register_op("ingot_cpp::a", op, "(Tensor x, Tensor y) -> Tensor");
-  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> Tensor").find("registered already"), std::string::npos);
+  EXPECT_NE(error_of_register("ingot_cpp::a", "(Tensor x, Tensor y) -> Tensor").find("registered already"),
+            std::string::npos);
 }
 
-TEST(Register, AnOpWithRandomNumbersNeedsASeedOutsideTheFastPath) {
+TEST(Register, RequiresASeedForRandomNumbersBelowAutograd) {
   register_op("ingot_cpp::noisy", Op("F.dropout(x, 0.5)"), "(Tensor x) -> Tensor");
   const auto noisy = handle_of("ingot_cpp::noisy").typed<at::Tensor(const at::Tensor&)>();
   const at::Tensor x = at::ones({200}).requires_grad_();
@@ -79,7 +82,7 @@ TEST(Register, AnOpWithRandomNumbersNeedsASeedOutsideTheFastPath) {
   EXPECT_NE(error.find("it samples random numbers, and its schema has no seed"), std::string::npos) << error;
 }
 
-TEST(Register, AnOpAndItsGradientSampleTheSameFromASeedArgument) {
+TEST(Register, SamplesTheSameNumbersInTheGradientFromASeed) {
   register_op("ingot_cpp::seeded", Op("def noisy(x, p: float): return F.dropout(x, p)"),
               "(Tensor x, float p, Tensor seed) -> Tensor");
   const auto noisy = handle_of("ingot_cpp::seeded").typed<at::Tensor(const at::Tensor&, double, const at::Tensor&)>();
@@ -98,7 +101,7 @@ TEST(Register, AnOpAndItsGradientSampleTheSameFromASeedArgument) {
             std::string::npos);
 }
 
-TEST(Register, ATransformOfAnOpWithoutSourceIsAnError) {
+TEST(Register, RejectsATransformOfAnOpWithoutSource) {
   register_op("ingot_cpp::plain", Op("x * 2"), "(Tensor x) -> Tensor");
   const at::Tensor x = at::ones({3}).to_sparse();
   torch::jit::Stack stack{x};

@@ -53,13 +53,13 @@ inline std::string error_of(const std::function<void()>& body, Fault fault = Fau
 }
 
 /// Expects equal dtypes, sizes, strides and values, bit for bit; NaN equals NaN.
-inline void expect_same(const at::Tensor& argument, const at::Tensor& expected, const std::string& what = {}) {
-  ASSERT_EQ(argument.scalar_type(), expected.scalar_type()) << what;
-  ASSERT_EQ(argument.sizes(), expected.sizes()) << what;
-  EXPECT_EQ(argument.strides(), expected.strides()) << what;
-  EXPECT_TRUE(at::allclose(argument.to(at::kDouble), expected.to(at::kDouble), 0, 0, true)) << what << "\n"
-                                                                                            << argument << "\n"
-                                                                                            << expected;
+inline void expect_same(const at::Tensor& actual, const at::Tensor& expected, const std::string& context = {}) {
+  ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << context;
+  ASSERT_EQ(actual.sizes(), expected.sizes()) << context;
+  EXPECT_EQ(actual.strides(), expected.strides()) << context;
+  EXPECT_TRUE(at::allclose(actual.to(at::kDouble), expected.to(at::kDouble), 0, 0, true)) << context << "\n"
+                                                                                          << actual << "\n"
+                                                                                          << expected;
 }
 
 }  // namespace ingot::testing_support

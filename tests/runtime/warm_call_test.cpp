@@ -87,42 +87,42 @@ class WarmCall : public testing::Test {
   const at::Tensor x_ = at::rand({4, 8}), y_ = at::rand({4, 8}), out_ = at::empty({4, 8});
 };
 
-#define SKIP_UNLESS(cost) \
-  if (!(cost))            \
+#define SKIP_IF_UNMEASURED(cost) \
+  if (!(cost))                   \
   GTEST_SKIP() << "explained: instructions are stepped through on Linux and x86-64, where ptrace is allowed"
 
-TEST_F(WarmCall, IntoAResultAllocatesAndLocksNothing) {
+TEST_F(WarmCall, AllocatesAndLocksNothingWithOut) {
   const Op op("torch.relu(x) * y + 0.5");
   const Argument arguments[] = {x_, y_};
-  const auto ours = cost_of([&] { op.call_out(arguments, {&out_, 1}); });
-  SKIP_UNLESS(ours);
-  EXPECT_EQ(ours->allocations, 0);
-  EXPECT_EQ(ours->locks, 0);
+  const auto actual = cost_of([&] { op.call_out(arguments, {&out_, 1}); });
+  SKIP_IF_UNMEASURED(actual);
+  EXPECT_EQ(actual->allocations, 0);
+  EXPECT_EQ(actual->locks, 0);
   // Eager needs more instructions for one op than Ingot for three.
   const auto eager = cost_of([&] { at::mul_out(const_cast<at::Tensor&>(out_), x_, y_); });
-  EXPECT_LT(ours->instructions, eager->instructions);
+  EXPECT_LT(actual->instructions, eager->instructions);
 }
 
-TEST_F(WarmCall, AllocatesItsResultAndNothingElse) {
+TEST_F(WarmCall, AllocatesOnlyItsResult) {
   const Op op("torch.relu(x) * y + 0.5");
-  const auto ours = cost_of([&] { return op(x_, y_); });
-  SKIP_UNLESS(ours);
+  const auto actual = cost_of([&] { return op(x_, y_); });
+  SKIP_IF_UNMEASURED(actual);
   const auto result = cost_of([&] { return at::empty({4, 8}); });
-  EXPECT_EQ(ours->allocations, result->allocations);
-  EXPECT_EQ(ours->locks, result->locks);
+  EXPECT_EQ(actual->allocations, result->allocations);
+  EXPECT_EQ(actual->locks, result->locks);
   const auto eager = cost_of([&] { return at::mul(x_, y_); });
-  EXPECT_LT(ours->instructions, eager->instructions);
+  EXPECT_LT(actual->instructions, eager->instructions);
 }
 
-TEST_F(WarmCall, CountsSomething) {
+TEST_F(WarmCall, CountsAllocationsAndLocks) {
   const auto cost = cost_of([] {
-    static char* volatile kept;
-    kept = new char[100];
-    delete[] kept;
+    static char* volatile pointer;
+    pointer = new char[100];
+    delete[] pointer;
     std::mutex mutex;
     const std::scoped_lock lock(mutex);
   });
-  SKIP_UNLESS(cost);
+  SKIP_IF_UNMEASURED(cost);
   EXPECT_EQ(cost->allocations, 1);
   EXPECT_EQ(cost->locks, 1);
   EXPECT_GT(cost->instructions, 20);
