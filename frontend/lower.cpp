@@ -264,12 +264,12 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
   Signature without_gradients = signature;
   without_gradients.gradients = 0;
   ir::Graph graph = lower_with_restarts(definition, without_gradients, symbol_values, false);
-  const auto has_condition = [&](auto&& predicate) {
-    return std::ranges::any_of(graph.conditions,
-                               [&](const ir::Condition& condition) { return predicate(condition, graph.host); });
+  if (std::ranges::any_of(graph.conditions, ir::depends_on_gradients))
+    graph = lower_with_restarts(definition, signature, symbol_values, false);
+  const auto refuses_gradients = [&](const ir::Condition& condition) {
+    return ir::refuses_gradients(condition, graph.host);
   };
-  if (has_condition(ir::depends_on_gradients)) graph = lower_with_restarts(definition, signature, symbol_values, false);
-  if (graph.reduction_count() == 0 || has_condition(ir::refuses_gradients)) return graph;
+  if (graph.reduction_count() == 0 || std::ranges::any_of(graph.conditions, refuses_gradients)) return graph;
   try {
     ir::Graph with_residuals = lower_with_restarts(definition, signature, symbol_values, true);
     return std::ranges::count(with_residuals.results, ir::Use::Residual, &ir::Result::use) > 0

@@ -37,7 +37,7 @@ void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& 
   ir::Graph& graph = builder.graph;
   const uint64_t requested = builder.gradients;
   const auto already_recorded = [&](const ir::Condition& known) {
-    return requested == 0 ? depends_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
+    return requested == 0 ? depends_on_gradients(known) : refuses_gradients(known, graph.host);
   };
   if (std::ranges::any_of(graph.conditions, already_recorded)) return;
   const uint64_t params = params_with_gradient(graph, tensor);
@@ -59,8 +59,7 @@ void check_and_clear_refused_gradients(Builder& builder) {
 }
 
 void allow_gradients(ir::Graph& graph) {
-  std::erase_if(graph.conditions,
-                [&](const ir::Condition& condition) { return depends_on_gradients(condition, graph.host); });
+  std::erase_if(graph.conditions, [](const ir::Condition& condition) { return depends_on_gradients(condition); });
 }
 
 }  // namespace ingot::frontend

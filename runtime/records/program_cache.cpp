@@ -151,10 +151,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .query = lowered.aliases[i].query});
   // Without reductions there are no residuals, whichever gradients are requested.
-  const auto depends_on_gradients = [&](const ir::Condition& condition) {
-    return ir::depends_on_gradients(condition, lowered.host);
-  };
-  if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, depends_on_gradients))
+  if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, ir::depends_on_gradients))
     result.symbols.push_back({.kind = Symbol::Kind::Gradients});
   const auto is_affordability = [&](const ir::Condition& condition) {
     return condition.kind == ir::Condition::Kind::Affordable;
