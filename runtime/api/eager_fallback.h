@@ -30,7 +30,7 @@ class EagerFallback {
                                             const std::vector<at::Tensor>& incoming, bool differentiable) const;
 };
 
-/// The fallback of an op that takes the leaves of such arguments (frontend::structured).
+/// The fallback of frontend::structured: an op whose parameters are the leaves of nested arguments.
 std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallback> fallback,
                                                 std::vector<frontend::Structure> arguments);
 

@@ -123,7 +123,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   uint64_t read_by_returned = 0, read_by_residuals = 0;
   for (const runtime::Program::Result& result : call.program->results)
     if (!result.mutates) (result.is_residual() ? read_by_residuals : read_by_returned) |= result.reads;
-  // Gradients also flow to tensors that nothing reads: those whose values were replaced.
+  // Gradients also flow to tensors that nothing reads, because the op replaces their values.
   read_by_returned |= runtime::differentiable_params(*call.program);
   // A custom backward may read arguments that the op does not read.
   needs.reads = has_custom_backward ? ~uint64_t{0} : read_by_returned | read_by_residuals;

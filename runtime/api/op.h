@@ -130,7 +130,7 @@ struct CallToPrepare {
 /// As Op::prepare, for many calls at once. CPU kernels are compiled in batches, some dozens per file and several files
 /// at a time, which costs much less per kernel (docs/performance.md: batched-compilation). A failure does not stop the
 /// other calls from being prepared.
-/// Errors: those of Op::prepare, the first.
+/// Errors: the first error of Op::prepare.
 void prepare(std::span<const CallToPrepare> calls);
 
 }  // namespace ingot

@@ -118,8 +118,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                                        const runtime::KeyedParams& keyed, runtime::Purpose purpose,
                                                        runtime::CallKey& key) const;
   /// The program that saves the residuals for these gradients if they are worth their memory, otherwise the program
-  /// that saves none. If a gather's gradient would need too many comparisons: the program whose scatter-adds the caller
-  /// makes.
+  /// that saves none. If a gather's gradient would need too many comparisons: the program that leaves the
+  /// scatter-adds to the caller (Variant::scatters).
   runtime::ProgramCache::Match choose_program(const runtime::CallKey& key, uint64_t gradients) const;
   /// Returns null if a compilation is needed but `may_compile` is false.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,

@@ -23,7 +23,7 @@ std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, cons
                                          bool is_registered);
 /// Saves the value of a residual in the node. Call this function in the order of the program's results.
 void save_residual(OpBackward& node, const at::Tensor& value);
-/// Sets the node as the gradient function of those results that have such a gradient. `results`: the returned results.
+/// Sets the node as the grad_fn of the results that have a requested gradient. `results`: the returned results.
 void end_record(OpBackward& node, const Program& program, const CallKey& key, std::span<const at::Tensor> results);
 
 /// Rejects a write into a tensor that requires grad, and a write of a value with a gradient into a tensor that requires

@@ -135,7 +135,7 @@ struct Store::State {
     const std::string temporary = temporary_name(file);
     if (const int error = in.write(temporary, bytes); error != 0) return error;
     int error = in.rename(temporary, file);
-    // A folder that has the record's name is moved aside. The store removes only its own files.
+    // A folder that has the record's name is renamed to .bad. The store removes only its own files.
     if (error == EISDIR) {
       in.rename(file, temporary_name(file) + std::string(kBadSuffix));
       error = in.rename(temporary, file);

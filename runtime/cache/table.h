@@ -41,8 +41,8 @@ class Table {
   /// Returns the key's record, or null. May miss a record that is being inserted at the same moment.
   const Record* find(std::span<const uint64_t> key) const { return find(key, Hash{}(key)); }
 
-  /// Returns the table's record for the key: this one or, if another thread was first, the other thread's. Null when
-  /// the table is full: the caller then keeps its own.
+  /// Returns the table's record for the key: `record`, or the record that another thread inserted first. Null if the
+  /// table is full: the caller then keeps its own record.
   const Record* insert(std::span<const uint64_t> key, std::shared_ptr<const Record> record) {
     const uint64_t hash = Hash{}(key);
     const std::lock_guard lock(mutex_);

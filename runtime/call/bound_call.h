@@ -41,8 +41,8 @@ struct BoundKernel {
   uint32_t shared_bytes = 0;                        ///< CUDA: as codegen::LaunchInfo counts
   int64_t grain = 1;                                ///< CPU: the fewest units that justify a thread
   int64_t multiple = 1;                             ///< CPU: each thread's first unit is a multiple of this
-  std::vector<std::byte> bytes;                     ///< the arguments' values; those that change are left blank
-  std::vector<uint32_t> offsets;                    ///< the offset of each argument's value
+  std::vector<std::byte> bytes;   ///< the arguments' values; values that differ per call are left blank
+  std::vector<uint32_t> offsets;  ///< the offset of each argument's value
   std::vector<Pointer> pointers;
   std::vector<Number> numbers;
   uint32_t status = kNone;  ///< offset of the status' address; kNone if there is none
@@ -98,8 +98,8 @@ struct Resolved {
   std::vector<codegen::KernelLayout> layouts;  ///< one for each kernel of the outline
 };
 
-/// Checks the conditions and computes shapes, strides and layouts. Errors: Error(Author), with the source place of the
-/// failed condition, and for tensors into which a result cannot be written.
+/// Checks the conditions and computes shapes, strides and layouts. Errors: Error(Author), with the source location of
+/// the failed condition, and for tensors into which a result cannot be written.
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options);
 
 /// Packs the kernels' arguments.

@@ -17,10 +17,10 @@ struct CudaProgram {
   std::string log;                 ///< the compiler's warnings
 };
 
-/// NVRTC, opened by its full path on the first compilation and never before. The order of look-up: $INGOT_NVRTC (a
-/// file, and then only that one), the wheel's beside the loaded PyTorch, a toolkit's, the system loader's. Errors:
-/// Error(Environment), with the searched places if it is not found, or with NVRTC's log and the numbered source if
-/// compilation fails. Safe from several threads.
+/// NVRTC, opened by its full path on the first compilation and never before. If $INGOT_NVRTC is
+/// set, only that file is tried. Otherwise the order is: the wheel beside the loaded PyTorch, a CUDA toolkit, the
+/// system's loader. Errors: Error(Environment), with the searched paths if it is not found, or with NVRTC's log and the
+/// numbered source if compilation fails. Safe from several threads.
 class Nvrtc {
  public:
   /// Identifies the library, as part of a key: its file's name, size and date. Does not open the library, unless only
