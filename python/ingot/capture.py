@@ -62,12 +62,12 @@ class Snippet:
 def check_characters(text: str, what: str) -> None:
     """Raises `ingot.Error` if `text` is not a str, or contains a NUL or a lone surrogate. `what` names it in the message."""
     if not isinstance(text, str):
-        raise fail(f"{what} is {text!r}, which is not a str", "pass a str")
+        raise author_error(f"{what} is {text!r}, which is not a str", "pass a str")
     bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
     if bad is not None:
         line, column = text.count("\n", 0, bad) + 1, bad - text.rfind("\n", 0, bad)
         shown = "a NUL" if text[bad] == "\0" else f"a lone surrogate ({text[bad]!a})"
-        raise fail(f"{what} contains {shown} at {line}:{column}", "remove it")
+        raise author_error(f"{what} contains {shown} at {line}:{column}", "remove it")
 
 
 def shown_path(path: str) -> str:
@@ -75,8 +75,8 @@ def shown_path(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def fail(message: str, hint: str = "") -> Error:
-    """Makes (and does not raise) an `ingot.Error` whose fault is 'author'."""
+def author_error(message: str, hint: str = "") -> Error:
+    """Makes (and does not raise) an `ingot.Error` whose fault is 'author': the op, its arguments or the request is wrong."""
     error = Error(f"error: {message}" + (f"\n  = help: {hint}" if hint else ""))
     error.fault, error.message = "author", message
     return error
@@ -133,12 +133,12 @@ def unwrapped(function) -> types.FunctionType:
     source would not contain it. Raises `ingot.Error` for other decorators and for anything that is not a Python function.
     """
     if not isinstance(function, types.FunctionType):
-        raise fail(f"ingot.op takes a Python function or source text, not a {type(function).__name__}")
+        raise author_error(f"ingot.op takes a Python function or source text, not a {type(function).__name__}")
     inner = getattr(function, "__wrapped__", None)
     if inner is None:
         return function
     if not function.__globals__.get("__name__", "").startswith("torch."):
-        raise fail(
+        raise author_error(
             f"`{function.__name__}` is wrapped by a decorator, but an op is compiled from the function's own source",
             "remove the decorator, or call the op from a decorated function",
         )
@@ -151,7 +151,7 @@ def snippet(function, name: str | None = None, files: Files | None = None) -> Sn
     file, first = shown_path(function.__code__.co_filename), function.__code__.co_firstlineno
     lines = _lines(function, {} if files is None else files)
     if lines is None or first > len(lines):
-        raise fail(
+        raise author_error(
             f"the source of `{function.__name__}` cannot be found",
             "an op is compiled from its source: define the function in a file, or pass the source text to ingot.op",
         )
@@ -161,9 +161,9 @@ def snippet(function, name: str | None = None, files: Files | None = None) -> Sn
         return _lambda_snippet(function, lines, file, first, indent, name or LAMBDA_NAME)
     node = _first_statement(lines)
     if getattr(node, "name", None) != function.__code__.co_name:
-        raise fail(f"there is no `{function.__name__}` at {file}:{first}", "the file was changed after it was imported")
+        raise author_error(f"there is no `{function.__name__}` at {file}:{first}", "the file was changed after it was imported")
     if not isinstance(node, ast.FunctionDef):
-        raise fail(f"`{function.__name__}` is not a plain function", "an op is a def that returns its results")
+        raise author_error(f"`{function.__name__}` is not a plain function", "an op is a def that returns its results")
     for default, value in reversed(_defaults(node.args, function)):
         if text := _default_text(default, value):
             _replace(lines, default, text)
@@ -238,7 +238,7 @@ def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
         if found:
             break
     if not found:
-        raise fail(f"the source of the lambda at {file}:{first} cannot be identified", "write it as a def")
+        raise author_error(f"the source of the lambda at {file}:{first} cannot be identified", "write it as a def")
     node = max(found, key=lambda pair: (pair[0].lineno, pair[0].col_offset))[0]
     body = ast.get_source_segment(source, node.body)
     texts = {id(default): _default_text(default, value) for default, value in _defaults(node.args, function)}
@@ -387,7 +387,7 @@ class _Capture:
         self.add_defaults(function, part)  # Python evaluates defaults at the def, so their functions must come first
         if part.name in self.functions:
             other = self.functions[part.name][1]
-            raise fail(
+            raise author_error(
                 f"two functions are called `{part.name}`: {other.file}:{other.line} and {part.file}:{part.line}",
                 "an op and all that it uses are compiled as one module; rename one of them",
             )
@@ -416,14 +416,14 @@ class _Capture:
             elif used and isinstance(default, ast.Name):
                 self.add_helper(default.id, used, part)
             elif used or (literal(value) is None and torch_spelling(value) is None):
-                raise self.refuse(name, value, part)
+                raise self.unsupported_value_error(name, value, part)
 
     def add_meaning(self, name: str, what, text: str, user: Snippet) -> None:
         """Records the meaning of a name. Raises `ingot.Error` if functions of several modules use the name for different
         things, because the text is a single module."""
         known = self.meanings.setdefault(name, Meaning(what, text, user.name))
         if known.what != what:
-            raise fail(
+            raise author_error(
                 f"`{name}` is {known.text} where `{known.user}` uses it and {text} where `{user.name}` does",
                 "an op and all that it uses are compiled as one module; rename one of them",
             )
@@ -445,7 +445,7 @@ class _Capture:
         elif function := _function_of(value):
             self.add_helper(name, function, user)
         else:
-            raise self.refuse(name, value, user)
+            raise self.unsupported_value_error(name, value, user)
 
     def add_helper(self, name: str, function, user: Snippet) -> None:
         part = self.add_function(function, name if is_lambda(function) else None)
@@ -455,10 +455,9 @@ class _Capture:
 
     def add_module(self, name: str, module, user: Snippet) -> None:
         if module not in _MODULE_PATHS:
-            raise fail(
-                f"`{user.name}` uses the module `{name}`; an op supports torch, torch.nn, torch.nn.functional, torch.special and math",
-                f"assign the value that it needs to a global name: EPS = {name}.EPS",
-            )
+            raise author_error(
+                f"`{user.name}` uses the module `{name}`; an op supports torch, torch.nn, torch.nn.functional, torch.special "
+                "and math", f"assign the value that it needs to a global name: EPS = {name}.EPS")
         self.add_meaning(name, module, f"the module {_MODULE_PATHS[module]}", user)
         if _MODULES.get(name) is not module:
             self.add_import(f"import {_MODULE_PATHS[module]} as {name}")
@@ -468,7 +467,7 @@ class _Capture:
             self.imports.append(line)
 
     @staticmethod
-    def refuse(name: str, value, user: Snippet) -> Error:
+    def unsupported_value_error(name: str, value, user: Snippet) -> Error:
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         if isinstance(value, torch.Tensor):
             hint = "pass it as an argument: a tensor's values are not part of an op"
@@ -480,4 +479,4 @@ class _Capture:
             hint = "an op calls plain functions; define this one with def"
         else:
             hint = "an op can use functions, numbers, strings, dtypes, and tuples, lists and dicts of these"
-        return fail(f"`{user.name}` uses `{name}`, which is a {kind} ({user.file}:{user.line})", hint)
+        return author_error(f"`{user.name}` uses `{name}`, which is a {kind} ({user.file}:{user.line})", hint)

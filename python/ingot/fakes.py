@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
-from .capture import fail
+from .capture import author_error
 from .reference import Unknown
 
 __all__ = ["fake", "fake_backward"]
@@ -40,8 +40,8 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     if schema.returns[0].type.kind() == "ListType":
         return results
     if len(results) != len(schema.returns):
-        raise fail(f"{op.name} returns {len(results)} results, and its schema says {len(schema.returns)}",
-                   f"register it with a schema of {len(results)} results")
+        raise author_error(f"{op.name} returns {len(results)} results, and its schema says {len(schema.returns)}",
+                           f"register it with a schema of {len(results)} results")
     return results[0] if len(schema.returns) == 1 else tuple(results)
 
 

@@ -13,7 +13,7 @@ import typing
 from . import _ingot, random, fallback, schema
 from . import traced as _traced
 from . import trace as _trace
-from .capture import Text, capture, check_characters, fail, files_of, snippet, unwrapped
+from .capture import Text, author_error, capture, check_characters, files_of, snippet, unwrapped
 from .reference import Eager, Reference, as_module
 
 __all__ = ["Op", "check_gradient", "op", "prepare_all"]
@@ -40,7 +40,7 @@ class Op(_ingot.Op):
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
                  lazy: str = "auto", traced: str = "kernel", atomics: bool = False):
         if traced not in ("kernel", "text"):
-            raise fail(f"traced is {traced!a}", "it is one of kernel and text")
+            raise author_error(f"traced is {traced!a}", "it is one of kernel and text")
         self._begin(numerics, debug, lazy, traced, atomics)
         for given, what in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
             check_characters(given, what)
@@ -168,8 +168,8 @@ class Op(_ingot.Op):
         Raises `ingot.Error` after the op's first use.
         """
         if self._text is not None:
-            raise fail(f"it is too late to give `{self.name}` a custom backward: its source has been read",
-                       "do so before the op's first use; in an op made from source text, define f_backward(grad, x)")
+            raise author_error(f"it is too late to give `{self.name}` a custom backward: its source has been read",
+                               "do so before the op's first use; in an op made from source text, define f_backward(grad, x)")
         self._gradient = unwrapped(function)
         self._files = files_of(self._gradient) | self._files
         return function

@@ -127,7 +127,7 @@ def _require_floats(tensor: torch.Tensor, name: str):
 
 def _of_size(fill):
     def sample(mode, *size, generator=None, **options):
-        _refuse(generator)
+        _check_generator(generator)
         return fill(mode, torch.zeros(*size, **options))
 
     return sample
@@ -173,7 +173,7 @@ def _integers(mode, like, low, high):
 
 
 def _randint(mode, low=None, high=None, size=None, *, generator=None, dtype=torch.int64, **options):
-    _refuse(generator)
+    _check_generator(generator)
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
     return _integers(mode, torch.zeros(size, dtype=dtype, **options), *_bounds(low, high))
@@ -184,7 +184,7 @@ def _randint_like(mode, input, low=None, high=None, **options):
 
 
 def _bernoulli(mode, input, p=None, *, generator=None):
-    _refuse(generator)
+    _check_generator(generator)
     like = input.contiguous()
     if p is None:
         _require_floats(input, "bernoulli")
@@ -269,7 +269,7 @@ def _rrelu(mode, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=Fa
     return _written(input, torch.where(wide <= 0, wide * slope, wide).to(input.dtype), inplace)
 
 
-def _refuse(generator):
+def _check_generator(generator):
     if generator is not None:
         raise ValueError("an op uses PyTorch's default generator: omit `generator`, and call torch.manual_seed")
 

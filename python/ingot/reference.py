@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
-from .capture import Text, fail
+from .capture import Text, author_error
 from .random import KernelRandom, is_random, uses_random
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
@@ -128,12 +128,12 @@ class Unknown(float):
     """A number whose value is not known while a call is traced. Arithmetic gives another unknown number. An operation that
     needs the value raises `ingot.Error`, because dtypes and shapes of results might depend on it."""
 
-    def _refuse(self, *_):
-        raise fail("under torch.compile this op's results depend on a number whose value is not known there",
-                   'make the op with traced="text", so that its own functions are compiled')
+    def _raise(self, *_):
+        raise author_error("under torch.compile this op's results depend on a number whose value is not known there",
+                           'make the op with traced="text", so that its own functions are compiled')
 
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _refuse
-    __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = is_integer = as_integer_ratio = _refuse
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _raise
+    __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = is_integer = as_integer_ratio = _raise
 
     def _same(self, *_):
         return self
@@ -167,7 +167,7 @@ def propagating_unknown(function):
         unknown = next((a for a in args if isinstance(a, Unknown)), None)
         if unknown is None:
             return function(*args)
-        return unknown._refuse() if function.__name__ in _TO_OTHERS else unknown
+        return unknown._raise() if function.__name__ in _TO_OTHERS else unknown
 
     return call
 
@@ -194,13 +194,13 @@ def coerce(name: str, kind: str, value):
     """Converts a number to the type of its parameter's annotation. Symbolic and unknown numbers stay symbolic or unknown.
     Raises `ingot.Error` for a tensor, and for a value that the type cannot hold."""
     if isinstance(value, torch.Tensor):
-        raise fail(f"`{name}` is annotated {kind} and was given a tensor")
+        raise author_error(f"`{name}` is annotated {kind} and was given a tensor")
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return torch.sym_float(value) if kind == "float" else value
     if isinstance(value, Unknown) and kind == "float":
         return value
     if value is None or (kind == "int" and isinstance(value, float)) or (kind == "bool" and value not in (0, 1)):
-        raise fail(f"`{name}` is annotated {kind}, and {value!r} is not one", f"pass {kind}(…) of it")
+        raise author_error(f"`{name}` is annotated {kind}, and {value!r} is not one", f"pass {kind}(…) of it")
     return _COERCIONS[kind](value)
 
 

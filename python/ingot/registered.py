@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from . import _ingot, fakes
-from .capture import fail
+from .capture import author_error
 from .random import new_seed
 
 __all__ = ["anonymous", "register", "registered_for", "schema_of"]
@@ -36,9 +36,9 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     its arguments. `ns::name` draws a seed and calls it, so traces contain `ns::name.seeded`.
     """
     if not hasattr(op, "_overloads"):
-        raise fail(f"{name}: register takes an op, not a {type(op).__name__}", "make an op of the function: ingot.op(f)")
+        raise author_error(f"{name}: register takes an op, not a {type(op).__name__}", "make an op of the function: ingot.op(f)")
     if not name.isascii() or "\0" in name:
-        raise fail(f"{name}: names of PyTorch's operators must be ASCII", "choose another name")
+        raise author_error(f"{name}: names of PyTorch's operators must be ASCII", "choose another name")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
     found = _register_random(name, op, schema) if op.uses_random else _register(name, op, schema, [])
@@ -57,22 +57,22 @@ def _check_fits(name: str, op, schema: str) -> None:
     for argument in arguments:
         is_marked = argument.alias_info is not None and argument.alias_info.is_write
         if argument.name in (op.writes or ()) and not is_marked:
-            raise fail(f"{name}: the op writes into `{argument.name}`, and its schema does not say so",
-                       f"mark it: Tensor(a!) {argument.name}")
+            raise author_error(f"{name}: the op writes into `{argument.name}`, and its schema does not say so",
+                               f"mark it: Tensor(a!) {argument.name}")
         declared = op.signature.parameters.get(argument.name)
         if declared is None or not argument.has_default_value() or declared.default in (declared.empty, ...):
             continue
         if argument.default_value != declared.default:
-            raise fail(f"{name}: the default of `{argument.name}` is {declared.default} in the op, and "
-                       f"{argument.default_value} in its schema", "use the same default in both")
+            raise author_error(f"{name}: the default of `{argument.name}` is {declared.default} in the op, and "
+                               f"{argument.default_value} in its schema", "use the same default in both")
 
 
 def schema_of(op) -> str:
     """The schema that an op's source implies. Raises `ingot.Error` if it cannot be told from the source alone."""
     if op.writes is None or op.returns is None:
         what = "parameters written in place" if op.writes is None else "results"
-        raise fail(f"the {what} of `{op.name}` cannot be inferred from its source",
-                   "register it with schema=\"(Tensor x) -> Tensor\"")
+        raise author_error(f"the {what} of `{op.name}` cannot be inferred from its source",
+                           "register it with schema=\"(Tensor x) -> Tensor\"")
     parameters, is_star = [], False
     for number, (parameter, kind, has_default) in enumerate(op._parameters):
         declared = op.signature.parameters[parameter]
@@ -82,7 +82,7 @@ def schema_of(op) -> str:
         type_ = _NUMBERS.get(kind, f"Tensor(a{number}!)" if parameter in op.writes else "Tensor")
         default = declared.default
         if default is ...:
-            raise fail(f"the default of `{parameter}` of `{op.name}` is not a literal", "register it with schema=…")
+            raise author_error(f"the default of `{parameter}` of `{op.name}` is not a literal", "register it with schema=…")
         if default is None:
             type_ += "?"
         elif type_ == "Tensor" and has_default:
@@ -130,7 +130,7 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
             _register(f"ingot::{name}", op, schema, numbers)
             _known[name] = facts
         elif _known[name] != facts:
-            raise fail(f"torch.ops.ingot.{name} is another op with the same digest", "register the op under another name")
+            raise author_error(f"torch.ops.ingot.{name} is another op with the same digest", "register the op under another name")
     return "ingot", name, "default"
 
 
@@ -150,17 +150,17 @@ def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOv
 
 def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
     if "seed" in (parameter for parameter, _, _ in op._parameters):
-        raise fail(f"{name}: `{op.name}` uses random numbers, and has a parameter `seed`",
-                   "rename the parameter: the registered op takes the seed of its random numbers as `seed`")
+        raise author_error(f"{name}: `{op.name}` uses random numbers, and has a parameter `seed`",
+                           "rename the parameter: the registered op takes the seed of its random numbers as `seed`")
     packet, _, specific = name.partition(".")
     if _is_taken(packet, specific):  # checked first, because a registration of `seeded` cannot be undone
-        raise fail(f"{name}: the name is registered already", "choose another name: a registration cannot be undone")
+        raise author_error(f"{name}: the name is registered already", "choose another name: a registration cannot be undone")
     seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
     schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())  # the form that torch.library requires
     try:
         torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
     except RuntimeError as error:
-        raise fail(f"{name}: {error}", "choose another name: a registration cannot be undone") from None
+        raise author_error(f"{name}: {error}", "choose another name: a registration cannot be undone") from None
 
     def call_with_new_seed(*args, **kwargs):
         return seeded(*args, **kwargs, seed=new_seed(tree_leaves((args, kwargs))))

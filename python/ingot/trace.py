@@ -12,7 +12,7 @@ import dataclasses
 
 import torch
 
-from .capture import Text, fail
+from .capture import Text, author_error
 from .random import KernelRandom
 from .oracle import as_list, changes_of
 from .reference import as_module, compile_text, namespace
@@ -41,7 +41,7 @@ def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
     kept = [k for k, (_, value) in enumerate(noted) if _element(value, results[0].shape, index) is not None]
     tensors = [k for k in kept if isinstance(noted[k][1], torch.Tensor)]
     if not tensors:
-        raise fail("none of the op's values has the shape of its result")
+        raise author_error("none of the op's values has the shape of its result")
     ours = _run_ingot(op, text, names, tensors, args, kwargs)
     found = []
     for k in kept:
@@ -76,7 +76,8 @@ def _difference(row: Row) -> str:
 def _index(at, shape) -> tuple:
     index = at if isinstance(at, tuple) else (at,) if shape else ()
     if len(index) != len(shape) or not all(-n <= i < n for i, n in zip(index, shape)):
-        raise fail(f"at={at} is not the index of an element of a result of shape {list(shape)}", "give one index for each dim")
+        raise author_error(f"at={at} is not the index of an element of a result of shape {list(shape)}",
+                           "give one index for each dim")
     return index
 
 
@@ -104,7 +105,7 @@ def _run_eager(text: Text, names, op, args, kwargs):
         noted, result = function(*bound.args, **bound.kwargs)
     results = changed() if result is None else as_list(result)
     if not results:
-        raise fail("the op returns nothing and writes nothing in place, so there is no value to trace")
+        raise author_error("the op returns nothing and writes nothing in place, so there is no value to trace")
     return noted, results
 
 

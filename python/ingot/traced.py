@@ -11,7 +11,7 @@ import typing
 
 import torch
 
-from .capture import fail
+from .capture import author_error
 from .random import new_seed
 from .fallback import copied_to
 from .registered import anonymous, registered_for
@@ -112,10 +112,10 @@ def _check(op, kinds: tuple[str, ...], named: dict[str, str]):
     try:
         given = op.signature.bind(*kinds, **named).arguments
     except TypeError as error:
-        raise fail(f"{op.name}{op.signature}: {error}") from None
+        raise author_error(f"{op.name}{op.signature}: {error}") from None
     for name, annotation, _ in op._parameters:
         if annotation in _FITTING and given.get(name, "None") not in (*_FITTING[annotation], "None"):
-            raise fail(f"{op.name}: `{name}` is annotated {annotation} and was given a {given[name]}")
+            raise author_error(f"{op.name}: `{name}` is annotated {annotation} and was given a {given[name]}")
 
 
 _FITTING = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": ("bool", "int")}

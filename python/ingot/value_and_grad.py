@@ -8,7 +8,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from . import _ingot, fallback
-from .capture import fail
+from .capture import author_error
 from .op import Op
 
 __all__ = ["ValueAndGrad", "value_and_grad"]
@@ -40,17 +40,18 @@ class ValueAndGrad:
 
     def __init__(self, op: Op, argnums: Argnums, has_aux: bool):
         if not isinstance(op, Op):
-            raise fail(f"value_and_grad takes an op, not a {type(op).__name__}", "make an op of the function: ingot.op(f)")
+            raise author_error(f"value_and_grad takes an op, not a {type(op).__name__}",
+                               "make an op of the function: ingot.op(f)")
         self.op, self.argnums, self.has_aux = op, argnums, has_aux
         self._is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
         if not self._is_single and not isinstance(argnums, (tuple, list)):
-            raise fail(f"argnums is {argnums!r}", "pass the position or name of a parameter, or a tuple of them")
+            raise author_error(f"argnums is {argnums!r}", "pass the position or name of a parameter, or a tuple of them")
         parameters = list(op.signature.parameters)
         self._wanted = [_index(parameters, op, of) for of in ([argnums] if self._is_single else argnums)]
         if len({index for index, _ in self._wanted}) != len(self._wanted):
-            raise fail(f"argnums names a parameter of `{op.name}` twice", "name each parameter once")
+            raise author_error(f"argnums names a parameter of `{op.name}` twice", "name each parameter once")
         if not self._wanted:
-            raise fail("argnums is empty", "name the parameters whose gradients are wanted")
+            raise author_error("argnums is empty", "name the parameters whose gradients are wanted")
         # The kernel returns the gradients in the order of the parameters.
         self._order = sorted(range(len(self._wanted)), key=self._wanted.__getitem__)
         self.__name__ = f"{op.name}_value_and_grad"
@@ -82,8 +83,8 @@ class ValueAndGrad:
         bound.apply_defaults()
         for _, name in self._wanted:
             if name in (self.writes or ()):
-                raise fail(f"`{self.op.name}` writes into `{name}`, but a gradient with respect to it is requested",
-                           "write into a copy of it: x = x.clone()")
+                raise author_error(f"`{self.op.name}` writes into `{name}`, but a gradient with respect to it is requested",
+                                   "write into a copy of it: x = x.clone()")
         given = tuple(bound.arguments[name] for _, name in self._wanted)
 
         def results(given):
@@ -164,8 +165,8 @@ def _index(parameters: list[str], op: Op, of: int | str) -> tuple[int, str]:
         return parameters.index(of), of
     if hasattr(of, "__index__") and not isinstance(of, bool) and -len(parameters) <= of < len(parameters):
         return of % len(parameters), parameters[of]
-    raise fail(f"`{op.name}` has no parameter {of!r}",
-               f"argnums takes positions or names of these parameters: {', '.join(parameters)}")
+    raise author_error(f"`{op.name}` has no parameter {of!r}",
+                       f"argnums takes positions or names of these parameters: {', '.join(parameters)}")
 
 
 def _is_transformed() -> bool:

@@ -16,7 +16,7 @@ from typing import Callable, Iterator
 
 import torch
 
-from ..capture import fail
+from ..capture import author_error
 from .settings import Settings
 
 ROUNDS, MOST_CALLS = 21, 1000
@@ -152,7 +152,7 @@ def _batch(once: float, sets: int, seconds: float) -> int:
 def captured(name: str, calls: Calls) -> Calls:
     """One call that launches a CUDA graph of CALLS_OF_A_GRAPH calls, which use the sets of inputs in turn."""
     if not torch.cuda.is_available():
-        raise fail("a CUDA graph needs a GPU, and there is none")
+        raise author_error("a CUDA graph needs a GPU, and there is none")
     rotation = Rotation()
     rotation.make(calls, max(3, len(calls)))  # the first calls compile
     graph = torch.cuda.CUDAGraph()
@@ -160,7 +160,7 @@ def captured(name: str, calls: Calls) -> Calls:
         with torch.cuda.graph(graph):
             rotation.make(calls, CALLS_OF_A_GRAPH)
     except RuntimeError as error:
-        raise fail(f"{name} cannot be captured in a CUDA graph: {str(error).splitlines()[0]}") from error
+        raise author_error(f"{name} cannot be captured in a CUDA graph: {str(error).splitlines()[0]}") from error
     return [graph.replay]
 
 

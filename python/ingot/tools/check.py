@@ -22,7 +22,7 @@ import math
 
 import torch
 
-from ..capture import fail
+from ..capture import author_error
 from ..oracle import allowed_of_steps, bits, difference, ulp
 from .workload import EagerRun, Workload, each, in_float64
 
@@ -61,8 +61,8 @@ class Expected:
         try:
             return self._measure()
         except torch.OutOfMemoryError as error:
-            raise fail("its results differ from eager's bits, and there is not enough memory to check them in float64",
-                       "compare with fewer elements") from error
+            raise author_error("its results differ from eager's bits, and there is not enough memory to check them in float64",
+                               "compare with fewer elements") from error
 
     def _measure(self) -> bool:
         if self.measured == 0:

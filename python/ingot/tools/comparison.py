@@ -15,7 +15,7 @@ from typing import Callable
 import torch
 from torch.utils._pytree import tree_leaves
 
-from ..capture import fail
+from ..capture import author_error
 from . import candidates, report, work
 from .explanation import bound, described
 from .job import Against, Job
@@ -122,24 +122,24 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     time_limit: the time limit of a step in another process, in seconds.
     Raises `ingot.Error` for arguments that the op does not take. Errors of a candidate are in the result."""
     if rounds < 1:
-        raise fail(f"rounds={rounds} is too small", "1 is the minimum")
+        raise author_error(f"rounds={rounds} is too small", "1 is the minimum")
     for old, new in (("as_asked", "given_only"), ("anyway", "time_incorrect")):
         if old in kwargs and old not in op.signature.parameters:
-            raise fail(f"`{old}=` is now `{new}=`", f"write {new}={kwargs[old]!r}")
+            raise author_error(f"`{old}=` is now `{new}=`", f"write {new}={kwargs[old]!r}")
     named = _named(against)
     given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
              for name, each in named if not _is_function(each)]
     values = bound(op, args, kwargs)
     if several := [name for name, value in values.items() if not isinstance(value, torch.Tensor)
                    and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))]:
-        raise fail(f"`{several[0]}` consists of several tensors, which compare does not support",
-                   "compare an op that takes each tensor as a parameter")
+        raise author_error(f"`{several[0]}` consists of several tensors, which compare does not support",
+                           "compare an op that takes each tensor as a parameter")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "given_only": given_only, "time_incorrect": time_incorrect, "warm": warm,
                "graph": graph, "rounds": rounds, "why": why}
     if graph and not device.startswith("cuda"):
-        raise fail("a CUDA graph needs a GPU, and these arguments are not on one", "move them: x.cuda()")
+        raise author_error("a CUDA graph needs a GPU, and these arguments are not on one", "move them: x.cuda()")
     shown = {name: described(value) for name, value in values.items()}
     job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
               lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[],
@@ -151,8 +151,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         work.do(work.Work(job, done, functions, workload.gradient() if backward else workload), lambda *_: None, _leave)
         return Comparison(report.document(job, done, device_name(device)))
     if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
-        raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which cannot be sent to another process",
-                   "compare with isolated=False")
+        raise author_error(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which cannot be sent to another process",
+                           "compare with isolated=False")
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
         texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(name, value)
@@ -168,8 +168,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
 
 
 def _leave(_: int) -> None:
-    raise fail("a candidate has broken this process's GPU context",
-               "restart the process; a candidate given as module:function runs in a process of its own")
+    raise author_error("a candidate has broken this process's GPU context",
+                       "restart the process; a candidate given as module:function runs in a process of its own")
 
 
 def _is_function(each) -> bool:
@@ -186,11 +186,12 @@ def _named(against) -> list[tuple[str, object]]:
     named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
     for name, each in named:
         if not isinstance(each, (str, Against)) and not callable(each):
-            raise fail(f"`{name or each!r}` is a {type(each).__name__}, which is not a candidate",
-                       f"a Python callable, an ingot.Against, or a spec: {candidates.FORMS}")
+            raise author_error(f"`{name or each!r}` is a {type(each).__name__}, which is not a candidate",
+                               f"a Python callable, an ingot.Against, or a spec: {candidates.FORMS}")
         if name in (OWN, COPY):
-            raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy that measures copy bandwidth'}",
-                       "choose another name")
+            raise author_error(
+                f"`{name}` is the name of the {'op itself' if name == OWN else 'copy that measures copy bandwidth'}",
+                "choose another name")
     return named
 
 
@@ -217,9 +218,9 @@ def _is_default(op, name: str, value) -> bool:
 
 def _as_value(name: str, value) -> str:
     if isinstance(value, (list, tuple, dict)):
-        raise fail(f"`{name}` has several elements and cannot be sent to another process", "compare with isolated=False")
+        raise author_error(f"`{name}` has several elements and cannot be sent to another process", "compare with isolated=False")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64 bits; pass a float")
+        raise author_error(f"`{name}` does not fit into 64 bits", "an op's integers have 64 bits; pass a float")
     return described(value)
 
 
@@ -296,10 +297,10 @@ def _is_timed(times: dict) -> bool:
     return len(numbers) == 4 and all(0 < number < math.inf for number in numbers)
 
 
-def refuse_other(job: Job, baseline: dict) -> None:
+def check_baseline(job: Job, baseline: dict) -> None:
     """Raises `ingot.Error` if the baseline is of another op, other arguments, or another machine."""
     asked = report.asked(job, device_name(job.device, job.threads))
     for what, other in SAME.items():
         if baseline[what] != asked[what]:
-            raise fail(f"the baseline has {other}: {baseline[what]!r}, this comparison {asked[what]!r}",
-                       "name a report that --save has written for the same op, values and machine")
+            raise author_error(f"the baseline has {other}: {baseline[what]!r}, this comparison {asked[what]!r}",
+                               "name a report that --save has written for the same op, values and machine")

@@ -16,7 +16,7 @@ import tempfile
 
 import torch
 
-from ..capture import fail
+from ..capture import author_error
 from .candidates import Ingot
 from .disassembly import tool
 from .job import Job, make
@@ -36,7 +36,7 @@ METRICS = {
 def counters(job: Job, spec: str) -> list[dict]:
     """METRICS of each kernel of a call, in bytes, microseconds and fractions. Raises `ingot.Error` if they cannot be read."""
     if not (ncu := tool("ncu")):
-        raise fail("ncu was found neither on PATH nor in a CUDA toolkit", "Nsight Compute is part of the CUDA toolkit")
+        raise author_error("ncu was found neither on PATH nor in a CUDA toolkit", "Nsight Compute is part of the CUDA toolkit")
     with tempfile.TemporaryDirectory(prefix="ingot-ncu-") as folder:
         job.save(pathlib.Path(folder) / "job.json")
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
@@ -44,11 +44,11 @@ def counters(job: Job, spec: str) -> list[dict]:
                    sys.executable, "-P", "-m", "ingot.tools.counters", folder, spec]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
     if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
-        raise fail("the driver allows only administrators to read the GPU's counters",
-                   "https://developer.nvidia.com/ERR_NVGPUCTRPERM tells how to change that")
+        raise author_error("the driver allows only administrators to read the GPU's counters",
+                           "https://developer.nvidia.com/ERR_NVGPUCTRPERM tells how to change that")
     found = table(done.stdout)
     if not found:
-        raise fail("ncu reported no counters", (done.stdout + done.stderr)[-1000:])
+        raise author_error("ncu reported no counters", (done.stdout + done.stderr)[-1000:])
     return found
 
 

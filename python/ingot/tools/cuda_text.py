@@ -13,7 +13,7 @@ import re
 import shlex
 from typing import Iterator
 
-from ..capture import fail
+from ..capture import author_error
 from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -37,7 +37,7 @@ def read(path: pathlib.Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise fail(f"`{path}` is not UTF-8 text", "save it as UTF-8") from None
+        raise author_error(f"`{path}` is not UTF-8 text", "save it as UTF-8") from None
 
 
 def launches(text: str) -> list[str]:

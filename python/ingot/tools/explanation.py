@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 import ingot
 
-from ..capture import fail
+from ..capture import author_error
 from . import explanation_text, listing, profile
 from .candidates.kernels import architecture_of
 from .dtypes import DTYPES
@@ -56,11 +56,11 @@ def explain(op, *args, backward: bool = False, device: str = "cuda", architectur
 def bound(op, args: tuple, kwargs: dict) -> dict:
     """All arguments by name. Raises `ingot.Error` if they do not fit, or if `op` is not an op."""
     if not isinstance(op, ingot.Op):
-        raise fail(f"a {type(op).__name__} is not an Ingot op", "make one from its source: ingot.op(source)")
+        raise author_error(f"a {type(op).__name__} is not an Ingot op", "make one from its source: ingot.op(source)")
     try:
         found = op.signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise fail(f"{op.name}: {error}", f"its parameters are {', '.join(op.signature.parameters)}") from None
+        raise author_error(f"{op.name}: {error}", f"its parameters are {', '.join(op.signature.parameters)}") from None
     found.apply_defaults()
     return dict(found.arguments)
 
@@ -68,7 +68,7 @@ def bound(op, args: tuple, kwargs: dict) -> dict:
 def explain_workload(workload: Workload, backward: bool, device: str, architecture: int) -> Explanation:
     op = workload.op
     if backward:
-        workload.refuse_grad()
+        workload.check_no_grad_parameter()
     workload = dataclasses.replace(workload, is_gradient=backward)
     found = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward, "device": device,
              "numerics": op.numerics, "lazy": op.lazy,
@@ -79,7 +79,7 @@ def explain_workload(workload: Workload, backward: bool, device: str, architectu
         kernels, stages = profile.of_op(op, workload, architecture, op.name)
         return Explanation(found | {"architecture": architecture, "kernels": kernels, "listing": stages})
     if architecture:
-        raise fail("an architecture is for a GPU, but the device is cpu")
+        raise author_error("an architecture is for a GPU, but the device is cpu")
     stages = profile.explain(op, workload, device, 0)
     stages |= listing.of_source(op.name, f"{op.name}.cpp", stages["source"])
     return Explanation(found | {"architecture": None, "kernels": [], "listing": stages})

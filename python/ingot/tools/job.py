@@ -11,7 +11,7 @@ import torch
 import ingot
 
 from .. import _ingot
-from ..capture import fail
+from ..capture import author_error
 from . import candidates
 from .workload import Workload
 
@@ -96,12 +96,12 @@ def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], sha
     """A value for each parameter: the given one or its default. `shapes_alone`: tensors have no elements."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:
-        raise fail(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
+        raise author_error(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
     for name, parameter in parameters.items():
         if name in texts:
             values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_alone)
         elif parameter.default is parameter.empty:
-            raise fail(f"`{name}` of {op.name} has no value", f"give {name}=f32:1024, a number, or a saved tensor")
+            raise author_error(f"`{name}` of {op.name} has no value", f"give {name}=f32:1024, a number, or a saved tensor")
         else:
             values[name] = parameter.default
     return values

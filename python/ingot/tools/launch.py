@@ -21,7 +21,7 @@ import struct
 import torch
 
 from .._ingot import Error
-from ..capture import fail
+from ..capture import author_error
 from .dtypes import DTYPES
 
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
@@ -83,21 +83,22 @@ class Launch:
     def extent(self, word: str, scope: dict) -> tuple[int, int, int]:
         """The grid or the block, as three numbers; those not given are 1."""
         if word not in self.fields:
-            raise fail(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
+            raise author_error(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
         expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, (ast.Tuple, ast.List)) else [said])]
         values = [evaluate(e, scope, self.text) for e in expressions]
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
-                raise fail(f"the {word} of `{self.text}` is {_shown(value)}",
-                           "it must be one to three integers of at least 1; ceil(n / 256) rounds up")
+                raise author_error(f"the {word} of `{self.text}` is {_shown(value)}",
+                                   "it must be one to three integers of at least 1; ceil(n / 256) rounds up")
         if len(values) > 3:
-            raise fail(f"the {word} of `{self.text}` has {len(values)} numbers", "it must have one to three: x, y, z")
+            raise author_error(f"the {word} of `{self.text}` has {len(values)} numbers", "it must have one to three: x, y, z")
         extent = (*values, *[1] * (3 - len(values)))
         if any(size > most for size, most in zip(extent, MOST[word])):
-            raise fail(f"the {word} of `{self.text}` is {' x '.join(map(str, extent))}",
-                       f"the limit of a GPU is {' x '.join(map(str, MOST[word]))}")
+            raise author_error(f"the {word} of `{self.text}` is {' x '.join(map(str, extent))}",
+                               f"the limit of a GPU is {' x '.join(map(str, MOST[word]))}")
         if word == "block" and math.prod(extent) > MOST_THREADS:
-            raise fail(f"the block of `{self.text}` has {math.prod(extent)} threads", f"the limit of a GPU is {MOST_THREADS}")
+            raise author_error(f"the block of `{self.text}` has {math.prod(extent)} threads",
+                               f"the limit of a GPU is {MOST_THREADS}")
         return extent
 
     def shared(self, scope: dict) -> int:
@@ -106,8 +107,8 @@ class Launch:
             return 0
         value = evaluate(self.fields["shared"][0], scope, self.text)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SHARED:
-            raise fail(f"the shared memory of `{self.text}` is {_shown(value)}",
-                       f"it must be an integer number of bytes; the limit of a GPU is {MOST_SHARED} per block")
+            raise author_error(f"the shared memory of `{self.text}` is {_shown(value)}",
+                               f"it must be an integer number of bytes; the limit of a GPU is {MOST_SHARED} per block")
         return value
 
     def names(self, parameters: list[Parameter]) -> list[str]:
@@ -123,13 +124,14 @@ class Launch:
             values = [evaluate(e, scope, self.text) for e in self.fields["args"]]
         else:
             if unknown := [p for p in parameters if p.name not in scope]:
-                raise fail(f"the parameter `{unknown[0]}` has no value: the launch has no args, and the op has no such name",
-                           f"list the arguments in the launch: {EXAMPLE}; the names are {', '.join(_names(scope))}")
+                raise author_error(
+                    f"the parameter `{unknown[0]}` has no value: the launch has no args, and the op has no such name",
+                    f"list the arguments in the launch: {EXAMPLE}; the names are {', '.join(_names(scope))}")
             values = [scope[p.name] for p in parameters]
         if len(values) != len(parameters):
             listed = ", ".join(map(str, parameters))
-            raise fail(f"the launch `{self.text}` gives {len(values)} arguments, but the kernel takes {len(parameters)}",
-                       f"its parameters are ({listed})")
+            raise author_error(f"the launch `{self.text}` gives {len(values)} arguments, but the kernel takes {len(parameters)}",
+                               f"its parameters are ({listed})")
         return values
 
 
@@ -146,10 +148,11 @@ def parse(text: str) -> Launch:
         if equals and name.strip().isidentifier() and not value.startswith("="):
             word = name.strip()
             if word in fields:
-                raise fail(f"the launch `{text}` gives its {word} twice", f"a launch is written {EXAMPLE}")
+                raise author_error(f"the launch `{text}` gives its {word} twice", f"a launch is written {EXAMPLE}")
             fields[word], part = [], value
         if word is None:
-            raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
+            raise author_error(f"the launch `{text}` begins with `{part.strip()}`, which has no name",
+                               f"a launch is written {EXAMPLE}")
         fields[word] += [part.strip()] * bool(part.strip())
     entry = ", ".join(fields.pop("entry", ()))  # it may have namespaces and template arguments: `mine::scale<float, 4>`
     return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()}, entry)
@@ -171,13 +174,13 @@ def _expression(part: str, text: str) -> ast.expr:
     try:
         return ast.parse(part, mode="eval").body
     except SyntaxError:
-        raise fail(f"`{part}` in the launch `{text}` is not an expression", f"a launch is written {EXAMPLE}") from None
+        raise author_error(f"`{part}` in the launch `{text}` is not an expression", f"a launch is written {EXAMPLE}") from None
 
 
-def refuse_constants(said: Launch) -> None:
-    """Refuses a field that only the launch of a Triton kernel may have."""
+def check_no_constants(said: Launch) -> None:
+    """Raises `ingot.Error` for a field that only the launch of a Triton kernel may have."""
     if said.constants:
-        raise fail(f"`{next(iter(said.constants))}` is not a field of a launch", f"the fields are {', '.join(_WORDS)}")
+        raise author_error(f"`{next(iter(said.constants))}` is not a field of a launch", f"the fields are {', '.join(_WORDS)}")
 
 
 def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
@@ -205,10 +208,10 @@ def evaluate(node: ast.expr, scope: dict, text: str):
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 a, b = number(left), number(right)
                 if b == 0:
-                    raise fail(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
+                    raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
                 return fractions.Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
             case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right) if abs(number(right)) > LARGEST_POWER:
-                raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is larger than any size")
+                raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is larger than any size")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _whole(_OPERATORS[type(op)](number(left), number(right)))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
@@ -223,8 +226,8 @@ def evaluate(node: ast.expr, scope: dict, text: str):
                 return getattr(tensor(of), name)(*map(number, args))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return call(name, args)
-        raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is not supported",
-                   f"the names are {', '.join(_names(scope))}; the functions are ceil, min, max, empty, zeros")
+        raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is not supported",
+                           f"the names are {', '.join(_names(scope))}; the functions are ceil, min, max, empty, zeros")
 
     def call(name: str, args: list[ast.expr]):
         if name == "ceil" and len(args) == 1:
@@ -236,19 +239,20 @@ def evaluate(node: ast.expr, scope: dict, text: str):
             return getattr(torch, name)(int(number(args[1])), dtype=DTYPES[args[0].id], device=device)
         if name in _OF_CASTS and len(args) == 1:
             return Typed(number(args[0]), _OF_CASTS[name])
-        raise fail(f"`{name}` in the launch `{text}` is not a supported call",
-                   "the functions are ceil(a), min(a, b), max(a, b), empty(dtype, n), zeros(dtype, n), and casts such as i32(n)")
+        raise author_error(
+            f"`{name}` in the launch `{text}` is not a supported call",
+            "the functions are ceil(a), min(a, b), max(a, b), empty(dtype, n), zeros(dtype, n), and casts such as i32(n)")
 
     def number(node: ast.expr):
         value = value_of(node)
         if not isinstance(value, (int, float, fractions.Fraction)):
-            raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a number")
+            raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a number")
         return value
 
     def tensor(node: ast.expr) -> torch.Tensor:
         value = value_of(node)
         if not isinstance(value, torch.Tensor):
-            raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a tensor")
+            raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a tensor")
         return value
 
     try:
@@ -256,7 +260,7 @@ def evaluate(node: ast.expr, scope: dict, text: str):
     except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, Error):
             raise
-        raise fail(f"`{ast.unparse(node)}` in the launch `{text}` has no value: {error}") from None
+        raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` has no value: {error}") from None
 
 
 def _whole(value):
@@ -290,42 +294,42 @@ def types_in(signature: str) -> list[str]:
 
 
 def packed(value, parameter: Parameter) -> bytes:
-    """The bytes that a parameter of this type reads for the value. Refuses a value that it would misread."""
+    """The bytes that a parameter of this type reads for the value. Raises `ingot.Error` for a value that it would misread."""
     if "&" in parameter.type:
-        raise fail(f"the parameter `{parameter}` is a reference", "pass numbers by value, and tensors as pointers")
+        raise author_error(f"the parameter `{parameter}` is a reference", "pass numbers by value, and tensors as pointers")
     pointee = _pointee(parameter.type)
     if isinstance(value, torch.Tensor):
         if pointee is None:
-            raise fail(f"the parameter `{parameter}` is not a pointer, but gets a tensor")
+            raise author_error(f"the parameter `{parameter}` is not a pointer, but gets a tensor")
         expected = _dtype_of(pointee)
         if expected is not None and not _reads_alike(expected, value.dtype):
-            raise fail(f"the parameter `{parameter}` points to {_short(expected)}, but gets a tensor of "
-                       f"{_short(value.dtype)}")
+            raise author_error(f"the parameter `{parameter}` points to {_short(expected)}, but gets a tensor of "
+                               f"{_short(value.dtype)}")
         return struct.pack("P", value.data_ptr())
     if isinstance(value, Typed):
         if pointee is None and bare(parameter.type) not in ("", value.type):
-            raise fail(f"the parameter `{parameter}` gets a number that is cast to {value.type}")
+            raise author_error(f"the parameter `{parameter}` gets a number that is cast to {value.type}")
         value, parameter = value.value, Parameter(value.type, parameter.name)
     elif pointee is not None:
-        raise fail(f"the parameter `{parameter}` is a pointer, but gets {_shown(value)}")
+        raise author_error(f"the parameter `{parameter}` is a pointer, but gets {_shown(value)}")
     form = _SCALARS.get(bare(parameter.type), ("", None))[0]
     if not form:
-        raise fail(f"the parameter `{parameter}` has a type that no number can be passed as",
-                   "pass numbers as integers, bool, float, double or __half, and tensors as pointers")
+        raise author_error(f"the parameter `{parameter}` has a type that no number can be passed as",
+                           "pass numbers as integers, bool, float, double or __half, and tensors as pointers")
     if not isinstance(value, (int, float, fractions.Fraction)):
-        raise fail(f"the parameter `{parameter}` is a number, but gets {_shown(value)}",
-                   "write out[0] or x.shape[-1] for one element" if isinstance(value, (list, tuple)) else None)
+        raise author_error(f"the parameter `{parameter}` is a number, but gets {_shown(value)}",
+                           "write out[0] or x.shape[-1] for one element" if isinstance(value, (list, tuple)) else None)
     if form == "?" and value not in (0, 1):
-        raise fail(f"the parameter `{parameter}` is a bool, but gets {_shown(value)}")
+        raise author_error(f"the parameter `{parameter}` is a bool, but gets {_shown(value)}")
     if form not in "fde":
         if value != value or value in (math.inf, -math.inf) or value != int(value):
-            raise fail(f"the parameter `{parameter}` is an integer, but gets {_shown(value)}")
+            raise author_error(f"the parameter `{parameter}` is an integer, but gets {_shown(value)}")
         value = int(value)
     try:
         return struct.pack(form, float(value) if form in "fde" else value)
     except (struct.error, OverflowError):
-        raise fail(f"{_shown(value)} does not fit the parameter `{parameter}`",
-                   "the kernel cannot be launched for so many elements" if form not in "fde" else None) from None
+        raise author_error(f"{_shown(value)} does not fit the parameter `{parameter}`",
+                           "the kernel cannot be launched for so many elements" if form not in "fde" else None) from None
 
 
 def bare(type: str) -> str:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from typing import Callable, Iterator
 
-from ..capture import fail
+from ..capture import author_error
 from .job import Job
 from .work import BROKEN_CONTEXT, TIMED_STEPS, Step
 
@@ -36,7 +36,7 @@ def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], 
             (path / "done.json").write_text(json.dumps(list(done.items())))
             if _run(path, done, time_limit, watch):
                 return done
-    raise fail("the comparison cannot finish", "too many of its steps end their process")
+    raise author_error("the comparison cannot finish", "too many of its steps end their process")
 
 
 def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
@@ -53,7 +53,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
             what, step, result = json.loads(line)
             match what:
                 case "refused":
-                    refused = fail(result["error"])
+                    refused = author_error(result["error"])
                     refused.fault = result["fault"]
                     raise refused
                 case "finished":  # the process and those that it has started are not waited for
@@ -69,8 +69,8 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
         if under_way is None:
-            raise fail("the comparison was stopped: its process did not answer in time",
-                       f"--time-limit is the time limit of a step, now {time_limit:g} s") from None
+            raise author_error("the comparison was stopped: its process did not answer in time",
+                               f"--time-limit is the time limit of a step, now {time_limit:g} s") from None
         done[under_way] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
         return False
     finally:
@@ -79,7 +79,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     if under_way is None:
         if status == BROKEN_CONTEXT:
             return False
-        raise fail(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-TAIL:])
+        raise author_error(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-TAIL:])
     done[under_way] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-TAIL:]}
     return False
 

@@ -12,7 +12,7 @@ import torch
 
 import ingot
 
-from ..capture import fail
+from ..capture import author_error
 from ..oracle import compare_to_eager, integer_of
 from . import workload as workloads
 from .candidates import Ingot
@@ -65,13 +65,13 @@ def text_of_name(name: str) -> str:
     names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
     if name not in names:
         ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # raises an error that suggests similar names
-        raise fail(f"`{name}` is not a supported function", "`ingot ops` lists them")
+        raise author_error(f"`{name}` is not a supported function", "`ingot ops` lists them")
     for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
         text = f"{name}({', '.join('xyz'[:arity])})"
         if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
             return text
-    raise fail(f"`{name}` does not take one, two or three tensors of one dtype",
-               f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
+    raise author_error(f"`{name}` does not take one, two or three tensors of one dtype",
+                       f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
 
 
 def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
@@ -96,8 +96,8 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     watch: is called with the current check and the fraction that is done.
     Raises `ingot.Error` if the op cannot be run on any of the arguments."""
     if op.uses_random:
-        raise fail(f"`{op.name}` uses random numbers, which differ from run to run",
-                   "f.reference uses the kernel's random numbers: compare with it")
+        raise author_error(f"`{op.name}` uses random numbers, which differ from run to run",
+                           "f.reference uses the kernel's random numbers: compare with it")
     found = Verification(op.name if "def " in op.text else op.text, device)
     if values is None and dtypes is None and not any(_takes_of(op, DTYPES[dtype]) for dtype in FLOATS):
         dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
@@ -109,9 +109,9 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     if not found.statistics and not found.checks:
         why = _first_line(next(iter(refused.values())))
         if values is not None:
-            raise fail(f"`{op.name}` does not take these arguments: {why}")
-        raise fail(f"`{op.name}` cannot be called with random tensors of {', '.join(refused)}: {why}",
-                   "give its arguments: name=f32:64x33, or a number")
+            raise author_error(f"`{op.name}` does not take these arguments: {why}")
+        raise author_error(f"`{op.name}` cannot be called with random tensors of {', '.join(refused)}: {why}",
+                           "give its arguments: name=f32:64x33, or a number")
     found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
     return found
 

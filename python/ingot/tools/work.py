@@ -13,7 +13,7 @@ from typing import Callable, Generator, Iterator
 import torch
 
 from .. import _ingot
-from ..capture import fail
+from ..capture import author_error
 from . import profile
 from .candidates import Candidate, Ingot
 from .counters import counters
@@ -48,10 +48,11 @@ class Work:
         self.job, self.done = job, done
         self.op = workload.op if workload else job.make_op()
         self.workload = workload or job.workload(self.op)
-        self.op.emit("ir", *self.workload.arguments.values())  # raises if the op is refused
+        self.op.emit("ir", *self.workload.arguments.values())  # raises if the op cannot be compiled for these arguments
         if self.op.uses_random and not job.time_incorrect:
-            raise fail(f"`{self.op.name}` uses random numbers: other candidates get different ones, so results cannot be checked",
-                       "--time-incorrect (in Python: time_incorrect=True) times all candidates in any case")
+            raise author_error(
+                f"`{self.op.name}` uses random numbers: other candidates get different ones, so results cannot be checked",
+                "--time-incorrect (in Python: time_incorrect=True) times all candidates in any case")
         self.device = torch.device(job.device)
         self.functions = functions or {}  # candidates that exist already
         self.candidates: dict[str, Candidate | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
@@ -94,7 +95,7 @@ class Work:
             yield (LEFT_OUT, case.name), _no_memory
             return 0
         except Exception:
-            if case.name == AS_GIVEN:  # eager PyTorch refuses the given arguments
+            if case.name == AS_GIVEN:  # eager PyTorch rejects the given arguments
                 raise
             return 0
         for name, candidate in tried:
@@ -135,7 +136,7 @@ class Work:
             program = candidate.program(architecture)
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
             if found["why_not"]:  # else the launch is checked when it is tried
-                candidate.refuse_launch(self.workload.values, profile.results_like(self.workload), architecture)
+                candidate.check_launches(self.workload.values, profile.results_like(self.workload), architecture)
         return found
 
     def _time(self, workload: Workload, rounds: int) -> dict:
@@ -205,7 +206,7 @@ class Work:
 
 
 def _no_memory() -> dict:
-    raise fail("there was not enough memory for it")
+    raise author_error("there was not enough memory for it")
 
 
 def dropped_in(step: Step) -> str | None:

@@ -10,7 +10,7 @@ from typing import Callable, Iterator
 
 import torch
 
-from ..capture import fail
+from ..capture import author_error
 from ..oracle import as_list
 
 Call = Callable[[], list[torch.Tensor]]
@@ -79,17 +79,18 @@ class Workload:
     def with_values(self, values: dict) -> Workload:
         return dataclasses.replace(self, values=values)
 
-    def refuse_grad(self) -> None:
+    def check_no_grad_parameter(self) -> None:
         """Raises `ingot.Error` if the op has a parameter named `grad`, the name of a gradient's input."""
         if GRAD in self.values:
-            raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, the name of a gradient's input", "rename the parameter")
+            raise author_error(f"`{self.op.name}` has a parameter `{GRAD}`, the name of a gradient's input",
+                               "rename the parameter")
 
     def gradient(self, seed: int = 0) -> Workload:
         """The gradient of the op as a workload. Raises `ingot.Error` unless the op has one float result."""
-        self.refuse_grad()
+        self.check_no_grad_parameter()
         results = self.run_eager().results
         if len(results) != 1 or not results[0].dtype.is_floating_point:
-            raise fail(f"the gradient of `{self.op.name}` cannot be compared: the op must return one float tensor")
+            raise author_error(f"the gradient of `{self.op.name}` cannot be compared: the op must return one float tensor")
         generator = torch.Generator(results[0].device).manual_seed(seed)
         grad = torch.empty_like(results[0]).normal_(generator=generator)
         return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
@@ -121,7 +122,7 @@ class Workload:
         with torch.enable_grad():
             (result,) = bind(arguments)()
         if not result.requires_grad:
-            raise fail("its result does not require grad, so autograd has no gradient")
+            raise author_error("its result does not require grad, so autograd has no gradient")
         found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
         leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
@@ -361,7 +362,7 @@ def _reached(workload: Workload) -> list[int]:
 
 
 def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
-    """Slices the tensors so that equal sizes stay equal. None if eager PyTorch refuses the result, or nothing changes."""
+    """Slices the tensors so that equal sizes stay equal. None if eager PyTorch rejects the result, or nothing changes."""
     tensors = workload.tensors()
     if not kept:
         return None
@@ -372,7 +373,7 @@ def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
         if workload.is_gradient:
             changed = dataclasses.replace(changed, values=changed.arguments, is_gradient=False).gradient()
         each(changed, torch.Tensor.cpu).run_eager()
-    except Exception:  # eager PyTorch refuses these sizes
+    except Exception:  # eager PyTorch rejects these sizes
         return None
     return changed
 

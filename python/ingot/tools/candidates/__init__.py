@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from ...capture import fail
+from ...capture import author_error
 from .candidate import Candidate
 from .functions import PythonFunction
 from .hosts import HostFunction
@@ -22,7 +22,8 @@ FORMS = ("kernel.cu[:entry], function.cpp[:entry], library.so:entry, module.py:f
 def named(spec: str, op, launches: list[str] = (), options: list[str] = ()) -> Candidate:
     """The candidate for an argument of `--against`. `launches` replace those in a kernel's file; `options` are added to the file's."""
     if launches and not _may_be_launched(spec):
-        raise fail(f"`{spec}` is not launched", "a launch is for a kernel of a .cu file, a C++ function or a Triton kernel")
+        raise author_error(f"`{spec}` is not launched",
+                           "a launch is for a kernel of a .cu file, a C++ function or a Triton kernel")
     if spec == "eager":
         return Eager(op)
     if spec == "torch.compile" or spec.startswith("torch.compile:"):
@@ -38,7 +39,7 @@ def named(spec: str, op, launches: list[str] = (), options: list[str] = ()) -> C
         return HostFunction(path, entry, launches, options)
     if entry:
         return PythonFunction.named(str(path), entry, launches)
-    raise fail(f"`{spec}` is not a candidate", f"a candidate is one of {FORMS}")
+    raise author_error(f"`{spec}` is not a candidate", f"a candidate is one of {FORMS}")
 
 
 def _may_be_launched(spec: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Callable
 
 import torch
 
-from ...capture import fail
+from ...capture import author_error
 from .. import launch
 from .candidate import Call, Candidate
 from .ops import listed
@@ -32,8 +32,8 @@ class PythonFunction(Candidate):
             try:
                 found = getattr(found, part)
             except AttributeError:
-                raise fail(f"there is no `{attribute}` in {module}",
-                           f"there are {', '.join(n for n in vars(found) if not n.startswith('_'))[:200]}") from None
+                raise author_error(f"there is no `{attribute}` in {module}",
+                                   f"there are {', '.join(n for n in vars(found) if not n.startswith('_'))[:200]}") from None
         return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
 
     @classmethod
@@ -42,9 +42,9 @@ class PythonFunction(Candidate):
         if _is_triton(found):
             return TritonKernel(found, name, spec, launches)
         if not callable(found):
-            raise fail(f"`{spec or name}` is a {type(found).__name__}, which cannot be called")
+            raise author_error(f"`{spec or name}` is a {type(found).__name__}, which cannot be called")
         if launches:
-            raise fail(f"`{spec or name}` is called, not launched", "a launch is for kernels")
+            raise author_error(f"`{spec or name}` is called, not launched", "a launch is for kernels")
         return cls(found, name, spec)
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
@@ -61,8 +61,8 @@ class TritonKernel(Candidate):
     def __init__(self, kernel, name: str, spec: str, launches: list[str]):
         if len(launches) != 1:
             said = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
-            raise fail(f"the Triton kernel `{spec or name}` needs a launch", f'--launch "{said}"' if spec else
-                       f'ingot.Against({name}, launches=["{said}"])')
+            raise author_error(f"the Triton kernel `{spec or name}` needs a launch", f'--launch "{said}"' if spec else
+                               f'ingot.Against({name}, launches=["{said}"])')
         self.kernel, self.name, self.spec, self.launch = kernel, name, spec, launch.parse(launches[0])
         self.knows_strides = "stride" in launches[0]
 
@@ -94,9 +94,9 @@ def _imported(module: str):
         try:
             return importlib.import_module(module)
         except ImportError as error:
-            raise fail(f"cannot import `{module}`: {error}") from None
+            raise author_error(f"cannot import `{module}`: {error}") from None
     if not path.is_file():
-        raise fail(f"there is no file `{module}` to import")
+        raise author_error(f"there is no file `{module}` to import")
     # A unique module name, so that a file torch.py or triton.py does not replace the module of that name.
     spec = importlib.util.spec_from_file_location(f"candidate_{path.stem}", path)
     made = importlib.util.module_from_spec(spec)
@@ -106,7 +106,7 @@ def _imported(module: str):
     try:
         spec.loader.exec_module(made)
     except (Exception, SystemExit) as error:  # any error of the imported file
-        raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
+        raise author_error(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         if folder in sys.path:  # the module may have changed the path
             sys.path.remove(folder)

@@ -12,7 +12,7 @@ import tempfile
 import torch
 
 from ... import _ingot
-from ...capture import fail
+from ...capture import author_error
 from .. import cuda_text, launch
 from .candidate import Call, Candidate
 
@@ -31,7 +31,7 @@ class HostFunction(Candidate):
 
     def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
         if not path.is_file():
-            raise fail(f"there is no file `{path}`", "give a library with its folder: ./library.so:entry")
+            raise author_error(f"there is no file `{path}`", "give a library with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
         self.entry = self._named(entry) if entry else self._only_entry()
@@ -39,25 +39,25 @@ class HostFunction(Candidate):
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
         said = launches or cuda_text.launches(self.text)
         if len(said) > 1:
-            raise fail(f"{path} has {len(said)} launches", "a function is called once: args=x, y, out, n")
+            raise author_error(f"{path} has {len(said)} launches", "a function is called once: args=x, y, out, n")
         if self.is_library and not said:
-            raise fail(f"the arguments of `{self.entry}` in {path} are not known", 'add --launch "args=x, y, out, n"')
+            raise author_error(f"the arguments of `{self.entry}` in {path} are not known", 'add --launch "args=x, y, out, n"')
         self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
-        launch.refuse_constants(self.launch)
+        launch.check_no_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
 
     def _named(self, entry: str) -> str:
         names = [function.name for function in cuda_text.functions(self.text)]
         if names and entry not in names and not re.search(rf"\b{re.escape(entry)}\b", self.text):  # a macro may define it
-            raise fail(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
+            raise author_error(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
         return entry
 
     def _only_entry(self) -> str:
         if self.is_library:
-            raise fail(f"`{self.path}` is a library", f"name the function to call: {self.path}:entry")
+            raise author_error(f"`{self.path}` is a library", f"name the function to call: {self.path}:entry")
         names = [function.name for function in cuda_text.functions(self.text)]
         if len(names) != 1:
-            raise fail(f'{self.path} has {len(names)} `extern "C"` functions', f"name the one to call: {self.path}:entry")
+            raise author_error(f'{self.path} has {len(names)} `extern "C"` functions', f"name the one to call: {self.path}:entry")
         return names[0]
 
     def why_not_on(self, device: torch.device) -> str:
@@ -87,9 +87,9 @@ class HostFunction(Candidate):
         try:
             return getattr(ctypes.CDLL(str(library.resolve())), self.entry)
         except AttributeError:
-            raise fail(f"there is no function `{self.entry}` in {self.path}", 'is it `extern "C"`?') from None
+            raise author_error(f"there is no function `{self.entry}` in {self.path}", 'is it `extern "C"`?') from None
         except OSError as error:
-            raise fail(f"cannot load {self.path}: {error}") from None
+            raise author_error(f"cannot load {self.path}: {error}") from None
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         function, parameters = self._function
@@ -99,7 +99,7 @@ class HostFunction(Candidate):
         arguments = self.launch.arguments(scope, parameters)
         for argument, parameter in zip(arguments, parameters):
             if not self.is_library or isinstance(argument, launch.Typed):
-                launch.packed(argument, parameter)  # refuses a value that does not fit
+                launch.packed(argument, parameter)  # raises for a value that does not fit
         passed = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
         function.restype = None
 
@@ -123,5 +123,5 @@ def _as_ctypes(value, parameter: launch.Parameter):
         value, type = value.value, value.type
     kind = _CTYPES.get(launch.bare(type))
     if kind is None:
-        raise fail(f"the type of the argument `{value}` is not known", "cast it in the launch: i64(n), f32(bias)")
+        raise author_error(f"the type of the argument `{value}` is not known", "cast it in the launch: i64(n), f32(bias)")
     return kind(float(value) if kind in (ctypes.c_float, ctypes.c_double) else int(value))

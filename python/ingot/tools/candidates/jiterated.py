@@ -11,7 +11,7 @@ import re
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from ...capture import fail
+from ...capture import author_error
 from .candidate import Call, Candidate
 from .ops import listed
 
@@ -61,7 +61,7 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
     """The C++ source of a function of tensors, and the number of its results. Raises `ingot.Error` if it cannot be expressed."""
     dtypes = {t.dtype for t in tensors}
     if len(dtypes) != 1:
-        raise fail("jiterator needs tensors of one dtype, and these have several")
+        raise author_error("jiterator needs tensors of one dtype, and these have several")
     (dtype,) = dtypes
     with torch.no_grad():
         graph = make_fx(function)(*(t.view_as(t) for t in tensors)).graph  # a tensor that is passed twice is two inputs
@@ -79,7 +79,7 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
             returned = node.args[0] if isinstance(node.args[0], (tuple, list)) else [node.args[0]]
     with torch.no_grad():
         if other := {result.dtype for result in listed(function(*tensors))} - dtypes:
-            raise fail(f"jiterator's results have the tensors' dtype, {dtype}, but this op's have {other.pop()}")
+            raise author_error(f"jiterator's results have the tensors' dtype, {dtype}, but this op's have {other.pop()}")
     if len(returned) > 1:
         outs = [f"T& out{k}" for k in range(len(returned))]
         ends = [f"out{k} = {known[node]};" for k, node in enumerate(returned)]
@@ -98,9 +98,9 @@ def _expression(node, known: dict) -> str:
         low = f"({value} < A({low}) ? A({low}) : {value})" if low is not None else value
         return low if high is None else f"(A({high}) < {low} ? A({high}) : {low})"
     if name not in _PLAIN or not _has_plain_keywords(node.kwargs):
-        raise fail(f"jiterator supports elementwise functions only, and this op has `{name}`")
+        raise author_error(f"jiterator supports elementwise functions only, and this op has `{name}`")
     if len(node.args) != len(set(re.findall(r"{\d}", _PLAIN[name]))):
-        raise fail(f"jiterator supports `{name}` with its default arguments only")
+        raise author_error(f"jiterator supports `{name}` with its default arguments only")
     arguments = [known[a] if a in known else f"A({_literal(a)})" for a in node.args]
     return _PLAIN[name].format(*arguments)
 
@@ -117,4 +117,4 @@ def _literal(value) -> str:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}.get(repr(value), repr(value))
-    raise fail("jiterator supports elementwise functions only")
+    raise author_error("jiterator supports elementwise functions only")

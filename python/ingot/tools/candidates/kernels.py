@@ -14,7 +14,7 @@ from typing import Iterator
 import torch
 
 from ... import _ingot
-from ...capture import fail
+from ...capture import author_error
 from .. import cuda_text, launch
 from .candidate import Call, Candidate
 
@@ -41,16 +41,16 @@ class CudaKernel(Candidate):
 
     def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
         if not path.is_file():
-            raise fail(f"there is no file `{path}` to compile")
+            raise author_error(f"there is no file `{path}` to compile")
         self.path, self.text = path, cuda_text.read(path)
         self.name, self.spec = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
         self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
         self.launches = [launch.parse(text) for text in launches or cuda_text.launches(self.text)]
         if not self.launches:
-            raise fail(f"the launch of the kernel in `{path}` is not known",
-                       f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
+            raise author_error(f"the launch of the kernel in `{path}` is not known",
+                               f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
         for said in self.launches:
-            launch.refuse_constants(said)
+            launch.check_no_constants(said)
         self.knows_strides = any("stride" in said.text for said in self.launches)
         self.entries = [self._entry_of(said, entry) for said in self.launches]
 
@@ -60,20 +60,20 @@ class CudaKernel(Candidate):
         names = [kernel.name for kernel in found]
         if chosen := said.entry or entry:
             if names and _plain_name(chosen) not in names:
-                raise fail(f"there is no kernel `{chosen}` in {self.path}", f"there are {', '.join(names)}")
+                raise author_error(f"there is no kernel `{chosen}` in {self.path}", f"there are {', '.join(names)}")
             if "<" not in chosen:
-                self._refuse_template(next((k for k in found if k.name == _plain_name(chosen)), None))
+                self._check_is_no_template(next((k for k in found if k.name == _plain_name(chosen)), None))
             return chosen
         if len(found) != 1:
             what = f"has {len(found)} kernels" if found else "shows no `__global__` function"
-            raise fail(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
-        self._refuse_template(found[0])
+            raise author_error(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
+        self._check_is_no_template(found[0])
         return names[0]
 
-    def _refuse_template(self, kernel: cuda_text.Entry | None) -> None:
+    def _check_is_no_template(self, kernel: cuda_text.Entry | None) -> None:
         if kernel is not None and kernel.is_template:
-            raise fail(f"the kernel `{kernel.name}` of {self.path} is a template",
-                       f"name an instance: {self.path}:{kernel.name}<float>")
+            raise author_error(f"the kernel `{kernel.name}` of {self.path} is a template",
+                               f"name an instance: {self.path}:{kernel.name}<float>")
 
     def why_not_on(self, device: torch.device) -> str:
         return "" if device.type == "cuda" else "it is a kernel for a GPU"
@@ -90,8 +90,9 @@ class CudaKernel(Candidate):
         except _ingot.Error as error:
             if "-default-device" not in str(error):
                 raise
-            raise fail(f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles device code only: put host functions "
-                       "and headers of the C++ library between `#ifndef __CUDACC_RTC__` and `#endif`") from None
+            raise author_error(
+                f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles device code only: put host functions "
+                "and headers of the C++ library between `#ifndef __CUDACC_RTC__` and `#endif`") from None
         seconds = time.perf_counter() - begin
         lowered = dict(zip(expressions, names))
         shown = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}
@@ -124,7 +125,7 @@ class CudaKernel(Candidate):
 
         return call
 
-    def refuse_launch(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
+    def check_launches(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
         """Raises `ingot.Error` if the arguments do not fit the kernels' parameters, or if a grid or block exceeds the limits of GPUs."""
         for _ in self._launched(values, results, architecture):
             pass

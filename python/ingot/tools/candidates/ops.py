@@ -12,7 +12,7 @@ import torch
 
 import ingot
 
-from ...capture import fail
+from ...capture import author_error
 from ...oracle import as_list
 from .. import cuda_text
 from .candidate import Call, Candidate
@@ -34,13 +34,13 @@ class Ingot(Candidate):
         option, equals, value = spec.partition("=")
         if equals:
             if option not in ("numerics", "lazy"):
-                raise fail(f"`{option}` is not an option that changes a kernel", "the options are numerics=… and lazy=…")
+                raise author_error(f"`{option}` is not an option that changes a kernel", "the options are numerics=… and lazy=…")
             chosen = {"numerics": op.numerics, "lazy": op.lazy, option: value}
             made = ingot.op(op.text, name=op.name, **chosen)
         else:
             file, _, name = spec.rpartition(":") if not pathlib.Path(spec).exists() else (spec, "", "")
             if not pathlib.Path(file or spec).is_file():
-                raise fail(f"there is no file `{file or spec}` to read an op from")
+                raise author_error(f"there is no file `{file or spec}` to read an op from")
             made = ingot.op(cuda_text.read(pathlib.Path(file or spec)), name=name or None)
         return cls(made, f"ingot, {spec}", f"ingot:{spec}")
 
@@ -69,7 +69,7 @@ class Compiled(Candidate):
 
     def __init__(self, op, mode: str = ""):
         if mode not in MODES:
-            raise fail(f"torch.compile has no mode `{mode}`", f"the modes are {', '.join(filter(None, MODES))}")
+            raise author_error(f"torch.compile has no mode `{mode}`", f"the modes are {', '.join(filter(None, MODES))}")
         self.op, self.mode = op, mode
         self.name = self.spec = f"torch.compile{':' * bool(mode)}{mode}"
         self._functions: dict[tuple, Callable] = {}

@@ -11,13 +11,13 @@ import shlex
 import sys
 import textwrap
 
-from ...capture import fail
+from ...capture import author_error
 from .. import comparison, candidates, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
 from .options import (IS_VALUE, VALUES, add_op, add_renamed, clear_progress, device_of, op_of, positive, progress,
-                      refuse_unwritable, say, seed, size_of, values_and_sizes, write)
+                      check_writable, say, seed, size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
@@ -98,7 +98,7 @@ def run(options) -> int:
     job = _job(options)
     baseline = _baseline(options.baseline, job)
     for path in filter(None, (options.save, options.html)):
-        refuse_unwritable(path)
+        check_writable(path)
     found = comparison.compare_job(job, options.time_limit, progress)
     clear_progress()
     kept = report.without_listings(found.found)
@@ -133,11 +133,12 @@ def _job(options) -> Job:
     values, sizes = values_and_sizes(op, [*words, *options.values])
     device = device_of(options.device)
     if options.graph and not device.startswith("cuda"):
-        raise fail("a CUDA graph needs a GPU", "leave --graph out, or choose --device cuda")
+        raise author_error("a CUDA graph needs a GPU", "leave --graph out, or choose --device cuda")
     swept, points = _sweep(options.sweep)
     if swept:
         if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@\s]+", r"[,\[\]:@\s]+")):
-            raise fail(f"no value has a size named `{swept}`, which --sweep varies", f"name the size in a value: x=f32:{swept}")
+            raise author_error(f"no value has a size named `{swept}`, which --sweep varies",
+                               f"name the size in a value: x=f32:{swept}")
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
@@ -153,10 +154,10 @@ def _sweep(text: str | None) -> tuple[str, list[int]]:
     found = re.fullmatch(r"([A-Za-z_]\w*)=([\d.e+]+?)\.\.([\d.e+]+?)(?:/(\d+))?", text)
     low, high = (size_of(found[2]), size_of(found[3])) if found else (None, None)
     if not low or not high or low >= high:
-        raise fail(f"`--sweep {text}` is not a range of sizes", "write n=1e3..1e8, where a value uses n: x=f32:n")
+        raise author_error(f"`--sweep {text}` is not a range of sizes", "write n=1e3..1e8, where a value uses n: x=f32:n")
     count = int(found[4]) if found[4] else max(round(math.log10(high / low)), 1) + 1
     if count < 2:
-        raise fail(f"`--sweep {text}` has {count} sizes", "a sweep has two or more, its first and last among them")
+        raise author_error(f"`--sweep {text}` has {count} sizes", "a sweep has two or more, its first and last among them")
     factor = (high / low) ** (1 / (count - 1))
     return found[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
 
@@ -167,6 +168,6 @@ def _baseline(path: pathlib.Path | None, job: Job) -> dict | None:
     try:
         found = comparison.load_baseline(path)
     except (OSError, ValueError) as error:
-        raise fail(f"cannot read the baseline {path}: {error}", "name a file that --save has written") from None
-    comparison.refuse_other(job, found)
+        raise author_error(f"cannot read the baseline {path}: {error}", "name a file that --save has written") from None
+    comparison.check_baseline(job, found)
     return found

@@ -14,7 +14,7 @@ import torch
 
 import ingot
 
-from ...capture import fail
+from ...capture import author_error
 from .. import candidates, cuda_text
 
 VALUES = """\
@@ -37,7 +37,7 @@ def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
 
 
 def add_renamed(parser: argparse.ArgumentParser, new_names: dict[str, str]) -> None:
-    """Refuses options by their former names and points to the new ones."""
+    """Adds options by their former names, which end in an error that gives the new name."""
 
     class Renamed(argparse.Action):
         def __call__(self, parser, options, value, option=None):
@@ -53,16 +53,16 @@ def op_of(options, words: list[str]):
     if options.expression is not None:
         return ingot.op(options.expression, **chosen), ""
     if not words:
-        raise fail("no op is given", "name a FILE[:op], or give an expression with -e")
+        raise author_error("no op is given", "name a FILE[:op], or give an expression with -e")
     file, name = file_and_name(words.pop(0))
     text = read(file)
     if not IS_PROGRAM.search(text):
         return ingot.op(text, name=name or None, **chosen), file
     if not name:
-        raise fail(f"{file} is a Python program", f"name the op in it: {file}:op")
+        raise author_error(f"{file} is a Python program", f"name the op in it: {file}:op")
     found = candidates.PythonFunction.named(file, name).function
     if not isinstance(found, ingot.Op):
-        raise fail(f"`{name}` of {file} is not an Ingot op", "name a function under @ingot.op")
+        raise author_error(f"`{name}` of {file} is not an Ingot op", "name a function under @ingot.op")
     return ingot.op(found.text, name=found.name, **chosen), file
 
 
@@ -72,9 +72,9 @@ def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, in
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise fail(f"`{word}` is not name=value", "name its parameter; candidates come after --against")
+            raise author_error(f"`{word}` is not name=value", "name its parameter; candidates come after --against")
         if key in values or key in sizes:
-            raise fail(f"`{key}` is given twice", "give each parameter once")
+            raise author_error(f"`{key}` is given twice", "give each parameter once")
         if key not in op.signature.parameters and (size := size_of(value)) is not None:
             sizes[key] = size
         else:
@@ -130,18 +130,18 @@ def read(file: str) -> str:
     try:
         return cuda_text.read(pathlib.Path(file))
     except IsADirectoryError:
-        raise fail(f"`{file}` is a directory", "name a file in it") from None
+        raise author_error(f"`{file}` is a directory", "name a file in it") from None
     except FileNotFoundError:
-        raise fail(f"there is no file `{file}`", "give an expression with -e") from None
+        raise author_error(f"there is no file `{file}`", "give an expression with -e") from None
     except OSError as error:
-        raise fail(f"cannot read `{file}`: {error.strerror}") from None
+        raise author_error(f"cannot read `{file}`: {error.strerror}") from None
 
 
 def write(path: pathlib.Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in an existing directory") from None
+        raise author_error(f"cannot write `{path}`: {error.strerror}", "name a file in an existing directory") from None
 
 
 def say(text: str, end: str = "\n") -> None:
@@ -153,27 +153,27 @@ def say(text: str, end: str = "\n") -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        failed = fail(f"cannot write to the standard output: {error.strerror}")
+        failed = author_error(f"cannot write to the standard output: {error.strerror}")
         failed.fault = "environment"
         raise failed from None
 
 
-def refuse_unwritable(path: pathlib.Path) -> None:
-    """Raises `ingot.Error` before anything is measured."""
+def check_writable(path: pathlib.Path) -> None:
+    """Raises `ingot.Error` if a file cannot be written there. Called before anything is measured."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise fail(f"cannot write `{path}`: {'it is a directory' if path.is_dir() else 'its directory does not exist'}",
-                   "name a file in an existing directory")
+        raise author_error(f"cannot write `{path}`: {'it is a directory' if path.is_dir() else 'its directory does not exist'}",
+                           "name a file in an existing directory")
 
 
 def device_of(name: str | None) -> str:
     if name is None:
         return "cuda:0" if torch.cuda.is_available() else "cpu"
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise fail(f"there is no device {name}", "the devices are cpu, cuda and cuda:N")
+        raise author_error(f"there is no device {name}", "the devices are cpu, cuda and cuda:N")
     if name.startswith("cuda"):
         count, index = torch.cuda.device_count(), int(name.partition(":")[2] or 0)
         if index >= count:
-            error = fail(f"there is no device {name}", f"the machine has {count} CUDA devices")
+            error = author_error(f"there is no device {name}", f"the machine has {count} CUDA devices")
             error.fault = "environment"
             raise error
         return f"cuda:{index}"

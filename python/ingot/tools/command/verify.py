@@ -8,7 +8,7 @@ import pathlib
 
 import ingot
 
-from ...capture import fail
+from ...capture import author_error
 from .. import comparison, verification
 from ..dtypes import DTYPES
 from ..job import promised_in, read_values
@@ -35,7 +35,7 @@ def add(commands) -> None:
 
 def run(options) -> int:
     if unknown := [d for d in options.dtype or () if d not in DTYPES]:
-        raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(DTYPES)}")
+        raise author_error(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(DTYPES)}")
     found, device = [], device_of(options.device)
     for op, values, promised in _verified(options):
         found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, share_done, promised))
@@ -54,10 +54,10 @@ def _verified(options):
     is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")
     if not is_file:
         if not words:
-            raise fail("there is nothing to verify", "name supported functions, a FILE[:op], or an expression with -e")
+            raise author_error("there is nothing to verify", "name supported functions, a FILE[:op], or an expression with -e")
         if values := [word for word in [*words, *options.values] if IS_VALUE.match(word)]:
-            raise fail(f"`{values[0]}` is a value, but {words[0]} is the name of a function",
-                       f'write an expression: -e "{words[0]}(x)" {values[0]}')
+            raise author_error(f"`{values[0]}` is a value, but {words[0]} is the name of a function",
+                               f'write an expression: -e "{words[0]}(x)" {values[0]}')
         yield from ((ingot.op(verification.text_of_name(name), **chosen), None, []) for name in words)
         return
     op, _ = op_of(options, words)
