@@ -35,7 +35,7 @@ _MODULE_PATHS = {
 
 
 @dataclasses.dataclass
-class Text:
+class Source:
     """An op's source, from which `_ingot.Op` is defined.
 
     origins: sections of the text: (first line in the text, file, line in that file, characters of indent removed).
@@ -45,6 +45,9 @@ class Text:
     name: str
     source_name: str
     origins: list[tuple[int, str, int, int]] = dataclasses.field(default_factory=list)
+
+
+Text = Source  # the name under which earlier versions pickled it
 
 
 @dataclasses.dataclass
@@ -63,11 +66,11 @@ def check_characters(text: str, what: str) -> None:
     """Raises `ingot.Error` if `text` is not a str, or contains a NUL or a lone surrogate. `what` names it in the message."""
     if not isinstance(text, str):
         raise author_error(f"{what} is {text!r}, which is not a str", "pass a str")
-    bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
-    if bad is not None:
-        line, column = text.count("\n", 0, bad) + 1, bad - text.rfind("\n", 0, bad)
-        shown = "a NUL" if text[bad] == "\0" else f"a lone surrogate ({text[bad]!a})"
-        raise author_error(f"{what} contains {shown} at {line}:{column}", "remove it")
+    position = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+    if position is not None:
+        line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+        description = "a NUL" if text[position] == "\0" else f"a lone surrogate ({text[position]!a})"
+        raise author_error(f"{what} contains {description} at {line}:{column}", "remove it")
 
 
 def shown_path(path: str) -> str:
@@ -91,17 +94,17 @@ def files_of(function: types.FunctionType, name: str = "") -> Files:
     The files are read when the op is made, because a file may be edited before the first call: the op must compile the code
     that Python has loaded.
     """
-    files, waiting, seen = {}, [function], set()
-    while waiting:
-        function = waiting.pop()
+    files, pending, seen = {}, [function], set()
+    while pending:
+        function = pending.pop()
         if function in seen:
             continue
         seen.add(function)
         if _lines(function, files) is not None:
             names = (*_names(function), f"{function.__name__}_backward", f"{name}_backward")
-            values = [_looked_up(function, used)[1] for used in names]
+            values = [_look_up(function, used)[1] for used in names]
             values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-            waiting += filter(None, map(_function_of, values))
+            pending += filter(None, map(_function_of, values))
     return files
 
 
@@ -117,13 +120,13 @@ def _lines(function: types.FunctionType, files: Files) -> list[str] | None:
 
 
 def capture(function: types.FunctionType, name: str, gradient: types.FunctionType | None = None,
-            files: Files | None = None) -> Text:
+            files: Files | None = None) -> Source:
     """The source of a function, of its custom backward (`gradient`, or `name_backward` in its module), and of what they use.
 
     files: the content of their files, as `files_of` read it.
     Raises `ingot.Error` for a value that cannot be written as source.
     """
-    return _Capture(function, name, gradient, {} if files is None else files).text()
+    return _Capture(function, name, gradient, {} if files is None else files).source()
 
 
 def unwrapped(function) -> types.FunctionType:
@@ -212,8 +215,8 @@ def _replace(lines: list[str], node: ast.expr, text: str) -> None:
     """Replaces an expression by `text`. The number of lines stays the same, so that the lines below keep their numbers."""
     first, last = node.lineno - 1, node.end_lineno - 1
     before = lines[first].encode()[: node.col_offset].decode() + text  # ast counts columns in UTF-8 bytes
-    behind = lines[last].encode()[node.end_col_offset :].decode()
-    lines[first : last + 1] = [before + behind] if first == last else [before, *[""] * (last - first - 1), behind]
+    after = lines[last].encode()[node.end_col_offset :].decode()
+    lines[first : last + 1] = [before + after] if first == last else [before, *[""] * (last - first - 1), after]
 
 
 def _dedent(lines: list[str]) -> tuple[list[str], int]:
@@ -225,37 +228,37 @@ def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
     """A lambda as a def with one return. The columns in its code object identify it among the lambdas of a statement; positions
     with an empty span of columns are ignored."""
     source = "\n".join(lines)
-    places = [p for p in function.__code__.co_positions() if None not in p and p[:2] + p[2:3] != p[:2] + p[3:]]
-    begin = min((line - first + 1, column - indent) for line, _, column, _ in places)
-    found = []
-    for tree in _trees(source):
+    positions = [p for p in function.__code__.co_positions() if None not in p]  # (line, end line, column, end column)
+    begin = min((line - first + 1, column - indent) for line, _, column, end in positions if column != end)
+    matches = []
+    for tree in _possible_trees(source):
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) <= begin <= (
                 node.body.end_lineno,
                 node.body.end_col_offset,
             ):
-                found.append((node, tree))
-        if found:
+                matches.append((node, tree))
+        if matches:
             break
-    if not found:
+    if not matches:
         raise author_error(f"the source of the lambda at {file}:{first} cannot be identified", "write it as a def")
-    node = max(found, key=lambda pair: (pair[0].lineno, pair[0].col_offset))[0]
+    node = max(matches, key=lambda pair: (pair[0].lineno, pair[0].col_offset))[0]
     body = ast.get_source_segment(source, node.body)
     texts = {id(default): _default_text(default, value) for default, value in _defaults(node.args, function)}
 
-    def written(default: ast.expr | None) -> ast.expr | None:
+    def evaluated(default: ast.expr | None) -> ast.expr | None:
         text = texts.get(id(default))
         return ast.parse(text, mode="eval").body if text else default
 
-    node.args.defaults = [written(default) for default in node.args.defaults]
-    node.args.kw_defaults = [written(default) for default in node.args.kw_defaults]
+    node.args.defaults = [evaluated(default) for default in node.args.defaults]
+    node.args.kw_defaults = [evaluated(default) for default in node.args.kw_defaults]
     if "\n" in body:
         body = f"({body})"
     text = [f"def {name}({ast.unparse(node.args)}):", *f"    return {body}".split("\n")]
     return Snippet(name, text, file, first + node.lineno - 2, 0, function)
 
 
-def _trees(source: str):
+def _possible_trees(source: str):
     """Candidate syntax trees of the statement that contains a lambda. inspect may have cut the statement off, so shortened
     and parenthesised forms are tried as well."""
     for text in (source, source.rstrip().rstrip(","), f"({source.rstrip().rstrip(',')})", source[source.find("lambda") :]):
@@ -281,7 +284,7 @@ def names_used(code: types.CodeType) -> list[str]:
     return list(names)
 
 
-def literal(value, inside: tuple[int, ...] = ()) -> str | None:
+def literal(value, enclosing: tuple[int, ...] = ()) -> str | None:
     """The source of a constant. None for other values, also for a list that contains itself.
 
     inside: the ids of the containers around the value.
@@ -298,13 +301,13 @@ def literal(value, inside: tuple[int, ...] = ()) -> str | None:
         return repr(float(value)) if math.isfinite(value) else ("math.inf" if value > 0 else "-math.inf")
     if isinstance(value, torch.dtype):
         return str(value)
-    if not isinstance(value, (dict, tuple, list)) or id(value) in inside or len(inside) == _MOST_NESTED:
+    if not isinstance(value, (dict, tuple, list)) or id(value) in enclosing or len(enclosing) == _MAX_NESTING:
         return None
-    inside = (*inside, id(value))
+    enclosing = (*enclosing, id(value))
     if isinstance(value, dict):
-        items = [(literal(key, inside), literal(item, inside)) for key, item in value.items()]
+        items = [(literal(key, enclosing), literal(item, enclosing)) for key, item in value.items()]
         return None if any(None in pair for pair in items) else f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
-    items = [literal(item, inside) for item in value]
+    items = [literal(item, enclosing) for item in value]
     if None in items:
         return None
     if isinstance(value, list):
@@ -312,7 +315,7 @@ def literal(value, inside: tuple[int, ...] = ()) -> str | None:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-_MOST_NESTED = 64  # levels of containers in a constant
+_MAX_NESTING = 64  # levels of containers in a constant
 
 
 def torch_spelling(value) -> str | None:
@@ -330,12 +333,12 @@ def torch_spelling(value) -> str | None:
 class Meaning(typing.NamedTuple):
     """The meaning of a name in a function's module, and a function that uses it so."""
 
-    what: object  # two meanings are the same if these are equal
-    text: str  # for messages
+    value: object  # two meanings are the same if their values are equal
+    description: str  # for messages
     user: str  # the name of the function that uses it
 
 
-def _looked_up(function: types.FunctionType, name: str) -> tuple[bool, object]:
+def _look_up(function: types.FunctionType, name: str) -> tuple[bool, object]:
     """Looks a name up in a function's closure and globals. Returns (whether it was found, its value)."""
     code = function.__code__
     if name in code.co_freevars:
@@ -362,7 +365,7 @@ class _Capture:
         if isinstance(gradient, types.FunctionType):
             self.add_function(gradient, f"{name}_backward")
 
-    def text(self) -> Text:
+    def source(self) -> Source:
         lines = [*self.imports, *(f"{name} = {value}" for name, value in self.constants.items())]
         origins = []
         helpers = [part for _, part in self.functions.values() if part is not self.root]
@@ -372,12 +375,11 @@ class _Capture:
             origins.append((len(lines) + 1, part.file, part.line, part.indent))
             lines += part.lines
         if self.aliases:
-            at = origins[-1][0] - 1
-            added = [f"{name} = {target}" for name, target in self.aliases.items()] + [""]
-            lines[at:at] = added
-            last = origins[-1]
-            origins[-1] = (last[0] + len(added), *last[1:])
-        return Text("\n".join(lines) + "\n", self.root.name, self.root.file, origins)
+            first, *rest = origins[-1]
+            aliases = [f"{name} = {target}" for name, target in self.aliases.items()] + [""]
+            lines[first - 1 : first - 1] = aliases
+            origins[-1] = (first + len(aliases), *rest)
+        return Source("\n".join(lines) + "\n", self.root.name, self.root.file, origins)
 
     def add_function(self, function, name: str | None = None) -> Snippet:
         function = unwrapped(function)
@@ -399,8 +401,8 @@ class _Capture:
     def add_uses(self, function: types.FunctionType, part: Snippet) -> None:
         """Adds the names that a function reads. The function is `part`, or is nested in it."""
         for used in _names(function):
-            found, value = _looked_up(function, used)
-            if found:
+            is_defined, value = _look_up(function, used)
+            if is_defined:
                 self.add_value(used, value, part)
             elif used not in function.__code__.co_freevars:
                 self.add_meaning(used, None, "a built-in name", part)
@@ -418,13 +420,13 @@ class _Capture:
             elif used or (literal(value) is None and torch_spelling(value) is None):
                 raise self.unsupported_value_error(name, value, part)
 
-    def add_meaning(self, name: str, what, text: str, user: Snippet) -> None:
+    def add_meaning(self, name: str, value, description: str, user: Snippet) -> None:
         """Records the meaning of a name. Raises `ingot.Error` if functions of several modules use the name for different
         things, because the text is a single module."""
-        known = self.meanings.setdefault(name, Meaning(what, text, user.name))
-        if known.what != what:
+        known = self.meanings.setdefault(name, Meaning(value, description, user.name))
+        if known.value != value:
             raise author_error(
-                f"`{name}` is {known.text} where `{known.user}` uses it and {text} where `{user.name}` does",
+                f"`{name}` is {known.description} where `{known.user}` uses it and {description} where `{user.name}` does",
                 "an op and all that it uses are compiled as one module; rename one of them",
             )
 

@@ -24,15 +24,15 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     numbers: the parameters whose values are unknown, because the call passes them as tensors.
     Raises `ingot.Error` if the op returns another number of results than the schema declares.
     """
-    given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
+    arguments = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
     parameters = [name for name, _, _ in op._parameters]
     if "seed" not in parameters:
-        given.pop("seed", None)
-    outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
+        arguments.pop("seed", None)
+    outs = [arguments.pop(a.name) for a in schema.arguments if a.name in arguments and a.name not in parameters]
     # PyTorch passes None for an argument that was left out. The default applies then.
     with_default = {name for name, _, has_default in op._parameters if has_default}
-    given = {name: value for name, value in given.items() if value is not None or name not in with_default}
-    results = _results(op, numbers, given)
+    arguments = {name: value for name, value in arguments.items() if value is not None or name not in with_default}
+    results = _results(op, numbers, arguments)
     if not schema.returns:
         return None
     if outs:
@@ -50,27 +50,27 @@ def fake_backward(*args):
 
     args: the arguments of the call, the incoming gradients, and a list that says for which arguments a gradient is wanted.
     """
-    return [torch.empty_like(leaf) for leaf, asked in zip(tree_leaves(args), args[-1]) if asked]
+    return [torch.empty_like(leaf) for leaf, is_needed in zip(tree_leaves(args), args[-1]) if is_needed]
 
 
-def _results(op, numbers: list[str], given: dict) -> list[torch.Tensor]:
-    device = _device_of(given)
-    laid_out = _of_lowering(op, device, {name: 0.5 if name in numbers else value for name, value in given.items()})
-    is_known = not any(name in numbers for name in given) and not any(map(_symbols, tree_leaves(given)))
-    if laid_out is not None and is_known:
-        return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in laid_out]
-    results = op.reference.faked({name: Unknown("nan") if name in numbers else value for name, value in given.items()})
+def _results(op, numbers: list[str], arguments: dict) -> list[torch.Tensor]:
+    device = _device_of(arguments)
+    layouts = _lowered_layouts(op, device, {name: 0.5 if name in numbers else value for name, value in arguments.items()})
+    is_known = not any(name in numbers for name in arguments) and not any(map(_symbols, tree_leaves(arguments)))
+    if layouts is not None and is_known:
+        return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in layouts]
+    results = op.reference.run_on_fakes({name: Unknown("nan") if name in numbers else value for name, value in arguments.items()})
     # Ingot returns new tensors where the function may return views: their layout is that of a clone.
     results = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results) if result is not None]
-    if laid_out is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in laid_out]:
+    if layouts is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in layouts]:
         return results
     return [torch.empty_strided(result.shape, _strides(result.shape, sizes, strides), dtype=result.dtype, device=result.device)
-            for result, (_, sizes, strides) in zip(results, laid_out)]
+            for result, (_, sizes, strides) in zip(results, layouts)]
 
 
-def _device_of(given: dict) -> torch.device | None:
+def _device_of(arguments: dict) -> torch.device | None:
     """The device that the op runs on: the first that is not the CPU, because 0-dim CPU tensors may accompany CUDA tensors."""
-    devices = [value.device for value in tree_leaves(given) if isinstance(value, torch.Tensor)]
+    devices = [value.device for value in tree_leaves(arguments) if isinstance(value, torch.Tensor)]
     return next((device for device in devices if device.type != "cpu"), devices[0] if devices else None)
 
 
@@ -91,28 +91,28 @@ def _hinted(value):
     return torch.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
 
 
-def _of_lowering(op, device: torch.device | None, given: dict) -> list[tuple] | None:
+def _lowered_layouts(op, device: torch.device | None, arguments: dict) -> list[tuple] | None:
     """The dtype, sizes and strides of each result, from lowering. None if no kernel can run on these arguments, and for an
     op that writes in place."""
     if device is None or device.type not in ("cpu", "cuda"):
         return None
-    if any(symbol.node.hint is None for value in tree_leaves(given) for symbol in _symbols(value)):
+    if any(symbol.node.hint is None for value in tree_leaves(arguments) for symbol in _symbols(value)):
         return None
     try:
         with _disable_current_modes():
             # A mesh without dims shards nothing, so these are the op's own results: (dtype, sizes, strides, …) each.
-            _, call = op._shard(device, [], [], False, **tree_map(_hinted, given))
+            _, call = op._shard(device, [], [], False, **tree_map(_hinted, arguments))
     except _ingot.Error:  # running the function reports what is wrong
         return None
     return call and [(dtype, sizes, strides) for dtype, sizes, strides, _ in call[1]]
 
 
-def _strides(sizes, known_sizes: list[int], known: list[int]) -> tuple:
-    """The strides of a dense tensor of these sizes. Its dims have the order in memory that the strides `known` show."""
-    if not any(isinstance(size, torch.SymInt) for size in sizes) and list(sizes) == known_sizes:
-        return tuple(known)
-    strides, step = [1] * len(known), 1
-    for dim in sorted(range(len(known)), key=lambda dim: (known[dim], -dim)):
+def _strides(sizes, lowered_sizes: list[int], lowered_strides: list[int]) -> tuple:
+    """The strides of a dense tensor of these sizes. Its dims have the order in memory that `lowered_strides` show."""
+    if not any(isinstance(size, torch.SymInt) for size in sizes) and list(sizes) == lowered_sizes:
+        return tuple(lowered_strides)
+    strides, step = [1] * len(lowered_strides), 1
+    for dim in sorted(range(len(lowered_strides)), key=lambda dim: (lowered_strides[dim], -dim)):
         strides[dim] = step
         step = step * sizes[dim]
     return tuple(strides)

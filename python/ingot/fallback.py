@@ -46,13 +46,13 @@ def call(op, args: tuple, kwargs: dict):
             return results
     out = kwargs.get("out")
     if any(tensor.is_neg() for tensor in tree_leaves(out) if isinstance(tensor, torch.Tensor)):
-        return _copied_into(out, op, args, kwargs)
+        return _call_and_copy_into(out, op, args, kwargs)
     # The op must be known to write nothing: a write would go to the copy of the negative view.
     if op.writes == frozenset() and any(tensor.is_neg() for tensor in tensors):
-        return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
+        return _call_with_changed(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
     # The subclass's __torch_function__ has been called already, so the kernel may run on the plain tensor.
-    if any(map(_is_thin, tensors)):
-        results = _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
+    if any(map(_is_plain_subclass, tensors)):
+        results = _call_with_changed(lambda tensor: tensor.as_subclass(torch.Tensor), _is_plain_subclass, op, args, kwargs)
         return results if out is None else out
     return run_eager(op, args, kwargs)
 
@@ -61,25 +61,25 @@ def run_eager(op, args: tuple, kwargs: dict):
     """Runs the op's function in eager PyTorch, and counts the call as `ingot.counters().eager_fallbacks`."""
     out = kwargs.pop("out", None)
     _ingot.count_eager_fallback()
-    named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
-    with named:
+    profiler_range = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
+    with profiler_range:
         results = op.reference.with_torch_random(*args, **kwargs)
-    return results if out is None else copied_to(out, results)
+    return results if out is None else copy_to(out, results)
 
 
-def copied_to(out, results):
+def copy_to(out, results):
     """Copies results into the tensors of `out=`. Raises RuntimeError if dtypes, shapes or devices differ."""
     outs, results = tree_leaves(out), tree_leaves(results)
     if len(outs) != len(results):
         raise RuntimeError(f"out gives {len(outs)} tensors for {len(results)} results: pass one for each")
-    for to, result in zip(outs, results):
+    for target, result in zip(outs, results):
         if result.requires_grad:
             raise RuntimeError("functions with out=... arguments don't support automatic differentiation, "
                                "but one of the arguments requires grad.")
-        if (to.dtype, to.shape, to.device) != (result.dtype, result.shape, result.device):
-            raise RuntimeError(f"out is {_described(to)}, the result {_described(result)}")
-    for to, result in zip(outs, results):
-        to.copy_(result)
+        if (target.dtype, target.shape, target.device) != (result.dtype, result.shape, result.device):
+            raise RuntimeError(f"out is {_described(target)}, the result {_described(result)}")
+    for target, result in zip(outs, results):
+        target.copy_(result)
     return out
 
 
@@ -87,9 +87,9 @@ def _described(tensor) -> str:
     return f"{tensor.dtype}{list(tensor.shape)} on {tensor.device}"
 
 
-def _copied_into(out, op, args: tuple, kwargs: dict):
+def _call_and_copy_into(out, op, args: tuple, kwargs: dict):
     """Runs the call without `out=` and copies the results into it, where no kernel can write these tensors."""
-    return copied_to(out, op(*args, **{name: value for name, value in kwargs.items() if name != "out"}))
+    return copy_to(out, op(*args, **{name: value for name, value in kwargs.items() if name != "out"}))
 
 
 def _is_overridden(tensors) -> bool:
@@ -129,12 +129,12 @@ def _is_sharded(tensors) -> bool:
     return module is not None and any(isinstance(tensor, module.DTensor) for tensor in tensors)
 
 
-def _is_thin(tensor) -> bool:
+def _is_plain_subclass(tensor) -> bool:
     """Whether a tensor is of a subclass that does not define `__torch_dispatch__`: its data are those of a plain tensor."""
     return type(tensor) not in _PLAIN and not torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
 
 
-def _with(change, test, op, args: tuple, kwargs: dict):
+def _call_with_changed(change, needs_change, op, args: tuple, kwargs: dict):
     """Calls the op with `change(tensor)` in place of each tensor that passes the test."""
-    args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if test(tensor) else tensor, (args, kwargs))
+    args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if needs_change(tensor) else tensor, (args, kwargs))
     return op(*args, **kwargs)

@@ -13,12 +13,12 @@ import typing
 from . import _ingot, random, fallback, schema
 from . import traced as _traced
 from . import trace as _trace
-from .capture import Text, author_error, capture, check_characters, files_of, snippet, unwrapped
-from .reference import Eager, Reference, as_module
+from .capture import Source, author_error, capture, check_characters, files_of, snippet, unwrapped
+from .reference import LazyReference, Reference, as_module
 
 __all__ = ["Op", "check_gradient", "op", "prepare_all"]
 
-_numbers = itertools.count()
+_op_numbers = itertools.count()
 
 _ANNOTATIONS = {"": inspect.Parameter.empty, "float": float, "int": int, "bool": bool, "Tensor": "Tensor"}
 
@@ -41,54 +41,54 @@ class Op(_ingot.Op):
                  lazy: str = "auto", traced: str = "kernel", atomics: bool = False):
         if traced not in ("kernel", "text"):
             raise author_error(f"traced is {traced!a}", "it is one of kernel and text")
-        self._begin(numerics, debug, lazy, traced, atomics)
-        for given, what in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
-            check_characters(given, what)
+        self._set_options(numerics, debug, lazy, traced, atomics)
+        for value, what in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
+            check_characters(value, what)
         if isinstance(source, str):
             check_characters(source, "the op's text")
-            self._read(Text(source, name or "", "<text>"))
+            self._define_from(Source(source, name or "", "<text>"))
             return
         # Errors in the function itself are reported now. Globals are read at the first use, for they may be assigned later.
         self._files = files_of(unwrapped(source), name or "")
-        part = snippet(source, name, self._files)
-        alone = "\n".join(part.lines) + "\n"
-        origins = [(1, part.file, part.line, part.indent)]
-        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy, atomics, None)
-        self._function, self._name = unwrapped(source), part.name
+        own = snippet(source, name, self._files)
+        own_source = "\n".join(own.lines) + "\n"
+        origins = [(1, own.file, own.line, own.indent)]
+        _ingot.Op()._define(own_source, own.file, origins, own.name, numerics, debug, lazy, atomics, None)
+        self._function, self._name = unwrapped(source), own.name
         functools.update_wrapper(self, self._function)
-        self.__name__ = part.name
+        self.__name__ = own.name
 
-    def _begin(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
+    def _set_options(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
         self.numerics, self.debug, self.lazy, self.traced, self.atomics = numerics, debug, lazy, traced, atomics
-        self._function = self._text = self._gradient = self._files = None
-        self._key = str(next(_numbers))  # unique in the process
-        self._forms, self._overloads = {}, []  # forms of traced calls; overloads that it is registered as
+        self._function = self._source = self._gradient = self._files = None
+        self._key = str(next(_op_numbers))  # unique in the process
+        self._call_plans, self._overloads = {}, []  # plans of traced calls; overloads that the op is registered as
 
     def _resolve(self):
         """Captures and parses the op's source. C++ calls this at the op's first use."""
-        self._read(self._text or capture(self._function, self._name, self._gradient, self._files))
+        self._define_from(self._source or capture(self._function, self._name, self._gradient, self._files))
 
-    def _read(self, text: Text):
-        eager = Eager()
-        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy,
-                     self.atomics, eager)
+    def _define_from(self, source: Source):
+        reference = LazyReference()
+        self._define(source.text, source.source_name, source.origins, source.name, self.numerics, self.debug, self.lazy,
+                     self.atomics, reference)
         self.__name__ = super().name
-        self._text, self._files = dataclasses.replace(text, name=self.__name__), None
-        eager.define(self._text, self._parameters)
-        self._eager = eager
+        self._source, self._files = dataclasses.replace(source, name=self.__name__), None
+        reference.define(self._source, self._parameters)
+        self._eager = reference
 
     def __reduce__(self):
         # A pickled op contains its source, never the function.
-        return _restored, (self._captured, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
+        return _restored, (self._captured_source, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
 
     def __deepcopy__(self, memo):
         return self
 
     @property
-    def _captured(self) -> Text:
-        if self._text is None:
+    def _captured_source(self) -> Source:
+        if self._source is None:
             self._resolve()
-        return self._text
+        return self._source
 
     @property
     def name(self) -> str:
@@ -101,17 +101,17 @@ class Op(_ingot.Op):
         if self._function:
             return inspect.signature(self._function)
         kinds = {name: _ANNOTATIONS[kind] for name, kind, _ in self._parameters}
-        plain = schema.signature(self._tree, self._captured.name)
+        plain = schema.signature(self._tree, self._captured_source.name)
         return plain.replace(parameters=[p.replace(annotation=kinds[p.name]) for p in plain.parameters.values()])
 
     @property
     def _tree(self) -> ast.Module:
-        return as_module(self._captured, [name for name, _, _ in self._parameters])
+        return as_module(self._captured_source, [name for name, _, _ in self._parameters])
 
     @property
     def reference(self) -> Reference:
         """The op's source, run in eager PyTorch with the names that Ingot supports."""
-        return self._captured and self._eager.reference
+        return self._captured_source and self._eager.reference
 
     @property
     def returns(self) -> schema.Returns | None:
@@ -125,7 +125,7 @@ class Op(_ingot.Op):
 
     @functools.cached_property
     def _effects(self) -> schema.OpEffects:
-        return schema.effects_of(self._tree, self._captured.name)
+        return schema.effects_of(self._tree, self._captured_source.name)
 
     @property
     def is_functional(self) -> bool:
@@ -142,13 +142,13 @@ class Op(_ingot.Op):
 
     _traced_call = _traced.call  # installed below as the `__call__` that torch.compile traces
 
-    def _form(self, _key: str, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> _traced.Form:
+    def _call_plan(self, _key: str, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> _traced.CallPlan:
         key = kinds, keywords, has_out
-        if key not in self._forms:
-            self._forms[key] = _traced.form(self, *key)
-        return self._forms[key]
+        if key not in self._call_plans:
+            self._call_plans[key] = _traced.make_call_plan(self, *key)
+        return self._call_plans[key]
 
-    _form._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result does, which would import Dynamo
+    _call_plan._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result does, which would import Dynamo
 
     @functools.cached_property
     def _shard_plans(self):
@@ -167,7 +167,7 @@ class Op(_ingot.Op):
         Instead of the decorator, `def f_backward` may be defined next to `def f`, in its module or in the op's source text.
         Raises `ingot.Error` after the op's first use.
         """
-        if self._text is not None:
+        if self._source is not None:
             raise author_error(f"it is too late to give `{self.name}` a custom backward: its source has been read",
                                "do so before the op's first use; in an op made from source text, define f_backward(grad, x)")
         self._gradient = unwrapped(function)
@@ -196,8 +196,8 @@ class Op(_ingot.Op):
 
         at: the index of the element; a tuple with one number for each dim.
         """
-        found = _trace.rows(self, self._captured, self._parameters, args, kwargs, at)
-        print(_trace.table(self.name, at, found))
+        rows = _trace.rows(self, self._captured_source, self._parameters, args, kwargs, at)
+        print(_trace.table(self.name, at, rows))
 
     def __repr__(self):
         return f"<ingot.Op {self.name}{self.signature}>"
@@ -222,23 +222,23 @@ def prepare_all(calls: typing.Iterable[tuple]) -> None:
     `ingot.Error` is raised.
     """
     listed = []
-    for made, arguments, *rest in calls:
-        if not isinstance(made, Op):
-            raise TypeError(f"prepare_all takes ingot's ops, not a {type(made).__name__}")
+    for op, arguments, *rest in calls:
+        if not isinstance(op, Op):
+            raise TypeError(f"prepare_all takes ingot's ops, not a {type(op).__name__}")
         keywords = rest[0] if rest else {}
-        listed.append((made, (*arguments, *keywords.values()), tuple(keywords)))
+        listed.append((op, (*arguments, *keywords.values()), tuple(keywords)))
     _ingot._prepare_all(listed)
 
 
 _ingot._install_dynamo_call(Op, Op._traced_call)
 
 
-def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool) -> Op:
+def _restored(source: Source, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool) -> Op:
     """Makes an op from its pickled parts."""
-    made = Op.__new__(Op)
-    made._begin(numerics, debug, lazy, traced, atomics)
-    made._read(text)
-    return made
+    op = Op.__new__(Op)
+    op._set_options(numerics, debug, lazy, traced, atomics)
+    op._define_from(source)
+    return op
 
 
 @typing.overload

@@ -61,12 +61,12 @@ def is_module(node: ast.expr) -> bool:
     )
 
 
-_known: set[str] = set()
+_tensor_functions: set[str] = set()
 
 
 def tensor_functions() -> set[str]:
     """The supported functions that return exactly one tensor."""
-    if not _known:
+    if not _tensor_functions:
         names = (spelled for name, _, aliases, *_ in _ingot.language() for spelled in (name, *aliases))
-        _known.update(name for name in names if name not in _NO_TENSOR and name not in ("max", "min"))
-    return _known
+        _tensor_functions.update(name for name in names if name not in _NO_TENSOR and name not in ("max", "min"))
+    return _tensor_functions

@@ -25,9 +25,9 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-MOST_RUNS = 128  # with more steps, each run perturbs several
+MAX_RUNS = 128  # with more steps, each run perturbs several
 SLACK = 1.5  # the joint effect of several steps may exceed the sum of their effects
-ULP_A_STEP = 4
+ULPS_PER_STEP = 4
 
 _EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fmin clamp clamp_min clamp_max relu where
 eq ne lt le gt ge isnan isinf isfinite signbit floor ceil round trunc frac reciprocal floor_divide
@@ -123,9 +123,9 @@ def functional(function):
         with _disable_current_modes():
             args, kwargs = copy.deepcopy((args, kwargs))
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-        changed = changes_of(tensors)
+        written = changes_of(tensors)
         results = function(*args, **kwargs)
-        return [*(tensor.clone() for tensor in changed()), *([] if results is None else as_list(results))]
+        return [*(tensor.clone() for tensor in written()), *([] if results is None else as_list(results))]
 
     return on_copies
 
@@ -146,30 +146,31 @@ def compare_to_eager(reference, args, kwargs, results, numerics: str = "default"
         results = as_list(results)
         if message := _shape_difference(results, eager):
             return Verdict(False, False, float("nan"), float("nan"), message)
-        if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, eager)):
+        if all(torch.equal(bits(actual), bits(expected)) for actual, expected in zip(results, eager)):
             return Verdict(True, True, 0.0, 0.0, "bit for bit")
-        max_abs = max(difference(ours, theirs).max().item() if ours.numel() else 0.0 for ours, theirs in zip(results, eager))
+        max_abs = max(difference(actual, expected).max().item() if actual.numel() else 0.0
+                      for actual, expected in zip(results, eager))
         max_ulp = max(
-            (difference(ours, theirs) / ulp(theirs)).max().item() if ours.numel() else 0.0
-            for ours, theirs in zip(results, eager)
+            (difference(actual, expected) / ulp(expected)).max().item() if actual.numel() else 0.0
+            for actual, expected in zip(results, eager)
         )
         numbers = f"max difference {max_abs:.3g}, {max_ulp:.3g} ulp"
         if exact:
             return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {_first_difference(results, eager)}")
         if max_abs == 0:
             return Verdict(True, False, 0.0, 0.0, "equal in value; the bits of a zero differ")
-        for k, allowed in enumerate(allowed_of_steps(lambda: reference(*args, **kwargs), eager, numerics)):
-            if message := _excess(results[k], eager[k], allowed):
+        for k, tolerance in enumerate(step_tolerances(lambda: reference(*args, **kwargs), eager, numerics)):
+            if message := _excess(results[k], eager[k], tolerance):
                 return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {message}")
-        return Verdict(True, False, max_abs, max_ulp, f"max difference {max_abs:.3g}, within {ULP_A_STEP} ulp a step")
+        return Verdict(True, False, max_abs, max_ulp, f"max difference {max_abs:.3g}, within {ULPS_PER_STEP} ulp a step")
 
 
-def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> torch.Tensor:
+def exceeding_tolerance(reference, args, result: torch.Tensor, numerics: str = "default") -> torch.Tensor:
     """A bool tensor: the elements of an op's only result that exceed their tolerance."""
     with torch.no_grad():
         eager = torch.as_tensor(reference(*args))
-        (allowed,) = allowed_of_steps(lambda: reference(*args), [eager], numerics)
-        return _is_off(result, eager, allowed)
+        (tolerance,) = step_tolerances(lambda: reference(*args), [eager], numerics)
+        return _is_off(result, eager, tolerance)
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
@@ -186,9 +187,9 @@ def integer_of(dtype: torch.dtype) -> torch.dtype:
     return {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
 
 
-def difference(ours: torch.Tensor, eager: torch.Tensor) -> torch.Tensor:
-    """|ours - eager| in float64: 0 if both are NaN or the same infinity, infinite if only one is."""
-    a, b = ours.double(), eager.double()
+def difference(actual: torch.Tensor, eager: torch.Tensor) -> torch.Tensor:
+    """|actual - eager| in float64: 0 if both are NaN or the same infinity, infinite if only one is."""
+    a, b = actual.double(), eager.double()
     same = (a == b) | (a.isnan() & b.isnan())
     return torch.where(same, 0.0, (a - b).abs().nan_to_num(nan=float("inf"), posinf=float("inf")))
 
@@ -205,13 +206,13 @@ def ulp(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _first_difference(results, eager) -> str:
-    for ours, theirs in zip(results, eager):
-        wrong = bits(ours) != bits(theirs)
+    for actual, expected in zip(results, eager):
+        wrong = bits(actual) != bits(expected)
         if wrong.any():
             first = tuple(int(i) for i in wrong.nonzero()[0])
             return (
                 f"{int(wrong.sum())} of {wrong.numel()} elements have not eager's bits, the first at {list(first)}: "
-                f"ingot {ours[first].item()!r}, eager {theirs[first].item()!r}"
+                f"ingot {actual[first].item()!r}, eager {expected[first].item()!r}"
             )
     return ""
 
@@ -219,14 +220,14 @@ def _first_difference(results, eager) -> str:
 def _shape_difference(results, eager) -> str:
     if len(results) != len(eager):
         return f"{len(results)} results, eager gives {len(eager)}"
-    for k, (ours, theirs) in enumerate(zip(results, eager)):
-        facts = [("dtype", ours.dtype, theirs.dtype), ("shape", list(ours.shape), list(theirs.shape))]
-        if theirs.numel() > 0:
+    for k, (actual, expected) in enumerate(zip(results, eager)):
+        properties = [("dtype", actual.dtype, expected.dtype), ("shape", list(actual.shape), list(expected.shape))]
+        if expected.numel() > 0:
             # Ingot returns new dense tensors where eager may return views.
-            facts.append(("strides", _strides(ours), _strides(torch.empty_like(theirs, device="meta"))))
-        for what, mine, its in facts:
-            if mine != its:
-                return f"result {k} has {what} {mine}, eager's is {its}"
+            properties.append(("strides", _strides(actual), _strides(torch.empty_like(expected, device="meta"))))
+        for property, actual_value, expected_value in properties:
+            if actual_value != expected_value:
+                return f"result {k} has {property} {actual_value}, eager's is {expected_value}"
     return ""
 
 
@@ -235,7 +236,7 @@ def _strides(tensor: torch.Tensor) -> list[int]:
     return [stride if size > 1 else 0 for size, stride in zip(tensor.shape, tensor.stride())]
 
 
-def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "default") -> list[torch.Tensor]:
+def step_tolerances(reference, eager: list[torch.Tensor], numerics: str = "default") -> list[torch.Tensor]:
     """The tolerance of each element of the results of `reference()`, in float64: the sum of the changes that the perturbations
     cause. Infinite if a change is not finite."""
 
@@ -245,49 +246,50 @@ def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "defa
             results = [torch.as_tensor(value) for value in as_list(reference())]
         return perturbed, [*results, *(search.tensor for search in perturbed.searches)]
 
-    def move(perturbations: list[dict], times: float = 1.0) -> None:
+    def add_changes(perturbations: list[dict], factor: float = 1.0) -> None:
+        """Adds, for each element, the largest change that one of these perturbations causes, times the factor."""
         runs = [run(**perturbation)[1] for perturbation in perturbations]
-        for k, before in enumerate(plain):
-            moved[k] += times * torch.maximum(*(difference(values[k], before) for values in runs))
+        for k, base in enumerate(unperturbed):
+            changes[k] += factor * torch.maximum(*(difference(values[k], base) for values in runs))
 
-    counting, plain = run()
-    plain[: len(eager)] = eager
-    moved = [ulp(before) if _is_half(before) else torch.zeros_like(before, dtype=torch.float64) for before in plain]
-    groups, slack = min(counting.steps, MOST_RUNS // 2), SLACK if counting.steps > 1 else 1.0
+    counting, unperturbed = run()
+    unperturbed[: len(eager)] = eager
+    changes = [ulp(base) if _is_16_bit(base) else torch.zeros_like(base, dtype=torch.float64) for base in unperturbed]
+    groups, slack = min(counting.steps, MAX_RUNS // 2), SLACK if counting.steps > 1 else 1.0
     for group in range(groups):
-        move([{"group": group, "groups": groups, "sign": sign} for sign in (1, -1)], slack)
-    for number, search in enumerate(counting.searches):
-        move([{"found": (number, place)} for place in search.first_and_last(moved[len(eager) + number])])
-    return moved[: len(eager)]
+        add_changes([{"group": group, "groups": groups, "sign": sign} for sign in (1, -1)], slack)
+    for index, search in enumerate(counting.searches):
+        add_changes([{"forced": (index, indices)} for indices in search.first_and_last(changes[len(eager) + index])])
+    return changes[: len(eager)]
 
 
-def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> str:
-    wrong = _is_off(ours, eager, allowed)
+def _excess(actual: torch.Tensor, eager: torch.Tensor, tolerance: torch.Tensor) -> str:
+    wrong = _is_off(actual, eager, tolerance)
     count = int(wrong.sum())
     if not count:
         return ""
     first = tuple(int(i) for i in wrong.nonzero()[0])
     return (
-        f"{count} of {ours.numel()} elements are farther off than {ULP_A_STEP} ulp a step explain, "
-        f"the first at {list(first)}: ingot {ours[first].item()!r}, eager {eager[first].item()!r}"
+        f"{count} of {actual.numel()} elements are farther off than {ULPS_PER_STEP} ulp a step explain, "
+        f"the first at {list(first)}: ingot {actual[first].item()!r}, eager {eager[first].item()!r}"
     )
 
 
-def _is_off(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """The elements that exceed their tolerance. An infinity or NaN where eager's element is finite always does, unless the
+def _is_off(actual: torch.Tensor, eager: torch.Tensor, tolerance: torch.Tensor) -> torch.Tensor:
+    """The elements that exceed their tolerance. An infinity or NaN always does if eager's element is finite, unless the
     computation may overflow."""
-    lost = eager.isfinite() & ~ours.isfinite()
-    return ((difference(ours, eager) > allowed) | lost) & ~_overflows(ours, eager, allowed)
+    is_lost = eager.isfinite() & ~actual.isfinite()
+    return ((difference(actual, eager) > tolerance) | is_lost) & ~_overflows(actual, eager, tolerance)
 
 
-def _overflows(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+def _overflows(actual: torch.Tensor, eager: torch.Tensor, tolerance: torch.Tensor) -> torch.Tensor:
     """The infinite elements whose overflow the tolerance explains: eager's element plus its tolerance reaches the largest
     number. With an infinite tolerance, eager's element must be at least half of the largest number."""
-    if not ours.dtype.is_floating_point:
-        return torch.zeros_like(ours, dtype=torch.bool)
-    info = torch.finfo(ours.dtype)
-    reach = torch.where(allowed.isinf(), eager.double().abs(), allowed)
-    return ours.isinf() & (eager.double() * ours.sign().double() + reach >= info.max * (1 + info.eps / 4))
+    if not actual.dtype.is_floating_point:
+        return torch.zeros_like(actual, dtype=torch.bool)
+    info = torch.finfo(actual.dtype)
+    reach = torch.where(tolerance.isinf(), eager.double().abs(), tolerance)
+    return actual.isinf() & (eager.double() * actual.sign().double() + reach >= info.max * (1 + info.eps / 4))
 
 
 @dataclasses.dataclass
@@ -303,20 +305,20 @@ class _Search:
         # A search prefers NaN to any number. An element with an infinite reach may be NaN.
         largest, top = torch.finfo(torch.float64).max, float("inf")
         value = (self.tensor.double() * self.sign).nan_to_num(nan=top, posinf=largest, neginf=-largest)
-        value, reach = self.lines(value), self.lines(reach)
+        value, reach = self.with_dim_last(value), self.with_dim_last(reach)
         low, high = torch.where(reach.isinf(), -top, value - reach), torch.where(reach.isinf(), top, value + reach)
         best, certain = low.max(-1, keepdim=True)
-        places = torch.arange(low.shape[-1], device=low.device)
-        possible = (high > best) | ((high == best) & (places <= certain))
-        return torch.where(possible, places, len(places)).amin(-1), torch.where(possible, places, -1).amax(-1)
+        indices = torch.arange(low.shape[-1], device=low.device)
+        possible = (high > best) | ((high == best) & (indices <= certain))
+        return torch.where(possible, indices, len(indices)).amin(-1), torch.where(possible, indices, -1).amax(-1)
 
-    def lines(self, tensor: torch.Tensor) -> torch.Tensor:
+    def with_dim_last(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor with the searched dim last."""
         return tensor.flatten() if self.dim is None else torch.atleast_1d(tensor).movedim(self.dim, -1)
 
 
-def _is_scaled(kwargs: dict) -> bool:
-    """Whether it is `x + alpha * y`. Depending on the layout, eager's CPU kernel rounds the product or not."""
+def _has_alpha(kwargs: dict) -> bool:
+    """Whether a step is `x + alpha * y` with another alpha than 1. Depending on the layout, eager's CPU kernel rounds the product or not."""
     return kwargs.get("alpha", 1) != 1
 
 
@@ -325,32 +327,32 @@ class _Perturbed(TorchDispatchMode):
 
     group, groups: perturbs the k-th step if k % groups == group; without a group, none.
     sign: the direction, 1 or -1.
-    found: (number of a search, the indices that it must return).
+    forced: (index of a search, the result that it must return).
     Counts the steps and collects the searches.
     """
 
-    def __init__(self, numerics: str, group: int | None = None, groups: int = 1, sign: int = 1, found=None):
+    def __init__(self, numerics: str, group: int | None = None, groups: int = 1, sign: int = 1, forced=None):
         super().__init__()
         self.group, self.groups, self.sign = group, groups, sign
-        self.found = found  # (the search's number, its indices)
-        self.rounds_halves = numerics == "eager"
+        self.forced = forced
+        self.rounds_16_bit = numerics == "eager"
         self.steps = 0
         self.searches: list[_Search] = []  # of inexact values
-        self.touched = {}  # storages of inexact values by address; kept alive, so that no address is reused
+        self.inexact_storages = {}  # of inexact values, by address; kept alive, so that no address is reused
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = function.overloadpacket.__name__.rstrip("_")
         operands = args if name == function.overloadpacket.__name__ else _copied(args)
         result = function(*args, **kwargs)
-        touched = any(_address(value) in self.touched for value in _tensors((args, list(kwargs.values()))))
-        if touched and name in _SEARCHES and (name.startswith("arg") or isinstance(result, tuple)):
+        reads_inexact = any(_address(value) in self.inexact_storages for value in _tensors((args, list(kwargs.values()))))
+        if reads_inexact and name in _SEARCHES and (name.startswith("arg") or isinstance(result, tuple)):
             self.search(_Search(args[0].clone(), _SEARCHES[name], *args[1:2]), list(_tensors(result))[-1])
         for tensor in _tensors(result):
             inexact = self.is_inexact(name, kwargs, tensor)
-            if inexact or touched:
-                self.touched[_address(tensor)] = tensor.untyped_storage()
-            if inexact or (touched and name in _ROUNDS and tensor.dtype.is_floating_point):
+            if inexact or reads_inexact:
+                self.inexact_storages[_address(tensor)] = tensor.untyped_storage()
+            if inexact or (reads_inexact and name in _ROUNDS and tensor.dtype.is_floating_point):
                 self.steps += 1
                 if self.group is not None and (self.steps - 1) % self.groups == self.group:
                     self.perturb(tensor, name, function, operands, kwargs)
@@ -359,26 +361,26 @@ class _Perturbed(TorchDispatchMode):
     def is_inexact(self, name: str, kwargs: dict, result: torch.Tensor) -> bool:
         if name in _MOVES or not result.dtype.is_floating_point:
             return False
-        return name not in _EXACT or _is_scaled(kwargs) or (_is_half(result) and not self.rounds_halves)
+        return name not in _EXACT or _has_alpha(kwargs) or (_is_16_bit(result) and not self.rounds_16_bit)
 
-    def search(self, search: _Search, places: torch.Tensor) -> None:
-        if self.found and self.found[0] == len(self.searches):
-            places.copy_(self.found[1].reshape(places.shape))
+    def search(self, search: _Search, indices: torch.Tensor) -> None:
+        if self.forced and self.forced[0] == len(self.searches):
+            indices.copy_(self.forced[1].reshape(indices.shape))
         self.searches.append(search)
 
     def perturb(self, result, name, function, args, kwargs) -> None:
         """Moves the result of a step by the error that is allowed to it."""
         wide = self.widened(function, args, kwargs, result)
-        if name in _EXACT_IN_FLOAT64 and not _is_half(result):
+        if name in _EXACT_IN_FLOAT64 and not _is_16_bit(result):
             wide = torch.where(result.isnan(), 0, wide) if wide.dtype == result.dtype else wide
             reach = torch.zeros_like(wide)
         else:
-            reach = ulp(result) * (1 if _is_half(result) or name in _ROUNDS else ULP_A_STEP)
+            reach = ulp(result) * (1 if _is_16_bit(result) or name in _ROUNDS else ULPS_PER_STEP)
             if name in _CANCELS:
                 inner = _CANCELS[name](*map(_widened, args))
                 inner = inner if inner.ndim == 0 or inner.shape == result.shape else inner.amax()
-                reach = reach + ULP_A_STEP * torch.finfo(result.dtype).eps * inner.nan_to_num(posinf=0.0)
-            if _is_scaled(kwargs):
+                reach = reach + ULPS_PER_STEP * torch.finfo(result.dtype).eps * inner.nan_to_num(posinf=0.0)
+            if _has_alpha(kwargs):
                 reach = reach + ulp(torch.as_tensor(args[1]) * torch.as_tensor(kwargs["alpha"], dtype=result.dtype))
             reach = reach + difference(result, wide).nan_to_num(posinf=0.0)
         largest = torch.finfo(result.dtype).max
@@ -394,7 +396,7 @@ class _Perturbed(TorchDispatchMode):
             wide = function(*map(_widened, args), **kwargs)
         except (RuntimeError, TypeError):
             return result.double()
-        wide = _first(wide)
+        wide = _first_result(wide)
         return wide if wide.shape == result.shape else result.double()
 
 
@@ -405,7 +407,7 @@ def _copied(value):
     return type(value)(map(_copied, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _first(value):
+def _first_result(value):
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
@@ -422,7 +424,7 @@ def _address(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def _is_half(tensor: torch.Tensor) -> bool:
+def _is_16_bit(tensor: torch.Tensor) -> bool:
     return tensor.dtype in (torch.float16, torch.bfloat16)
 
 

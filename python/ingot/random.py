@@ -63,37 +63,37 @@ class KernelRandom(TorchFunctionMode):
         self._count = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        drawn = _FUNCTIONS.get(function)
-        if drawn is None:
+        replacement = _FUNCTIONS.get(function)
+        if replacement is None:
             return function(*args, **(kwargs or {}))
-        return drawn(self, *args, **(kwargs or {}))
+        return replacement(self, *args, **(kwargs or {}))
 
     def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
         """The next random call: `count` random 32-bit words for each element of `like`, in int64 tensors of its shape."""
         if self._seed is None:
             self._seed = new_seed(self._leaves)
-        number, self._count = self._count, self._count + 1
+        call_index, self._count = self._count, self._count + 1
         blocks = (like.numel() * count + 3) // 4
-        place = torch.arange(blocks, dtype=torch.int64, device=like.device)
-        nothing = torch.zeros_like(place)
-        counter = [place & _LOW, place >> 32, nothing + number, nothing]
+        index = torch.arange(blocks, dtype=torch.int64, device=like.device)
+        zeros = torch.zeros_like(index)
+        counter = [index & _LOW, index >> 32, zeros + call_index, zeros]
         words = torch.stack(_philox(counter, self._seed.to(like.device)), -1).flatten()
         return [words[k : like.numel() * count : count].view(like.shape) for k in range(count)]
 
-    def unit(self, like: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    def uniform(self, like: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Uniform random numbers in [0, 1), as many as `like` has elements, with as many random
         bits as the significand of `dtype` has."""
         if dtype == torch.float64:
-            return _of_53_bits(*self.words(like, 2))
-        digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
+            return _uniform_from_53_bits(*self.words(like, 2))
+        bits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
         (word,) = self.words(like, 1)
-        return _of_bits(word, digits).to(dtype)
+        return _uniform_from_bits(word, bits).to(dtype)
 
-    def kept(self, like: torch.Tensor, p: float) -> torch.Tensor:
+    def keep_mask(self, like: torch.Tensor, p: float) -> torch.Tensor:
         """The mask of a dropout: a bool tensor, true with probability 1 - p."""
-        return self.unit(like, torch.float32) < 1 - p
+        return self.uniform(like, torch.float32) < 1 - p
 
-    def keeps_all(self, input: torch.Tensor, p: float, training: bool) -> bool:
+    def skips_dropout(self, input: torch.Tensor, p: float, training: bool) -> bool:
         """Whether a dropout returns its input unchanged. In training with p = 0 it still counts as a random call, as in the
         kernel."""
         if training and p == 0:
@@ -101,11 +101,11 @@ class KernelRandom(TorchFunctionMode):
         return not training or p == 0
 
 
-def _of_bits(word, digits):
-    return (word >> (32 - digits)).to(torch.float32) * 2.0**-digits
+def _uniform_from_bits(word, bits):
+    return (word >> (32 - bits)).to(torch.float32) * 2.0**-bits
 
 
-def _of_53_bits(first, second):
+def _uniform_from_53_bits(first, second):
     return (((first >> 5) << 26) + (second >> 6)).to(torch.float64) * 2.0**-53
 
 
@@ -113,7 +113,7 @@ def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def _filled(like: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+def _as_like(like: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     """The numbers with the dtype and the layout of `like`. Numbers that a transform has batched only get its dtype."""
     if torch._C._functorch.is_functorch_wrapped_tensor(numbers):
         return numbers.to(like.dtype)
@@ -125,7 +125,8 @@ def _require_floats(tensor: torch.Tensor, name: str):
         raise RuntimeError(f"{name} is not implemented for {tensor.dtype}")
 
 
-def _of_size(fill):
+def _takes_size(fill):
+    """A function like torch.rand, which makes a tensor of a size and fills it."""
     def sample(mode, *size, generator=None, **options):
         _check_generator(generator)
         return fill(mode, torch.zeros(*size, **options))
@@ -133,7 +134,8 @@ def _of_size(fill):
     return sample
 
 
-def _of_tensor(fill):
+def _takes_tensor(fill):
+    """A function like torch.rand_like, which fills a new tensor like its argument."""
     def sample(mode, input, **options):
         return fill(mode, torch.zeros_like(input, **options))
 
@@ -142,19 +144,19 @@ def _of_tensor(fill):
 
 def _uniform(mode, like):
     _require_floats(like, "rand")
-    return _filled(like, mode.unit(like, like.dtype))
+    return _as_like(like, mode.uniform(like, like.dtype))
 
 
 def _normal(mode, like):
-    """Normal random numbers by the Box–Muller transform; `turn` is the angle in turns."""
+    """Normal random numbers by the Box–Muller transform; `turns` is the angle in full turns."""
     _require_floats(like, "randn")
     if like.dtype == torch.float64:
         first, second, third, fourth = mode.words(like, 4)
-        uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
+        uniform, turns = 1 - _uniform_from_53_bits(first, second), _uniform_from_53_bits(third, fourth)
     else:
         first, second = mode.words(like, 2)
-        uniform, turn = first.to(torch.float32) * 2.0**-32 + 2.0**-33, _of_bits(second, 24)
-    return _filled(like, torch.sqrt(-2 * torch.log(uniform)) * torch.cos(turn * (2 * math.pi)))
+        uniform, turns = first.to(torch.float32) * 2.0**-32 + 2.0**-33, _uniform_from_bits(second, 24)
+    return _as_like(like, torch.sqrt(-2 * torch.log(uniform)) * torch.cos(turns * (2 * math.pi)))
 
 
 def _bounds(low, high):
@@ -169,7 +171,7 @@ def _integers(mode, like, low, high):
         if low < limits.min or high - 1 > limits.max:
             raise RuntimeError(f"from {low} to {high - 1} is out of bounds for {like.dtype}")
     first, second = mode.words(like, 2)
-    return _filled(like, ((first >> 1 << 32) + second) % (high - low) + low)
+    return _as_like(like, ((first >> 1 << 32) + second) % (high - low) + low)
 
 
 def _randint(mode, low=None, high=None, size=None, *, generator=None, dtype=torch.int64, **options):
@@ -188,10 +190,10 @@ def _bernoulli(mode, input, p=None, *, generator=None):
     like = input.contiguous()
     if p is None:
         _require_floats(input, "bernoulli")
-        return (mode.unit(like, _compute_dtype(like.dtype)) < like).to(like.dtype)
+        return (mode.uniform(like, _compute_dtype(like.dtype)) < like).to(like.dtype)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return (mode.unit(like, torch.float32) < p).to(like.dtype)
+    return (mode.uniform(like, torch.float32) < p).to(like.dtype)
 
 
 def _check_probability(p):
@@ -199,7 +201,7 @@ def _check_probability(p):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _written(input, result, inplace):
+def _write_if_inplace(input, result, inplace):
     return input.copy_(result) if inplace else result
 
 
@@ -209,14 +211,15 @@ def _scale(p):
 
 def _dropout(mode, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if mode.keeps_all(input, p, training and train):
+    if mode.skips_dropout(input, p, training and train):
         return input
     _require_floats(input, "dropout")
     wide = input.to(_compute_dtype(input.dtype))
-    return _written(input, (wide * mode.kept(input, p) * _scale(p)).to(input.dtype), inplace)
+    return _write_if_inplace(input, (wide * mode.keep_mask(input, p) * _scale(p)).to(input.dtype), inplace)
 
 
-def _features(input):
+def _channel_template(input):
+    """A tensor with one element per sample and channel, which broadcasts to the input."""
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return input.new_zeros((*input.shape[:2], *[1] * (input.ndim - 2)))
@@ -224,11 +227,11 @@ def _features(input):
 
 def _feature_dropout(mode, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if mode.keeps_all(input, p, training and train):
+    if mode.skips_dropout(input, p, training and train):
         return input
     _require_floats(input, "feature_dropout")
     wide = input.to(_compute_dtype(input.dtype))
-    return _written(input, (wide * mode.kept(_features(input), p) * _scale(p)).to(input.dtype), inplace)
+    return _write_if_inplace(input, (wide * mode.keep_mask(_channel_template(input), p) * _scale(p)).to(input.dtype), inplace)
 
 
 def _dropout1d(mode, input, p=0.5, training=True, inplace=False):
@@ -236,26 +239,26 @@ def _dropout1d(mode, input, p=0.5, training=True, inplace=False):
         raise RuntimeError("dropout1d: Expected 2D or 3D input")
     if input.ndim == 3:
         return _feature_dropout(mode, input, p, training, inplace)
-    return _written(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
+    return _write_if_inplace(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def _dropout3d(mode, input, p=0.5, training=True, inplace=False):
     if input.ndim == 5:
         return _feature_dropout(mode, input, p, training, inplace)
-    return _written(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
+    return _write_if_inplace(input, _feature_dropout(mode, input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
-def _alpha(of_features):
+def _alpha_dropout(per_channel):
     def sample(mode, input, p=0.5, training=False, inplace=False, *, train=True):
         _check_probability(p)
-        if mode.keeps_all(input, p, training and train):
+        if mode.skips_dropout(input, p, training and train):
             return input
         _require_floats(input, "alpha_dropout")
         alpha, dtype = 1.7580993408473766, _compute_dtype(input.dtype)
         scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
-        kept = mode.kept(_features(input) if of_features else input, p).to(dtype)
-        result = input.to(dtype) * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)
-        return _written(input, result.to(input.dtype), inplace)
+        mask = mode.keep_mask(_channel_template(input) if per_channel else input, p).to(dtype)
+        result = input.to(dtype) * (mask * scale) + ((mask - 1) * (alpha * scale) + alpha * scale * p)
+        return _write_if_inplace(input, result.to(input.dtype), inplace)
 
     return sample
 
@@ -264,9 +267,9 @@ def _rrelu(mode, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=Fa
     if not training:
         return F.rrelu(input, lower, upper, False, inplace)
     dtype = _compute_dtype(input.dtype)
-    slope = lower + mode.unit(input, dtype) * (upper - lower)
+    slope = lower + mode.uniform(input, dtype) * (upper - lower)
     wide = input.contiguous().to(dtype)
-    return _written(input, torch.where(wide <= 0, wide * slope, wide).to(input.dtype), inplace)
+    return _write_if_inplace(input, torch.where(wide <= 0, wide * slope, wide).to(input.dtype), inplace)
 
 
 def _check_generator(generator):
@@ -280,10 +283,10 @@ def is_random(function) -> bool:
 
 
 _FUNCTIONS = {
-    torch.rand: _of_size(_uniform),
-    torch.rand_like: _of_tensor(_uniform),
-    torch.randn: _of_size(_normal),
-    torch.randn_like: _of_tensor(_normal),
+    torch.rand: _takes_size(_uniform),
+    torch.rand_like: _takes_tensor(_uniform),
+    torch.randn: _takes_size(_normal),
+    torch.randn_like: _takes_tensor(_normal),
     torch.randint: _randint,
     torch.randint_like: _randint_like,
     torch.bernoulli: _bernoulli,
@@ -294,18 +297,18 @@ _FUNCTIONS = {
     F.dropout2d: _feature_dropout,
     F.dropout3d: _dropout3d,
     torch.feature_dropout: _feature_dropout,
-    F.alpha_dropout: _alpha(False),
-    torch.alpha_dropout: _alpha(False),
-    F.feature_alpha_dropout: _alpha(True),
-    torch.feature_alpha_dropout: _alpha(True),
+    F.alpha_dropout: _alpha_dropout(False),
+    torch.alpha_dropout: _alpha_dropout(False),
+    F.feature_alpha_dropout: _alpha_dropout(True),
+    torch.feature_alpha_dropout: _alpha_dropout(True),
     F.rrelu: _rrelu,
     torch.rrelu: _rrelu,
     torch.rrelu_: lambda mode, *args, **kwargs: _rrelu(mode, *args, **kwargs, inplace=True),
 }
 
-_ALWAYS = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
-# Functions that use random numbers only in training: the position of their parameter `training`, and its default.
-_TRAINED = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True), "dropout3d": (2, True),
+_ALWAYS_RANDOM = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
+# Functions that are random only in training: the position of their parameter `training`, and its default.
+_RANDOM_IN_TRAINING = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True), "dropout3d": (2, True),
             "feature_dropout": (2, True), "alpha_dropout": (2, False), "feature_alpha_dropout": (2, False),
             "rrelu": (3, False), "rrelu_": (3, False)}
 
@@ -317,30 +320,31 @@ def uses_random(tree: ast.Module) -> bool:
     """
     imported = {alias.asname: alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
                 for alias in node.names if alias.asname}
-    idle, called = set(), set()
+    inactive, called_functions = set(), set()
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        called.add(call.func)
+        called_functions.add(call.func)
         name = _name(call.func, imported)
-        if name not in _TRAINED:
+        if name not in _RANDOM_IN_TRAINING:
             continue
-        place, otherwise = _TRAINED[name]
-        said = {keyword.arg: keyword.value for keyword in call.keywords}
+        position, default = _RANDOM_IN_TRAINING[name]
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords}
         is_method = isinstance(call.func, ast.Attribute) and not _is_module(call.func.value)
-        place -= is_method
-        if None in said or any(isinstance(argument, ast.Starred) for argument in call.args):
+        position -= is_method
+        if None in keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
             continue
-        given = call.args[place] if len(call.args) > place else said.get("training", said.get("train"))
-        trains = otherwise if given is None else not (isinstance(given, ast.Constant) and not given.value)
-        if not trains:
-            idle.add(call.func)
-    own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
+        training = call.args[position] if len(call.args) > position else keywords.get("training", keywords.get("train"))
+        is_training = default if training is None else not (isinstance(training, ast.Constant) and not training.value)
+        if not is_training:
+            inactive.add(call.func)
+    local_names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
     def is_function(node) -> bool:
-        return isinstance(node, ast.Attribute) or isinstance(node, ast.Name) and (node in called or node.id not in own)
+        return isinstance(node, ast.Attribute) or isinstance(node, ast.Name) and (
+            node in called_functions or node.id not in local_names)
 
-    names = {_name(node, imported) for node in ast.walk(tree) if node not in idle and is_function(node)}
-    return not names.isdisjoint(_ALWAYS | _TRAINED.keys())
+    names = {_name(node, imported) for node in ast.walk(tree) if node not in inactive and is_function(node)}
+    return not names.isdisjoint(_ALWAYS_RANDOM | _RANDOM_IN_TRAINING.keys())
 
 
 def _name(node: ast.expr, imported: dict[str, str] | None = None) -> str:

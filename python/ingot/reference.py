@@ -22,14 +22,14 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
-from .capture import Text, author_error
+from .capture import Source, author_error
 from .random import KernelRandom, is_random, uses_random
 
-_COERCIONS = {"float": float, "int": int, "bool": bool}
-_STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
-# Functions that are both Python's and torch's.
-_TWOFOLD = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
-_PLAIN = {"torch": torch, "F": F, "special": torch.special}
+_NUMBER_TYPES = {"float": float, "int": int, "bool": bool}
+_PYTHON_FUNCTIONS = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
+# Functions that Python and torch have under the same name.
+_OVERLOADED_BUILTINS = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
+_TORCH_MODULES = {"torch": torch, "F": F, "special": torch.special}
 _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 
@@ -50,12 +50,12 @@ class Reference:
     """An op as a function of eager PyTorch: for all tensors and devices that eager supports, with gradients. The
     random numbers are those of the op's kernel."""
 
-    def __init__(self, text: Text, parameters):
-        self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
-        self._text, self._names = text, [name for name, _, _ in parameters]
-        self._uses_random = uses_random(as_module(text, self._names))
-        self.__wrapped__ = compile_text(text, self._names, namespace())
-        self.__name__ = text.name
+    def __init__(self, source: Source, parameters):
+        self._annotations = {name: kind for name, kind, _ in parameters if kind in _NUMBER_TYPES}
+        self._source, self._names = source, [name for name, _, _ in parameters]
+        self._uses_random = uses_random(as_module(source, self._names))
+        self.__wrapped__ = compile_source(source, self._names, namespace())
+        self.__name__ = source.name
         self._signature = inspect.signature(self.__wrapped__)
 
     def __call__(self, *args, **kwargs):
@@ -68,9 +68,9 @@ class Reference:
         bound = self._bind(args, kwargs)
         return self.__wrapped__(*bound.args, **bound.kwargs)
 
-    def with_seed(self, seed: torch.Tensor, **given):
+    def with_seed(self, seed: torch.Tensor, **arguments):
         """A call with the random numbers that the op's kernel computes from this seed."""
-        bound = self._bind((), given)
+        bound = self._bind((), arguments)
         with KernelRandom(bound.arguments, seed):
             return self.__wrapped__(*bound.args, **bound.kwargs)
 
@@ -78,21 +78,21 @@ class Reference:
         """A function without parameters for timing. It runs the source without overhead of this class: with PyTorch's own
         modules, where possible, instead of `_Module`, and with the arguments already bound."""
         bound = self._bind(args, kwargs)
-        function = compile_text(self._text, self._names, self._plain_scope())
+        function = compile_source(self._source, self._names, self._scope_with_torch_modules())
         return functools.partial(function, *bound.args, **bound.kwargs)
 
     @functools.cached_property
     def for_tracing(self):
         """The function for torch.compile to trace. Dynamo looks up a function's module in sys.modules by name, so this makes
         one."""
-        module = types.ModuleType(f"ingot.texts.{self.__name__}_{id(self):x}")
-        vars(module).update(self._plain_scope(), __name__=module.__name__)
+        module = types.ModuleType(f"ingot.sources.{self.__name__}_{id(self):x}")
+        vars(module).update(self._scope_with_torch_modules(), __name__=module.__name__)
         sys.modules[module.__name__] = module
-        return compile_text(self._text, self._names, vars(module))
+        return compile_source(self._source, self._names, vars(module))
 
-    def faked(self, given: dict):
+    def run_on_fakes(self, arguments: dict):
         """A call on fake tensors. Some of the numbers may be `Unknown`."""
-        bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in given.items()}
+        bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in arguments.items()}
         with AnyProbability(), as_called_by_users():
             return self.for_fakes(**bound)
 
@@ -100,7 +100,7 @@ class Reference:
     def for_fakes(self):
         """The function for numbers that may be `Unknown`: in it, the functions of the math module propagate `Unknown`."""
         scope = namespace()
-        function = compile_text(self._text, self._names, scope)
+        function = compile_source(self._source, self._names, scope)
         for name, value in list(scope.items()):
             if value is math:
                 scope[name] = types.SimpleNamespace(**{n: propagating_unknown(v) for n, v in vars(math).items()})
@@ -108,9 +108,9 @@ class Reference:
                 scope[name] = propagating_unknown(value)
         return function
 
-    def _plain_scope(self) -> dict:
-        scope, tree = namespace(), as_module(self._text, self._names)
-        scope.update({name: module for name, module in _PLAIN.items() if _has_all(tree, name, module)})
+    def _scope_with_torch_modules(self) -> dict:
+        scope, tree = namespace(), as_module(self._source, self._names)
+        scope.update({name: module for name, module in _TORCH_MODULES.items() if _has_all_attributes(tree, name, module)})
         return scope
 
     def _bind(self, args, kwargs):
@@ -128,18 +128,18 @@ class Unknown(float):
     """A number whose value is not known while a call is traced. Arithmetic gives another unknown number. An operation that
     needs the value raises `ingot.Error`, because dtypes and shapes of results might depend on it."""
 
-    def _raise(self, *_):
+    def _raise_unknown(self, *_):
         raise author_error("under torch.compile this op's results depend on a number whose value is not known there",
                            'make the op with traced="text", so that its own functions are compiled')
 
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _raise
-    __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = is_integer = as_integer_ratio = _raise
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _raise_unknown
+    __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = is_integer = as_integer_ratio = _raise_unknown
 
-    def _same(self, *_):
+    def _unchanged(self, *_):
         return self
 
-    __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
-    __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _same
+    __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _unchanged
+    __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _unchanged
 
 
 class AnyProbability(TorchFunctionMode):
@@ -152,8 +152,8 @@ class AnyProbability(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-# Functions of `math` whose results are no floats.
-_TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}
+# Functions of `math` whose results are not floats.
+_RETURNING_NON_FLOATS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}
 
 
 def propagating_unknown(function):
@@ -167,26 +167,26 @@ def propagating_unknown(function):
         unknown = next((a for a in args if isinstance(a, Unknown)), None)
         if unknown is None:
             return function(*args)
-        return unknown._raise() if function.__name__ in _TO_OTHERS else unknown
+        return unknown._raise_unknown() if function.__name__ in _RETURNING_NON_FLOATS else unknown
 
     return call
 
 
-class Eager:
+class LazyReference:
     """Makes the reference of an op at its first use. C++ calls this object to fall back to eager. The object does not refer to
     the op: the op owns the object, so a reference would be a cycle."""
 
-    def define(self, text: Text, parameters):
-        self._text, self._parameters = text, parameters
+    def define(self, source: Source, parameters):
+        self._source, self._parameters = source, parameters
 
     @functools.cached_property
     def reference(self) -> Reference:
-        return Reference(self._text, self._parameters)
+        return Reference(self._source, self._parameters)
 
-    def __call__(self, seed: torch.Tensor | None = None, /, **given) -> list[torch.Tensor]:
+    def __call__(self, seed: torch.Tensor | None = None, /, **arguments) -> list[torch.Tensor]:
         """The tensors that the op's source returns, flattened from left to right. The call counts as an eager fallback."""
         _ingot.count_eager_fallback()
-        results = self.reference.with_torch_random(**given) if seed is None else self.reference.with_seed(seed, **given)
+        results = self.reference.with_torch_random(**arguments) if seed is None else self.reference.with_seed(seed, **arguments)
         return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 
@@ -201,14 +201,14 @@ def coerce(name: str, kind: str, value):
         return value
     if value is None or (kind == "int" and isinstance(value, float)) or (kind == "bool" and value not in (0, 1)):
         raise author_error(f"`{name}` is annotated {kind}, and {value!r} is not one", f"pass {kind}(…) of it")
-    return _COERCIONS[kind](value)
+    return _NUMBER_TYPES[kind](value)
 
 
 def _with_coerced_defaults(function: types.FunctionType) -> types.FunctionType:
     """Converts defaults to the annotated type: `n: float = 2` becomes 2.0."""
     def coerced(name, value):
         kind = function.__annotations__.get(name)
-        return value if value is None or kind not in _COERCIONS else coerce(name, kind, value)
+        return value if value is None or kind not in _NUMBER_TYPES else coerce(name, kind, value)
 
     code = function.__code__
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(function.__defaults__ or ()) :]
@@ -219,9 +219,9 @@ def _with_coerced_defaults(function: types.FunctionType) -> types.FunctionType:
     return function
 
 
-def compile_text(text: Text, parameters: list[str], scope: dict):
+def compile_source(source: Source, parameters: list[str], scope: dict):
     """Executes an op's source in a namespace, and returns the op's function with its custom backward, if there is one."""
-    module = as_module(text, parameters)
+    module = as_module(source, parameters)
     for statement in module.body:
         if isinstance(statement, ast.ImportFrom) and (statement.names[0].name == "*" or statement.module not in _MODULES):
             continue
@@ -231,19 +231,20 @@ def compile_text(text: Text, parameters: list[str], scope: dict):
                 continue
         if isinstance(statement, ast.FunctionDef):
             statement.decorator_list = []
-        file = _move(statement, text)
+        file = _restore_line_numbers(statement, source)
         code = compile(
             ast.Module([statement], []), file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
         )
         exec(code, scope)
-    function, gradient = _with_coerced_defaults(scope[text.name]), scope.get(f"{text.name}_backward")
+    function, gradient = _with_coerced_defaults(scope[source.name]), scope.get(f"{source.name}_backward")
     return function if gradient is None else with_custom_backward(function, gradient)
 
 
 def with_custom_backward(function, gradient):
     """The function with a custom backward for autograd. `gradient` takes the results' gradients, then the arguments."""
-    signature, taken = inspect.signature(function), inspect.signature(gradient).parameters
-    returned_list = []  # autograd.Function supports tuples of tensors, but not lists
+    signature, gradient_parameters = inspect.signature(function), inspect.signature(gradient).parameters
+    # Whether each unfinished call returned a list: autograd.Function supports tuples of tensors, but not lists.
+    returned_list = []
 
     class CustomBackward(torch.autograd.Function):
         generate_vmap_rule = True
@@ -264,9 +265,9 @@ def with_custom_backward(function, gradient):
             # The custom backward gets copies, because it may write its parameters. In a kernel they are copies as well.
             tensors = iter(ctx.saved_tensors)
             values = [next(tensors) if number is None else number[0] for number in ctx.numbers]
-            given = (value.clone() if isinstance(value, torch.Tensor) else value for value in (*grads, *values))
-            found = gradient(**dict(zip(taken, given)))
-            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+            copies = (value.clone() if isinstance(value, torch.Tensor) else value for value in (*grads, *values))
+            gradients = gradient(**dict(zip(gradient_parameters, copies)))
+            return tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -278,24 +279,24 @@ def with_custom_backward(function, gradient):
     return call
 
 
-def as_module(text: Text, parameters: list[str]) -> ast.Module:
+def as_module(source: Source, parameters: list[str]) -> ast.Module:
     """The syntax tree of a source. A bare expression becomes a def with these parameters that returns it."""
-    module = ast.parse(text.text.expandtabs() if "\t" in text.text else text.text)
+    module = ast.parse(source.text.expandtabs() if "\t" in source.text else source.text)
     last = module.body[-1]
     if isinstance(last, ast.Expr) and not any(isinstance(s, ast.FunctionDef) for s in module.body):
-        definition = ast.parse(f"def {text.name}({', '.join(parameters)}): return 0").body[0]
+        definition = ast.parse(f"def {source.name}({', '.join(parameters)}): return 0").body[0]
         definition.body[0].value = last.value
         module.body[-1] = ast.fix_missing_locations(ast.copy_location(definition, last))
     return module
 
 
-def _move(statement: ast.stmt, text: Text) -> str:
+def _restore_line_numbers(statement: ast.stmt, source: Source) -> str:
     """Changes a statement's line numbers to those in its original file, and returns the file's name."""
-    for line, file, original, _ in reversed(text.origins):
+    for line, file, original, _ in reversed(source.origins):
         if statement.lineno >= line:
             ast.increment_lineno(statement, original - line)
             return file
-    return text.source_name
+    return source.source_name
 
 
 def torch_function(name: str):
@@ -314,28 +315,28 @@ def namespace() -> dict:
     scope = {"__builtins__": builtins, "__name__": "ingot.reference", "Tensor": torch.Tensor}
     for name, _, aliases, is_function, _, _ in _ingot.language():
         for spelled in (name, *aliases):
-            if is_function and spelled not in _STATIC and (function := torch_function(spelled)):
+            if is_function and spelled not in _PYTHON_FUNCTIONS and (function := torch_function(spelled)):
                 scope[spelled] = function
-    scope.update({name: _twofold(name) for name in _TWOFOLD})
+    scope.update({name: _overloaded_builtin(name) for name in _OVERLOADED_BUILTINS})
     scope.update(torch=_Module(torch, scope), F=_Module(F, scope), special=_Module(torch.special, scope), math=math, nn=torch.nn, inf=math.inf, nan=math.nan)
     return scope
 
 
-def _twofold(name: str):
+def _overloaded_builtin(name: str):
     """A function that calls PyTorch's function of this name if any argument is a tensor, else Python's builtin."""
-    on_tensors, on_the_rest = getattr(torch, name), getattr(builtins, name)
+    torch_function, python_function = getattr(torch, name), getattr(builtins, name)
 
     def function(*args, **kwargs):
-        # For a container it is Python's function, even if another argument is a tensor.
-        of_items = args and isinstance(args[0], (tuple, list, dict, range))
-        any_tensor = any(isinstance(a, torch.Tensor) for a in args)
-        return (on_tensors if any_tensor and not of_items else on_the_rest)(*args, **kwargs)
+        # A container is passed to Python's function, even if another argument is a tensor.
+        is_container = args and isinstance(args[0], (tuple, list, dict, range))
+        has_tensor = any(isinstance(a, torch.Tensor) for a in args)
+        return (torch_function if has_tensor and not is_container else python_function)(*args, **kwargs)
 
     function.__name__ = name
     return function
 
 
-def _has_all(tree: ast.AST, name: str, module) -> bool:
+def _has_all_attributes(tree: ast.AST, name: str, module) -> bool:
     """Whether the module has every attribute that the source reads from the name."""
     return all(
         hasattr(module, node.attr)

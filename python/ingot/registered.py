@@ -41,10 +41,10 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
         raise author_error(f"{name}: names of PyTorch's operators must be ASCII", "choose another name")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
-    found = _register_random(name, op, schema) if op.uses_random else _register(name, op, schema, [])
-    op._overloads.append(found)
-    op._forms.clear()
-    return found
+    overload = _register_random(name, op, schema) if op.uses_random else _register(name, op, schema, [])
+    op._overloads.append(overload)
+    op._call_plans.clear()
+    return overload
 
 
 def _check_fits(name: str, op, schema: str) -> None:
@@ -93,16 +93,16 @@ def schema_of(op) -> str:
 
 def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
     """An overload of the op whose schema accepts arguments of these kinds: (namespace, name, overload), or None."""
-    for found in op._overloads:
-        arguments = {argument.name: argument for argument in found._schema.arguments}
-        fits = (_takes(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
-        is_form = len(arguments) == len(kinds) and str(found._schema).endswith(f" -> {op.returns}")
-        if is_form and all(fits):
-            return found.namespace, found._opname, found._overloadname
+    for overload in op._overloads:
+        arguments = {argument.name: argument for argument in overload._schema.arguments}
+        fits = (_accepts(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
+        has_same_structure = len(arguments) == len(kinds) and str(overload._schema).endswith(f" -> {op.returns}")
+        if has_same_structure and all(fits):
+            return overload.namespace, overload._opname, overload._overloadname
     return None
 
 
-def _takes(argument, kind: str) -> bool:
+def _accepts(argument, kind: str) -> bool:
     type_ = str(argument.type)
     if kind == "Tensor?":
         return argument.has_default_value()
@@ -114,7 +114,7 @@ def _takes(argument, kind: str) -> bool:
 def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     """The overload in torch.ops.ingot for traced calls of an op that is not registered, as (namespace, name, overload).
 
-    kinds: those of the arguments: Tensor, Tensor? (left out), float, int or bool.
+    kinds: the kinds of the arguments: Tensor, Tensor? (left out), float, int or bool.
     Its name contains a digest of the op's source, so compiled code that is cached under the name never meets other source.
     """
     numbers = [n for (n, _, _), kind in zip(op._parameters, kinds) if kind == "float"]
@@ -123,29 +123,30 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     schema = f"({parameters}) -> {op.returns}"
     if op.uses_random:
         schema = _with_seed(op, schema)
-    facts = (op._captured.text, op._captured.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
-    name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:40]}"
+    source = op._captured_source
+    properties = (source.text, source.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
+    name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(properties).encode()).hexdigest()[:40]}"
     with _lock:
-        if name not in _known:
+        if name not in _anonymous_ops:
             _register(f"ingot::{name}", op, schema, numbers)
-            _known[name] = facts
-        elif _known[name] != facts:
+            _anonymous_ops[name] = properties
+        elif _anonymous_ops[name] != properties:
             raise author_error(f"torch.ops.ingot.{name} is another op with the same digest", "register the op under another name")
     return "ingot", name, "default"
 
 
-_known: dict[str, tuple] = {}  # the properties of each registered name
+_anonymous_ops: dict[str, tuple] = {}  # the properties of each registered name
 _lock = threading.Lock()
 
 
 def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOverload:
     op._register(name, schema, numbers)
-    found = overload(name)
-    torch.library.register_fake(name, functools.partial(fakes.fake, op, numbers, found._schema))
-    if not found._schema.is_mutable and str(found._schema.returns[0].type) == "Tensor":
+    op_overload = overload(name)
+    torch.library.register_fake(name, functools.partial(fakes.fake, op, numbers, op_overload._schema))
+    if not op_overload._schema.is_mutable and str(op_overload._schema.returns[0].type) == "Tensor":
         packet, _, specific = name.partition(".")
         torch.library.register_fake(f"{packet}_backward" + (f".{specific}" if specific else ""), fakes.fake_backward)
-    return found
+    return op_overload
 
 
 def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
@@ -181,13 +182,13 @@ def _is_taken(packet: str, specific: str) -> bool:
 
 def _with_seed(op, schema: str) -> str:
     """The schema with a keyword-only `Tensor seed` after the op's own parameters."""
-    found = re.fullmatch(r"\s*\((.*)\)\s*->(.*)", schema, re.DOTALL)
-    if not found:
+    match = re.fullmatch(r"\s*\((.*)\)\s*->(.*)", schema, re.DOTALL)
+    if not match:
         return schema  # PyTorch will report the error
-    inside, returns = found.groups()
-    arguments = [argument.strip() for argument in inside.split(",") if argument.strip()]
-    own = [i for i, argument in enumerate(arguments) if argument != "*"][:len(op._parameters)]
-    end = own[-1] + 1 if own else 0
+    argument_list, returns = match.groups()
+    arguments = [argument.strip() for argument in argument_list.split(",") if argument.strip()]
+    op_positions = [i for i, argument in enumerate(arguments) if argument != "*"][:len(op._parameters)]
+    end = op_positions[-1] + 1 if op_positions else 0
     head, tail = arguments[:end], [argument for argument in arguments[end:] if argument != "*"]
     head += ["Tensor seed"] if "*" in head else ["*", "Tensor seed"]
     return f"({', '.join(head + tail)}) ->{returns}"

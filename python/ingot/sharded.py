@@ -17,7 +17,7 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from . import _ingot
-from .shards import moved, shard_of, whole_of
+from .shards import dtensor_of, redistribute, shard_of
 
 __all__ = ["Plans", "call"]
 
@@ -26,15 +26,15 @@ _MAX_PLANS = 4096  # equal to the number of bound calls that an op caches
 
 def call(op, args: tuple, kwargs: dict):
     """The op's results; NotImplemented if the call must fall back to eager."""
-    leaves, form = _flat(args, kwargs)
-    plan = op._shard_plans.find(op, leaves, form)
-    return NotImplemented if plan is None else plan.run(op, leaves, form)
+    leaves, structure = _flatten(args, kwargs)
+    plan = op._shard_plans.find(op, leaves, structure)
+    return NotImplemented if plan is None else plan.run(op, leaves, structure)
 
 
-class Form(typing.NamedTuple):
+class CallStructure(typing.NamedTuple):
     """The structure of a call's arguments.
 
-    names: of the last arguments, which were passed by name.
+    names: the names of the last arguments, which were passed by name.
     tree: their nesting; None if no argument is a container.
     """
 
@@ -47,32 +47,32 @@ class Form(typing.NamedTuple):
         return values[:count], dict(zip(self.names, values[count:]))
 
 
-def _flat(args: tuple, kwargs: dict) -> tuple[list, Form]:
+def _flatten(args: tuple, kwargs: dict) -> tuple[list, CallStructure]:
     leaves, tree = [*args, *kwargs.values()], None
     if any(isinstance(value, (tuple, list, dict)) for value in leaves):
         leaves, tree = tree_flatten(leaves)
-    return leaves, Form(tuple(kwargs), tree)
+    return leaves, CallStructure(tuple(kwargs), tree)
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """The placements with which a call runs on shards."""
 
-    tensors: list[tuple[tuple, DTensorSpec]]  # of each DTensor: its placements, the spec of its gradient
+    tensors: list[tuple[tuple, DTensorSpec]]  # for each DTensor: its placements, the spec of its gradient
     results: list[DTensorSpec]
 
-    def run(self, op, leaves: list, form: Form):
-        places = iter(self.tensors)
-        shards = [_shard(leaf, *next(places)) if type(leaf) is DTensor else leaf for leaf in leaves]
-        args, kwargs = form.arguments(shards)
+    def run(self, op, leaves: list, structure: CallStructure):
+        specs = iter(self.tensors)
+        shards = [_shard(leaf, *next(specs)) if type(leaf) is DTensor else leaf for leaf in leaves]
+        args, kwargs = structure.arguments(shards)
         results = op(*args, **kwargs)
         if isinstance(results, torch.Tensor):
-            return whole_of(results, self.results[0])
-        return type(results)(map(whole_of, results, self.results))
+            return dtensor_of(results, self.results[0])
+        return type(results)(map(dtensor_of, results, self.results))
 
 
 def _shard(tensor: DTensor, placements: tuple, gradient: DTensorSpec) -> torch.Tensor:
-    return shard_of(moved(tensor, placements), gradient)
+    return shard_of(redistribute(tensor, placements), gradient)
 
 
 class Plans:
@@ -80,35 +80,35 @@ class Plans:
 
     def __init__(self):
         self._plans = {}
-        self._asks_numbers = False  # if the plan of any call depends on a number, the keys include numbers
+        self._needs_numbers = False  # if the plan of any call depends on a number, the keys include numbers
 
-    def find(self, op, leaves: list, form: Form) -> Plan | None:
+    def find(self, op, leaves: list, structure: CallStructure) -> Plan | None:
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         if not all(type(tensor) is DTensor for tensor in tensors):
             return None
         device = tensors[0]._local_tensor.device.type
         autocast = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
         recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-        state = form, recorded, autocast, torch.get_default_dtype()
+        state = structure, recorded, autocast, torch.get_default_dtype()
         key = (*state, *map(self._key_of, leaves))
         try:
             return self._plans[key]
         except KeyError:
             pass
-        asks_numbers, plan = _make_plan(op, leaves, form, tensors, recorded)
-        if len(self._plans) >= _MAX_PLANS or asks_numbers > self._asks_numbers:
+        needs_numbers, plan = _make_plan(op, leaves, structure, tensors, recorded)
+        if len(self._plans) >= _MAX_PLANS or needs_numbers > self._needs_numbers:
             self._plans.clear()
-        self._asks_numbers |= asks_numbers
+        self._needs_numbers |= needs_numbers
         self._plans[(*state, *map(self._key_of, leaves))] = plan
         return plan
 
     def _key_of(self, leaf):
         if type(leaf) is DTensor:
             return leaf._spec
-        return (type(leaf), leaf) if self._asks_numbers else type(leaf)
+        return (type(leaf), leaf) if self._needs_numbers else type(leaf)
 
 
-def _make_plan(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
+def _make_plan(op, leaves: list, structure: CallStructure, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
     """Returns (whether the plan depends on the values of numbers, the plan)."""
     mesh = tensors[0].device_mesh
     if any(tensor.device_mesh != mesh for tensor in tensors) or mesh.get_coordinate() is None:
@@ -117,28 +117,28 @@ def _make_plan(op, leaves: list, form: Form, tensors: list, recorded: bool) -> t
         return False, None
     along_mesh = []
     for m in range(mesh.ndim):
-        cuts = [_shard_dim(tensor.placements[m]) for tensor in tensors]
-        sizes = set().union(*(_shard_sizes(t.shape[d], mesh.size(m)) for t, d in zip(tensors, cuts) if d is not None))
-        along_mesh.append((cuts, 1 in sizes, 0 in sizes))
+        shard_dims = [_shard_dim(tensor.placements[m]) for tensor in tensors]
+        sizes = set().union(*(_shard_sizes(t.shape[d], mesh.size(m)) for t, d in zip(tensors, shard_dims) if d is not None))
+        along_mesh.append((shard_dims, 1 in sizes, 0 in sizes))
     wholes = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
-    rest = iter(wholes)
-    args, kwargs = form.arguments([next(rest) if type(leaf) is DTensor else leaf for leaf in leaves])
+    remaining = iter(wholes)
+    args, kwargs = structure.arguments([next(remaining) if type(leaf) is DTensor else leaf for leaf in leaves])
     device = tensors[0]._local_tensor.device
     try:
-        asks_numbers, sharding = op._shard(device, wholes, along_mesh, recorded, *args, **kwargs)
+        needs_numbers, sharding = op._shard(device, wholes, along_mesh, recorded, *args, **kwargs)
     except _ingot.Error:  # eager will report the error
         return False, None
     if sharding is None:
-        return asks_numbers, None
-    cuts, results = sharding
-    each = list(zip(*cuts))
-    if any(map(_is_sharded_twice, [*each, *(dims for *_, dims in results)])):
-        return asks_numbers, None
-    is_sharded = [any(dim is not None for dim in along) for along in cuts]
-    return asks_numbers, Plan(
+        return needs_numbers, None
+    shard_dims, results = sharding
+    dims_of_tensors = list(zip(*shard_dims))
+    if any(map(_is_sharded_twice, [*dims_of_tensors, *(dims for *_, dims in results)])):
+        return needs_numbers, None
+    is_sharded = [any(dim is not None for dim in along) for along in shard_dims]
+    return needs_numbers, Plan(
         [
             (_placements(dims), DTensorSpec(mesh, _placements(dims, is_sharded), tensor._spec.tensor_meta))
-            for dims, tensor in zip(each, tensors)
+            for dims, tensor in zip(dims_of_tensors, tensors)
         ],
         [
             DTensorSpec(mesh, _placements(dims), TensorMeta(torch.Size(shape), tuple(stride), dtype))

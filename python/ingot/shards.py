@@ -12,32 +12,32 @@ from torch.distributed._functional_collectives import AsyncCollectiveTensor
 from torch.distributed.tensor import DTensor, Replicate
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
 
-__all__ = ["moved", "shard_of", "whole_of"]
+__all__ = ["dtensor_of", "redistribute", "shard_of"]
 
 
 def shard_of(tensor: DTensor, gradient: DTensorSpec) -> torch.Tensor:
     """This rank's shard. `gradient`: the spec of the DTensor that the gradients of all ranks' shards form."""
-    return _ToShard.apply(tensor, gradient) if tensor.requires_grad else _arrived(tensor)
+    return _ToShard.apply(tensor, gradient) if tensor.requires_grad else _wait_for_shard(tensor)
 
 
-def whole_of(shard: torch.Tensor, spec: DTensorSpec) -> DTensor:
+def dtensor_of(shard: torch.Tensor, spec: DTensorSpec) -> DTensor:
     """The DTensor that the ranks' shards form."""
-    return _ToWhole.apply(shard, spec) if shard.requires_grad else DTensor(shard, spec, requires_grad=False)
+    return _ToDTensor.apply(shard, spec) if shard.requires_grad else DTensor(shard, spec, requires_grad=False)
 
 
-def moved(tensor: DTensor, placements: tuple) -> DTensor:
+def redistribute(tensor: DTensor, placements: tuple) -> DTensor:
     """The tensor with other placements."""
-    return tensor if tensor.placements == placements else _Moved.apply(tensor, placements)
+    return tensor if tensor.placements == placements else _Redistribute.apply(tensor, placements)
 
 
-def _arrived(tensor: DTensor) -> torch.Tensor:
+def _wait_for_shard(tensor: DTensor) -> torch.Tensor:
     """The local shard, after a pending collective has finished."""
     if isinstance(tensor._local_tensor, AsyncCollectiveTensor):
         tensor._local_tensor = tensor._local_tensor.trigger_wait()
     return tensor._local_tensor
 
 
-def _of_gradient(placements: tuple) -> tuple:
+def _gradient_placements(placements: tuple) -> tuple:
     return tuple(Replicate() if placement.is_partial() else placement for placement in placements)
 
 
@@ -45,15 +45,15 @@ class _ToShard(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, gradient):
         ctx.gradient = gradient
-        shard = _arrived(tensor)
+        shard = _wait_for_shard(tensor)
         return shard.view_as(shard)  # a new tensor, because autograd sets its history
 
     @staticmethod
     def backward(ctx, gradient):
-        return whole_of(gradient, ctx.gradient), None
+        return dtensor_of(gradient, ctx.gradient), None
 
 
-class _ToWhole(torch.autograd.Function):
+class _ToDTensor(torch.autograd.Function):
     @staticmethod
     def forward(ctx, shard, spec):
         ctx.spec = spec
@@ -61,10 +61,10 @@ class _ToWhole(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return shard_of(moved(gradient, _of_gradient(ctx.spec.placements)), ctx.spec), None
+        return shard_of(redistribute(gradient, _gradient_placements(ctx.spec.placements)), ctx.spec), None
 
 
-class _Moved(torch.autograd.Function):
+class _Redistribute(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, placements):
         ctx.placements = tensor.placements, placements
@@ -73,5 +73,5 @@ class _Moved(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         before, after = ctx.placements
-        back = zip(_of_gradient(before), before, after, gradient.placements)
-        return moved(gradient, tuple(is_now if was == became else of_it for of_it, was, became, is_now in back)), None
+        dims = zip(before, after, _gradient_placements(before), gradient.placements)
+        return redistribute(gradient, tuple(current if old == new else back for old, new, back, current in dims)), None

@@ -12,10 +12,10 @@ import dataclasses
 
 import torch
 
-from .capture import Text, author_error
+from .capture import Source, author_error
 from .random import KernelRandom
 from .oracle import as_list, changes_of
-from .reference import as_module, compile_text, namespace
+from .reference import as_module, compile_source, namespace
 
 _NOTES = "trace_notes"
 
@@ -29,34 +29,34 @@ class Row:
     eager: float | int | bool
 
 
-def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
+def rows(op, source: Source, parameters, args, kwargs, at) -> list[Row]:
     """The named values of one element, in the order in which they are computed.
 
     at: the element's index in the first result, or in the first tensor that is written if the op returns nothing.
     Raises `ingot.Error` if the index is out of range, and if no value has the shape of the result.
     """
     names = [name for name, _, _ in parameters]
-    noted, results = _run_eager(text, names, op, args, kwargs)
+    records, results = _run_eager(source, names, op, args, kwargs)
     index = _index(at, results[0].shape)
-    kept = [k for k, (_, value) in enumerate(noted) if _element(value, results[0].shape, index) is not None]
-    tensors = [k for k in kept if isinstance(noted[k][1], torch.Tensor)]
+    recorded = [k for k, (_, value) in enumerate(records) if _element(value, results[0].shape, index) is not None]
+    tensors = [k for k in recorded if isinstance(records[k][1], torch.Tensor)]
     if not tensors:
         raise author_error("none of the op's values has the shape of its result")
-    ours = _run_ingot(op, text, names, tensors, args, kwargs)
-    found = []
-    for k in kept:
-        name, value = noted[k]
-        mine = _element(ours[k], results[0].shape, index) if k in ours else None
-        found.append(Row(name, mine, _element(value, results[0].shape, index)))
-    return found
+    ingot_values = _run_ingot(op, source, names, tensors, args, kwargs)
+    listed = []
+    for k in recorded:
+        name, value = records[k]
+        ingot = _element(ingot_values[k], results[0].shape, index) if k in ingot_values else None
+        listed.append(Row(name, ingot, _element(value, results[0].shape, index)))
+    return listed
 
 
-def table(name: str, at, found: list[Row]) -> str:
+def table(name: str, at, rows: list[Row]) -> str:
     """Formats the rows as a text table."""
     lines = [("", "ingot", "eager", "difference")]
-    for row in found:
-        mine = "" if row.ingot is None else _show(row.ingot)
-        lines.append((row.name, mine, _show(row.eager), _difference(row)))
+    for row in rows:
+        ingot = "" if row.ingot is None else _show(row.ingot)
+        lines.append((row.name, ingot, _show(row.eager), _difference(row)))
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     head = f"{name} at {list(at) if isinstance(at, tuple) else at}"
     body = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
@@ -93,39 +93,39 @@ def _element(value, shape, index):
         return None
 
 
-def _run_eager(text: Text, names, op, args, kwargs):
-    module = _with_notes(text, names, None)
-    variant = Text(ast.unparse(module), text.name, text.source_name)
-    function = compile_text(variant, names, namespace())
+def _run_eager(source: Source, names, op, args, kwargs):
+    module = _with_notes(source, names, None)
+    variant = Source(ast.unparse(module), source.name, source.source_name)
+    function = compile_source(variant, names, namespace())
     bound = op.signature.bind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     bound.apply_defaults()
-    changed = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
+    written = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
     # fork_rng restores the generators, so that the call in Ingot uses the same random numbers.
     with torch.no_grad(), torch.random.fork_rng(), KernelRandom(bound.arguments):
-        noted, result = function(*bound.args, **bound.kwargs)
-    results = changed() if result is None else as_list(result)
+        records, result = function(*bound.args, **bound.kwargs)
+    results = written() if result is None else as_list(result)
     if not results:
         raise author_error("the op returns nothing and writes nothing in place, so there is no value to trace")
-    return noted, results
+    return records, results
 
 
-def _run_ingot(op, text: Text, names, tensors: list[int], args, kwargs) -> dict:
-    module = _with_notes(text, names, tensors)
-    variant = type(op)(ast.unparse(module), name=text.name, numerics=op.numerics, lazy=op.lazy)
+def _run_ingot(op, source: Source, names, tensors: list[int], args, kwargs) -> dict:
+    module = _with_notes(source, names, tensors)
+    variant = type(op)(ast.unparse(module), name=source.name, numerics=op.numerics, lazy=op.lazy)
     with torch.no_grad():
         values = variant(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     return dict(zip(tensors, values if isinstance(values, tuple) else (values,)))
 
 
-def _with_notes(text: Text, names, tensors: list[int] | None) -> ast.Module:
+def _with_notes(source: Source, names, tensors: list[int] | None) -> ast.Module:
     """The source with a record after every assignment and in-place write of the op's own def.
 
     It returns (the records, the result or None). With `tensors`, the indices of records that are tensors, it returns only
     those tensors.
     """
-    module = as_module(text, names)
+    module = as_module(source, names)
     for statement in module.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == text.name:
+        if isinstance(statement, ast.FunctionDef) and statement.name == source.name:
             statement.decorator_list = []
             notes = _Notes(tensors)
             body = [new for old in [*statement.body, ast.Return(ast.Constant(None))] for new in notes.statement(old)]
@@ -136,21 +136,21 @@ def _with_notes(text: Text, names, tensors: list[int] | None) -> ast.Module:
 class _Notes:
     def __init__(self, tensors: list[int] | None):
         if tensors is None:
-            self.answer = f"return {_NOTES}, trace_result"
+            self.return_statement = f"return {_NOTES}, trace_result"
         else:
-            self.answer = "return " + ", ".join(f"{_NOTES}[{k}][1]" for k in tensors)
+            self.return_statement = "return " + ", ".join(f"{_NOTES}[{k}][1]" for k in tensors)
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.Return):
-            return self.returned(node)
-        if names := _given_values(node):
+            return self.with_result(node)
+        if names := _changed_names(node):
             return [node, *(self.note(name, name) for name in names)]
         for field in ("body", "orelse"):
             if not isinstance(node, ast.FunctionDef) and getattr(node, field, None):
                 setattr(node, field, [new for old in getattr(node, field) for new in self.statement(old)])
         return [node]
 
-    def returned(self, node: ast.Return) -> list[ast.stmt]:
+    def with_result(self, node: ast.Return) -> list[ast.stmt]:
         result = ast.parse("trace_result = 0").body[0]
         result.value = node.value or ast.Constant(None)
         items = node.value.elts if isinstance(node.value, ast.Tuple) else None
@@ -159,16 +159,16 @@ class _Notes:
             if items is None
             else [self.note(f"returns [{k}]", f"trace_result[{k}]") for k in range(len(items))]
         )
-        return [result, *notes, *ast.parse(self.answer).body]
+        return [result, *notes, *ast.parse(self.return_statement).body]
 
     @staticmethod
     def note(name: str, value: str) -> ast.stmt:
         # A clone, because the value may be written in place later.
-        kept = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
-        return ast.parse(f"{_NOTES}.append(({name!r}, {kept}))").body[0]
+        recorded = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
+        return ast.parse(f"{_NOTES}.append(({name!r}, {recorded}))").body[0]
 
 
-def _given_values(node: ast.stmt) -> list[str]:
+def _changed_names(node: ast.stmt) -> list[str]:
     """The names whose values a statement changes."""
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]

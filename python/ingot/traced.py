@@ -13,21 +13,21 @@ import torch
 
 from .capture import author_error
 from .random import new_seed
-from .fallback import copied_to
+from .fallback import copy_to
 from .registered import anonymous, registered_for
 
-__all__ = ["Form", "call", "form"]
+__all__ = ["CallPlan", "call", "make_call_plan"]
 
 
-class Form(typing.NamedTuple):
+class CallPlan(typing.NamedTuple):
     """The value-independent part of a traced call. It contains only plain data, because Dynamo treats it as a constant."""
 
     overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty: the op's source
-    places: tuple[int, ...]  # for each parameter, the position of its value in the call; -1: its default
+    positions: tuple[int, ...]  # for each parameter, the position of its value in the call; -1: its default
     as_tensors: tuple[bool, ...]  # whether its number is passed as a tensor, so that it is no constant of the trace
-    kinds: tuple[str, ...]  # the type that its value is converted to; empty: none
+    conversions: tuple[str, ...]  # the type that its value is converted to; empty: none
     names: tuple[str, ...]  # all arguments are passed by name
-    fills: bool  # whether None is passed for arguments that are left out
+    passes_none: bool  # whether None is passed for arguments that are left out
     takes_seed: bool = False  # whether a seed is passed
     returns: str = ""  # container of the results: tuple, a name in torch.return_types, or empty
 
@@ -35,64 +35,65 @@ class Form(typing.NamedTuple):
 def call(self, *args, out=None, **kwargs):
     values = [*args, *kwargs.values()]
     # Dynamo guards on every value that it reads. The key is unique to the op, so ops never share a compiled call.
-    form = self._form(self._key, tuple([_kind(value) for value in values]), tuple(kwargs), out is not None)
-    named = {}
-    for i, place in enumerate(form.places):
-        value = None if place < 0 else values[place]
-        if form.kinds[i] == "float":
+    plan = self._call_plan(self._key, tuple([_kind(value) for value in values]), tuple(kwargs), out is not None)
+    arguments = {}
+    for i, position in enumerate(plan.positions):
+        value = None if position < 0 else values[position]
+        if plan.conversions[i] == "float":
             value = float(value)
-        elif form.kinds[i] == "int":
+        elif plan.conversions[i] == "int":
             value = int(value)
-        elif form.kinds[i] == "bool":
+        elif plan.conversions[i] == "bool":
             value = bool(value)
-        if form.as_tensors[i]:
+        if plan.as_tensors[i]:
             value = torch.zeros((), dtype=torch.float64, device="cpu") + value
-        if place >= 0 or form.fills:
-            named[form.names[i]] = value
-    if form.takes_seed:
-        named["seed"] = new_seed(values)
-    if form.overload:
-        namespace, name, overload = form.overload
-        results = getattr(getattr(getattr(torch.ops, namespace), name), overload)(**named)
-        if form.returns == "tuple":
+        if position >= 0 or plan.passes_none:
+            arguments[plan.names[i]] = value
+    if plan.takes_seed:
+        arguments["seed"] = new_seed(values)
+    if plan.overload:
+        namespace, name, overload = plan.overload
+        results = getattr(getattr(getattr(torch.ops, namespace), name), overload)(**arguments)
+        if plan.returns == "tuple":
             results = tuple(results)
-        elif form.returns:
-            results = getattr(torch.return_types, form.returns)(results)
+        elif plan.returns:
+            results = getattr(torch.return_types, plan.returns)(results)
     else:
-        results = self._eager.reference.for_tracing(**named)
-    return results if out is None else copied_to(out, results)
+        results = self._eager.reference.for_tracing(**arguments)
+    return results if out is None else copy_to(out, results)
 
 
-def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> Form:
-    """The form of a call.
+def make_call_plan(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> CallPlan:
+    """Plans a traced call.
 
-    kinds: those of its values, as `_kind` gives them.
+    kinds: the kinds of its values, as `_kind` gives them.
     keywords: the names of the last values.
     Raises `ingot.Error` for arguments that do not fit the op's signature.
     """
     names = [name for name, _, _ in op._parameters]
     annotations = [annotation for _, annotation, _ in op._parameters]
     positional = len(kinds) - len(keywords)
-    at = {**{name: i for i, name in enumerate(names[:positional])}, **{k: positional + i for i, k in enumerate(keywords)}}
-    places = tuple(at.get(name, -1) for name in names)
-    given = ["Tensor?" if place < 0 or kinds[place] == "None" else kinds[place] for place in places]
-    is_number = [a in _FITTING and kind in ("float", "int", "bool") for a, kind in zip(annotations, given)]
-    changed = tuple(a if number and a != kind else "" for a, kind, number in zip(annotations, given, is_number))
-    given = [a or kind for a, kind in zip(changed, given)]
-    _check(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
-    names, plain = tuple(names), (False,) * len(places)
+    position_of = {name: i for i, name in enumerate(names[:positional])}
+    position_of |= {name: positional + i for i, name in enumerate(keywords)}
+    positions = tuple(position_of.get(name, -1) for name in names)
+    passed = ["Tensor?" if position < 0 or kinds[position] == "None" else kinds[position] for position in positions]
+    is_number = [a in _ACCEPTED_KINDS and kind in ("float", "int", "bool") for a, kind in zip(annotations, passed)]
+    conversions = tuple(a if number and a != kind else "" for a, kind, number in zip(annotations, passed, is_number))
+    argument_kinds = [a or kind for a, kind in zip(conversions, passed)]
+    _check_arguments(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
+    names, no_tensors = tuple(names), (False,) * len(positions)
     # An operator takes None for an argument that is left out. An explicit None would be lost if the default is another value.
-    hides_none = any(kinds[place] == "None" and op.signature.parameters[name].default not in (None, inspect.Parameter.empty)
-                     for name, place in at.items())
-    if op.traced == "kernel" and not has_out and not hides_none and "" not in given and _has_schema(names):
-        if name := registered_for(op, given):
-            return Form(name, places, plain, changed, names, fills=False, returns=_container(op))
+    hides_none = any(kinds[position] == "None" and op.signature.parameters[name].default not in (None, inspect.Parameter.empty)
+                     for name, position in position_of.items())
+    if op.traced == "kernel" and not has_out and not hides_none and "" not in argument_kinds and _has_schema(names):
+        if name := registered_for(op, argument_kinds):
+            return CallPlan(name, positions, no_tensors, conversions, names, passes_none=False, returns=_container(op))
         if op.is_functional and not (op.uses_random and "seed" in names):
-            as_tensors = tuple(kind == "float" for kind in given)
-            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, fills=True, takes_seed=op.uses_random,
-                        returns=_container(op))
+            as_tensors = tuple(kind == "float" for kind in argument_kinds)
+            return CallPlan(anonymous(op, tuple(argument_kinds)), positions, as_tensors, conversions, names, passes_none=True,
+                            takes_seed=op.uses_random, returns=_container(op))
     op.reference.for_tracing  # noqa: B018  made now, because Dynamo does not trace this function
-    return Form((), places, plain, changed, names, fills=False)
+    return CallPlan((), positions, no_tensors, conversions, names, passes_none=False)
 
 
 def _container(op) -> str:
@@ -107,22 +108,22 @@ def _has_schema(names: tuple[str, ...]) -> bool:
     return len(names) <= 48 and all(name.isascii() for name in names)
 
 
-def _check(op, kinds: tuple[str, ...], named: dict[str, str]):
+def _check_arguments(op, kinds: tuple[str, ...], keywords: dict[str, str]):
     """Makes the checks of the C++ call that do not depend on tensors. Raises `ingot.Error`."""
     try:
-        given = op.signature.bind(*kinds, **named).arguments
+        arguments = op.signature.bind(*kinds, **keywords).arguments
     except TypeError as error:
         raise author_error(f"{op.name}{op.signature}: {error}") from None
     for name, annotation, _ in op._parameters:
-        if annotation in _FITTING and given.get(name, "None") not in (*_FITTING[annotation], "None"):
-            raise author_error(f"{op.name}: `{name}` is annotated {annotation} and was given a {given[name]}")
+        if annotation in _ACCEPTED_KINDS and arguments.get(name, "None") not in (*_ACCEPTED_KINDS[annotation], "None"):
+            raise author_error(f"{op.name}: `{name}` is annotated {annotation} and was given a {arguments[name]}")
 
 
-_FITTING = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": ("bool", "int")}
+_ACCEPTED_KINDS = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": ("bool", "int")}
 
 
 def _kind(value) -> str:
-    """The kind of a value, or an empty string for a type that no schema of ours accepts."""
+    """The kind of a value, or an empty string for a type that no schema of Ingot accepts."""
     if isinstance(value, torch.Tensor):
         return "Tensor"
     if value is None:

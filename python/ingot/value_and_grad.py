@@ -47,31 +47,31 @@ class ValueAndGrad:
         if not self._is_single and not isinstance(argnums, (tuple, list)):
             raise author_error(f"argnums is {argnums!r}", "pass the position or name of a parameter, or a tuple of them")
         parameters = list(op.signature.parameters)
-        self._wanted = [_index(parameters, op, of) for of in ([argnums] if self._is_single else argnums)]
-        if len({index for index, _ in self._wanted}) != len(self._wanted):
+        self._differentiated = [_index(parameters, op, argnum) for argnum in ([argnums] if self._is_single else argnums)]
+        if len({index for index, _ in self._differentiated}) != len(self._differentiated):
             raise author_error(f"argnums names a parameter of `{op.name}` twice", "name each parameter once")
-        if not self._wanted:
+        if not self._differentiated:
             raise author_error("argnums is empty", "name the parameters whose gradients are wanted")
         # The kernel returns the gradients in the order of the parameters.
-        self._order = sorted(range(len(self._wanted)), key=self._wanted.__getitem__)
+        self._order = sorted(range(len(self._differentiated)), key=self._differentiated.__getitem__)
         self.__name__ = f"{op.name}_value_and_grad"
-        self._fused = _Fused(op, [name for _, name in self._wanted], has_aux)
+        self._fused = _Fused(op, [name for _, name in self._differentiated], has_aux)
 
     def __call__(self, *args, **kwargs):
         flat = self._fused(*args, **kwargs)
         return fallback.call(self, args, kwargs) if flat is NotImplemented else self._nested(flat, args, kwargs)
 
     def _nested(self, flat: tuple, args: tuple, kwargs: dict):
-        wanted = [self._wanted[k] for k in self._order]
-        given = [args[index] if index < len(args) else kwargs[name] for index, name in wanted]
-        leaves, spec = tree_flatten(given)
+        parameters = [self._differentiated[k] for k in self._order]
+        values = [args[index] if index < len(args) else kwargs[name] for index, name in parameters]
+        leaves, spec = tree_flatten(values)
         in_order = tree_unflatten(flat[len(flat) - len(leaves):], spec)
-        found = [None] * len(wanted)
+        gradients = [None] * len(parameters)
         for k, gradient in zip(self._order, in_order):
-            found[k] = gradient
+            gradients[k] = gradient
         results = flat[: len(flat) - len(leaves)]
         value = (results[0], results[1] if len(results) == 2 else results[1:]) if self.has_aux else results[0]
-        return value, found[0] if self._is_single else tuple(found)
+        return value, gradients[0] if self._is_single else tuple(gradients)
 
     @property
     def reference(self) -> _Reference:
@@ -81,24 +81,24 @@ class ValueAndGrad:
     def _run_eager(self, function, args: tuple, kwargs: dict):
         bound = self.op.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        for _, name in self._wanted:
+        for _, name in self._differentiated:
             if name in (self.writes or ()):
                 raise author_error(f"`{self.op.name}` writes into `{name}`, but a gradient with respect to it is requested",
                                    "write into a copy of it: x = x.clone()")
-        given = tuple(bound.arguments[name] for _, name in self._wanted)
+        values = tuple(bound.arguments[name] for _, name in self._differentiated)
 
-        def results(given):
-            wanted = {name: value for (_, name), value in zip(self._wanted, given)}
-            returned = function(**{**bound.arguments, **wanted})
+        def results(values):
+            differentiated = {name: value for (_, name), value in zip(self._differentiated, values)}
+            returned = function(**{**bound.arguments, **differentiated})
             value, *aux = returned if self.has_aux else (returned,)
             return value, aux[0] if len(aux) == 1 else tuple(aux)
 
         if _is_transformed():
-            gradients, (value, aux) = torch.func.grad_and_value(results, has_aux=True)(given)
+            gradients, (value, aux) = torch.func.grad_and_value(results, has_aux=True)(values)
         else:
             tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-            recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-            gradients, (value, aux) = _by_autograd(results, given, recorded)
+            is_recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+            gradients, (value, aux) = _by_autograd(results, values, is_recorded)
         return (value, aux) if self.has_aux else value, gradients[0] if self._is_single else gradients
 
     # Members of an op that the fallback order uses.
@@ -131,41 +131,41 @@ class ValueAndGrad:
         return value_and_grad, (self.op, self.argnums, self.has_aux)
 
     def __repr__(self):
-        return f"<ingot.value_and_grad of {self.op.name} with respect to {', '.join(name for _, name in self._wanted)}>"
+        return f"<ingot.value_and_grad of {self.op.name} with respect to {', '.join(name for _, name in self._differentiated)}>"
 
 
 class _Reference:
     """The eager reference, like that of an op: a call uses the kernel's random numbers, `with_torch_random` PyTorch's."""
 
-    def __init__(self, of: ValueAndGrad):
-        self._of = of
+    def __init__(self, value_and_grad: ValueAndGrad):
+        self._value_and_grad = value_and_grad
 
     def __call__(self, *args, **kwargs):
-        return self._of._run_eager(self._of.op.reference, args, kwargs)
+        return self._value_and_grad._run_eager(self._value_and_grad.op.reference, args, kwargs)
 
     def with_torch_random(self, *args, **kwargs):
-        return self._of._run_eager(self._of.op.reference.with_torch_random, args, kwargs)
+        return self._value_and_grad._run_eager(self._value_and_grad.op.reference.with_torch_random, args, kwargs)
 
 
 class _Fused(_ingot.Op):
     """The fused op: it returns a tuple of the op's results and then the gradients."""
 
     def __init__(self, op: Op, names: list[str], has_aux: bool):
-        self._of = op, names, has_aux
+        self._definition = op, names, has_aux
 
     def _resolve(self):
-        self._define_value_and_grad(*self._of)
+        self._define_value_and_grad(*self._definition)
 
     def _fallback(self, *args, **kwargs):
         return NotImplemented
 
 
-def _index(parameters: list[str], op: Op, of: int | str) -> tuple[int, str]:
-    if isinstance(of, str) and of in parameters:
-        return parameters.index(of), of
-    if hasattr(of, "__index__") and not isinstance(of, bool) and -len(parameters) <= of < len(parameters):
-        return of % len(parameters), parameters[of]
-    raise author_error(f"`{op.name}` has no parameter {of!r}",
+def _index(parameters: list[str], op: Op, argnum: int | str) -> tuple[int, str]:
+    if isinstance(argnum, str) and argnum in parameters:
+        return parameters.index(argnum), argnum
+    if hasattr(argnum, "__index__") and not isinstance(argnum, bool) and -len(parameters) <= argnum < len(parameters):
+        return argnum % len(parameters), parameters[argnum]
+    raise author_error(f"`{op.name}` has no parameter {argnum!r}",
                        f"argnums takes positions or names of these parameters: {', '.join(parameters)}")
 
 
@@ -173,20 +173,20 @@ def _is_transformed() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def _by_autograd(results, given, recorded: bool):
+def _by_autograd(results, values, is_recorded: bool):
     """The same as torch.func.grad_and_value, whose transforms do not support DTensors and other subclasses.
 
     recorded: whether autograd records the computation, so that the results can be differentiated.
     """
-    leaves, spec = tree_flatten(given)
+    leaves, spec = tree_flatten(values)
     with torch.enable_grad():
-        own = [leaf.clone() if recorded else leaf.detach().clone() for leaf in leaves]
-        own = [leaf if leaf.requires_grad else leaf.requires_grad_() for leaf in own]
-        value, aux = results(tree_unflatten(own, spec))
-        found = [None] * len(own)
+        variables = [leaf.clone() if is_recorded else leaf.detach().clone() for leaf in leaves]
+        variables = [leaf if leaf.requires_grad else leaf.requires_grad_() for leaf in variables]
+        value, aux = results(tree_unflatten(variables, spec))
+        gradients = [None] * len(variables)
         if value.requires_grad:
-            found = torch.autograd.grad(value, own, create_graph=recorded, allow_unused=True)
-    found = [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in zip(found, own)]
-    if not recorded:
-        found, value, aux = tree_map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, (found, value, aux))
-    return tree_unflatten(found, spec), (value, aux)
+            gradients = torch.autograd.grad(value, variables, create_graph=is_recorded, allow_unused=True)
+    gradients = [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in zip(gradients, variables)]
+    if not is_recorded:
+        gradients, value, aux = tree_map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, (gradients, value, aux))
+    return tree_unflatten(gradients, spec), (value, aux)

@@ -23,25 +23,25 @@ _NUMBER_FUNCTIONS = (*NUMBERS, "len", "range")
 _NUMBER_METHODS = ("size", "dim", "numel", "nelement", "ndimension", "item", "stride")
 
 
-def writes(definitions: dict, name: str, known: dict) -> frozenset[str] | None:
-    """The parameters that a def writes in place. `known`: a cache by def; None for a def that is being analysed."""
-    if name not in known:
-        known[name] = None
-        known[name] = _written_parameters(definitions, definitions[name], known)
-    return known[name]
+def writes(definitions: dict, name: str, cache: dict) -> frozenset[str] | None:
+    """The parameters that a def writes in place. `cache`: the results by def; None for a def that is being analysed."""
+    if name not in cache:
+        cache[name] = None
+        cache[name] = _written_parameters(definitions, definitions[name], cache)
+    return cache[name]
 
 
-def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -> frozenset[str] | None:
+def _written_parameters(definitions: dict, node: ast.FunctionDef, cache: dict) -> frozenset[str] | None:
     function = Function(definitions, node)
     names = _roots_of_names(function)
     written: set[str] = set()
     if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node)):
         return None
     for scope in (n for n in ast.walk(node) if isinstance(n, _SCOPES) and n is not node):
-        if any(True for _ in _written(scope)):  # the names in this scope are different ones
+        if any(True for _ in _write_targets(scope)):  # the names in this scope are different ones
             return None
-    for target in _written(node):
-        if target is not None and function.is_list_that_is_changed(target):
+    for target in _write_targets(node):
+        if target is not None and function.changes_list(target):
             continue
         roots = _roots(function, target, names)
         if roots is None:
@@ -56,7 +56,7 @@ def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -
         if name in function.assigned or name in function.parameters:  # a local name, which may be any function
             return None
         if name in definitions:
-            inner = writes(definitions, name, known)
+            inner = writes(definitions, name, cache)
             if inner is None or inner:  # arguments of helpers are not traced to parameters
                 return None
     return frozenset(written)
@@ -65,7 +65,7 @@ def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def _written(node: ast.AST):
+def _write_targets(node: ast.AST):
     """The expressions that are written in place; None for a write whose target is unknown."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign):
@@ -75,26 +75,26 @@ def _written(node: ast.AST):
             for target in targets:
                 yield from (part for part in ast.walk(target) if isinstance(part, ast.Subscript))
         elif isinstance(inner, ast.Call):
-            yield from _written_by(inner)
+            yield from _targets_of_call(inner)
 
 
-def _written_by(call: ast.Call):
+def _targets_of_call(call: ast.Call):
     name = called_name(call)
     keywords = _keywords(call)
     if None in keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
-        if _place_of_inplace(name) is not None or name in _WITH_STATISTICS:
+        if _position_of_inplace(name) is not None or name in _WITH_STATISTICS:
             yield None
     if "out" in keywords:
         yield keywords["out"]
     is_method = isinstance(call.func, ast.Attribute) and not is_module(call.func.value)
-    subject = call.func.value if is_method else call.args[0] if call.args else keywords.get("input")
-    place = _place_of_inplace(name)
-    is_asked = "inplace" in keywords or (place is not None and len(call.args) + is_method > place)
-    if ((name.endswith("_") and not name.endswith("__")) or is_asked) and subject is not None:
-        yield subject
+    first = call.func.value if is_method else call.args[0] if call.args else keywords.get("input")
+    position = _position_of_inplace(name)
+    is_inplace = "inplace" in keywords or (position is not None and len(call.args) + is_method > position)
+    if ((name.endswith("_") and not name.endswith("__")) or is_inplace) and first is not None:
+        yield first
     if name in _WITH_STATISTICS:
-        of_torch = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "torch"
-        yield from call.args[3:5] if of_torch else call.args[1:3]
+        is_torch = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "torch"
+        yield from call.args[3:5] if is_torch else call.args[1:3]
         yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
 
 
@@ -103,18 +103,18 @@ _WITH_STATISTICS = ("batch_norm", "instance_norm")  # they may write their runni
 
 def _keywords(call: ast.Call) -> dict[str | None, ast.expr]:
     """The keyword arguments of a call, with those of a literal `**{…}`. The key None represents any other `**` argument."""
-    found = {}
+    keywords = {}
     for keyword in call.keywords:
-        of_dict = keyword.value if keyword.arg is None and isinstance(keyword.value, ast.Dict) else None
-        if of_dict and all(isinstance(key, ast.Constant) for key in of_dict.keys):
-            found.update({key.value: value for key, value in zip(of_dict.keys, of_dict.values)})
+        literal_dict = keyword.value if keyword.arg is None and isinstance(keyword.value, ast.Dict) else None
+        if literal_dict and all(isinstance(key, ast.Constant) for key in literal_dict.keys):
+            keywords.update({key.value: value for key, value in zip(literal_dict.keys, literal_dict.values)})
         else:
-            found[keyword.arg] = keyword.value
-    return found
+            keywords[keyword.arg] = keyword.value
+    return keywords
 
 
 @functools.lru_cache(maxsize=None)
-def _place_of_inplace(name: str) -> int | None:
+def _position_of_inplace(name: str) -> int | None:
     """The position of the parameter `inplace` of a function of torch.nn.functional; None if it has none."""
     function = getattr(torch.nn.functional, name, None)
     try:
@@ -129,15 +129,15 @@ def _roots_of_names(function: Function) -> dict[str, frozenset[str] | None]:
     roots = {name: frozenset() for name in function.assigned}
     roots |= {name: frozenset({name} - function.numbers) for name in function.parameters}
 
-    def each_name():
+    def update_names():
         for name, values in function.assigned.items():
             roots[name] = _union([roots.get(name), *(_roots(function, value, roots) for value in values)])
 
-    return fixed_point(roots, each_name)
+    return fixed_point(roots, update_names)
 
 
-def _union(found: list[frozenset[str] | None]) -> frozenset[str] | None:
-    return None if None in found else frozenset().union(*found)
+def _union(root_sets: list[frozenset[str] | None]) -> frozenset[str] | None:
+    return None if None in root_sets else frozenset().union(*root_sets)
 
 
 def _roots(function: Function, node, names: dict) -> frozenset[str] | None:
@@ -151,7 +151,7 @@ def _roots(function: Function, node, names: dict) -> frozenset[str] | None:
             return _roots(function, value, names)
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return _union([_roots(function, item, names) for item in items])
-        case ast.BinOp(left=left, right=right) if function.of(node, function.kinds) != TENSOR:
+        case ast.BinOp(left=left, right=right) if function.kind_of(node, function.kinds) != TENSOR:
             return _union([_roots(function, left, names), _roots(function, right, names)])
         case ast.BinOp() | ast.UnaryOp() | ast.Compare():
             return frozenset()

@@ -23,7 +23,7 @@ import math
 import torch
 
 from ..capture import author_error
-from ..oracle import allowed_of_steps, bits, difference, ulp
+from ..oracle import step_tolerances, bits, difference, ulp
 from .workload import EagerRun, Workload, each, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
@@ -74,7 +74,7 @@ class Expected:
                 self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
         elif self.measured == 2 and not self.workload.adds_up and not self.changed:
             computed = each(self.workload, _as_computed)
-            of_steps = allowed_of_steps(lambda: computed.run_eager().results, computed.run_eager().results)
+            of_steps = step_tolerances(lambda: computed.run_eager().results, computed.run_eager().results)
             for allowed_already, more in zip(self.allowed, of_steps):
                 allowed_already += more.nan_to_num(nan=0.0, posinf=0.0)
         else:

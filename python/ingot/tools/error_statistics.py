@@ -7,7 +7,7 @@ import dataclasses
 
 import torch
 
-from ..oracle import ULP_A_STEP, beyond, bits, difference, integer_of, ulp
+from ..oracle import ULPS_PER_STEP, exceeding_tolerance, bits, difference, integer_of, ulp
 from . import check
 
 STEPS_CHUNK = 1 << 14  # elements whose steps are evaluated at a time
@@ -52,7 +52,7 @@ class ErrorStatistics:
             self.worst, at = float(ulps.max()), int(ulps.argmax())
             self.worst_at = self._place(at, tensors, ours, eager, exact)
         if not same.all():
-            tolerance = check.allowed(eager, exact, of_eagers=1.0, ulps=ULP_A_STEP)
+            tolerance = check.allowed(eager, exact, of_eagers=1.0, ulps=ULPS_PER_STEP)
             far = ~same & (bits(ours) != bits(rounded)) & ~(off <= tolerance)
             self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             if self.first_other is None:
@@ -63,7 +63,7 @@ class ErrorStatistics:
         of the result. After the first chunk with an unexplained element, all later elements count without being evaluated."""
         for chosen in far.flatten().nonzero().flatten().split(STEPS_CHUNK):
             given = [t.flatten()[chosen] for t in tensors.values()]
-            wrong = beyond(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
+            wrong = exceeding_tolerance(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
             far.view(-1)[chosen] = wrong
             if wrong.any():
                 break
