@@ -29,13 +29,13 @@ def first_call(device: str, runs: int = 5) -> dict:
 
     cold, from_disk = {}, {}
     for name in (case.name for case in FOUR_EXAMPLES):
-        found = []
+        pairs = []
         for _ in range(runs):
             with tempfile.TemporaryDirectory() as folder:
                 cache = str(pathlib.Path(folder) / "cache")
-                found.append((run(name, cache), run(name, cache)))
-        assert all(a["compiles"] > 0 and b["compiles"] == b["lowerings"] == 0 for a, b in found)
-        cold[name], from_disk[name] = (1e3 * statistics.median(r["seconds"] for r in runs) for runs in zip(*found))
+                pairs.append((run(name, cache), run(name, cache)))
+        assert all(a["compiles"] > 0 and b["compiles"] == b["lowerings"] == 0 for a, b in pairs)
+        cold[name], from_disk[name] = (1e3 * statistics.median(result["seconds"] for result in runs) for runs in zip(*pairs))
     return {"device": device, "cold_ms": cold, "warm_disk_ms": from_disk}
 
 
@@ -72,18 +72,18 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
 def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
     """The figures that have limits, keyed by the names of the thresholds: ratios to eager's own function in the same
     run, and first calls on the GPU."""
-    found = {}
+    costs = {}
     for api, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
-        for r in rows:
-            us = r["microseconds"]
-            if r["device"] == "cuda":
-                found[f"call on the GPU from {api}, ratio to eager's"] = us["ingot"] / us[f"eager_{mul}"]
+        for row in rows:
+            us = row["microseconds"]
+            if row["device"] == "cuda":
+                costs[f"call on the GPU from {api}, ratio to eager's"] = us["ingot"] / us[f"eager_{mul}"]
             else:
                 recorded = us["recorded"] - us["ingot"], us[f"recorded_{mul}"] - us[f"eager_{mul}"]
-                found[f"extra cost of a recorded call on the CPU from {api}, ratio to eager's"] = recorded[0] / recorded[1]
-    for r in first:
-        if r["device"] == "cuda":
-            found["first call with the disk cache, milliseconds"] = r["warm_disk_ms"]["relu_add"]
-            found["cold call, milliseconds, median of the examples"] = statistics.median(r["cold_ms"].values())
-            found["cold call, milliseconds, slowest example"] = max(r["cold_ms"].values())
-    return found
+                costs[f"extra cost of a recorded call on the CPU from {api}, ratio to eager's"] = recorded[0] / recorded[1]
+    for row in first:
+        if row["device"] == "cuda":
+            costs["first call with the disk cache, milliseconds"] = row["warm_disk_ms"]["relu_add"]
+            costs["cold call, milliseconds, median of the examples"] = statistics.median(row["cold_ms"].values())
+            costs["cold call, milliseconds, slowest example"] = max(row["cold_ms"].values())
+    return costs

@@ -10,7 +10,7 @@ from ingot.tools.candidates.ops import plain_function
 
 BASELINES = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
 CANDIDATE_NAMES = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",
-         "dynamic": "torch.compile:dynamic"}
+                   "dynamic": "torch.compile:dynamic"}
 ROUNDS = 9
 Selected = tuple[str, ...]  # some of BASELINES
 
@@ -59,8 +59,8 @@ def attempt(case: Case, tensors: Tensors, selected: Selected, with_cpu_overhead:
     """A row. An error is noted in it, so that the next case still runs."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
-        found = compared(case, case.make(tensors), selected, rounds=rounds, **options)
-        row |= row_of(found, with_cpu_overhead, must_be_correct=not case.is_random)
+        comparison = compare_case(case, case.make(tensors), selected, rounds=rounds, **options)
+        row |= row_of(comparison, with_cpu_overhead, must_be_correct=not case.is_random)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
     if tensors.device == "cuda":
@@ -68,37 +68,37 @@ def attempt(case: Case, tensors: Tensors, selected: Selected, with_cpu_overhead:
     return row
 
 
-def compared(case: Case, args: tuple, selected: Selected, **options) -> dict:
+def compare_case(case: Case, args: tuple, selected: Selected, **options) -> dict:
     """The document of `ingot.compare` for the case."""
     op = ingot.op(case.text, **case.options)
-    chosen = {name: each for name, each in candidates(case, op, args[0].device).items() if name in selected}
-    return ingot.compare(op, chosen, *args, isolated=False, given_only=True, why=False, **options).found
+    against = {name: candidate for name, candidate in candidates(case, op, args[0].device).items() if name in selected}
+    return ingot.compare(op, against, *args, isolated=False, given_only=True, why=False, **options).found
 
 
 def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     """The baselines that can express the case."""
-    made: dict = dict(CANDIDATE_NAMES)
+    baselines: dict = dict(CANDIDATE_NAMES)
     if not case.autotune or device.type != "cuda":
-        del made["autotune"], made["dynamic"]
+        del baselines["autotune"], baselines["dynamic"]
     if case.first:  # from which a compiler may specialise
         first = case.first(Tensors(device.type))
         op(*first)
-        made["compile"] = after(first, torch.compile(plain_function(op), fullgraph=True))
+        baselines["compile"] = with_first_call(first, torch.compile(plain_function(op), fullgraph=True))
     if device.type == "cuda":
         if case.jiterator:
-            made["jiterator"] = jiterated(case.jiterator)
+            baselines["jiterator"] = jiterated(case.jiterator)
         if case.handwritten:
-            made["handwritten"] = case.handwritten.against
-    return made
+            baselines["handwritten"] = case.handwritten.against
+    return baselines
 
 
-def after(first: tuple, function: Callable) -> Callable:
+def with_first_call(first: tuple, function: Callable) -> Callable:
     """Calls `function` with other arguments before its first call."""
-    called = []
+    first_results = []
 
     def call(*args):
-        if not called:
-            called.append(function(*first))
+        if not first_results:
+            first_results.append(function(*first))
         return function(*args)
 
     return call
@@ -112,21 +112,21 @@ def jiterated(text: str) -> Callable:
     return lambda *args: function(*(a for a in args if isinstance(a, torch.Tensor)))
 
 
-def row_of(found: dict, with_cpu_overhead: bool = False, must_be_correct: bool = True) -> dict:
+def row_of(comparison: dict, with_cpu_overhead: bool = False, must_be_correct: bool = True) -> dict:
     """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedup over
     each baseline, and the errors."""
-    timed = {c["name"]: c for c in found["candidates"] if "us" in c}
+    timed = {c["name"]: c for c in comparison["candidates"] if "us" in c}
     microseconds = {name: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_cpu_overhead else c["us"]
                     for name, c in timed.items()}
     row: dict = {"microseconds": microseconds, "share_of_copy": {name: c["share_of_copy"] for name, c in timed.items()},
-                 "copy_gb_s": found.get("copy_gb_s"),
-                 "errors": {c["name"]: c["message"] for c in found["candidates"] if c["state"] == "failed"
+                 "copy_gb_s": comparison.get("copy_gb_s"),
+                 "errors": {c["name"]: c["message"] for c in comparison["candidates"] if c["state"] == "failed"
                             or c["state"] == "incorrect" and must_be_correct}}
-    if found["timing_error"]:
-        row["errors"]["ingot"] = found["timing_error"]
-    if own := timed.get("ingot"):
+    if comparison["timing_error"]:
+        row["errors"]["ingot"] = comparison["timing_error"]
+    if ingot_times := timed.get("ingot"):
         row["times_as_fast_as"] = {name: us / microseconds["ingot"] if with_cpu_overhead else 1 / timed[name]["speedup"]
-                                   for name, us in microseconds.items() if name != "ingot"} | {"copy": own["share_of_copy"]}
+                                   for name, us in microseconds.items() if name != "ingot"} | {"copy": ingot_times["share_of_copy"]}
     return row
 
 

@@ -15,10 +15,10 @@ def table(title: str, header: list[str], rows: list[list]) -> None:
         print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))))
 
 
-def checked(title: str, part: str, kind: str, candidates: list[str], rows: Iterable[dict]) -> list[str]:
+def print_and_check(title: str, part: str, kind: str, candidates: list[str], rows: Iterable[dict]) -> list[str]:
     """Prints `kind` of each candidate as the rows arrive, beside the thresholds. Returns a line per failure."""
     print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in candidates) + "   at least", flush=True)
-    wrong, groups = [], {}
+    failures, groups = [], {}
     for row in rows:
         limits, ratios = thresholds.each(part, row["case"], row["group"]), thresholds.ratios(row)
         groups.setdefault(row["group"], []).append(ratios)
@@ -26,41 +26,41 @@ def checked(title: str, part: str, kind: str, candidates: list[str], rows: Itera
         cells = [f"{row[kind][name]:.3f}" if name in row.get(kind, {}) else "failed" if name in row["errors"] else "-"
                  for name in candidates]
         print(f"  {row['case']:{WIDTH}}" + "".join(f"{cell:>13}" for cell in cells) +
-              f"   {described(limits, ratios)}{'  MISSED' * bool(missed)}", flush=True)
-        wrong += [f"{row['case']}: {ratios[baseline]:.3f} of {baseline}'s speed" for baseline in missed]
-        wrong += [f"{row['case']}: {baseline} failed: {error}" for baseline, error in row["errors"].items()]
+              f"   {describe_limits(limits, ratios)}{'  MISSED' * bool(missed)}", flush=True)
+        failures += [f"{row['case']}: {ratios[baseline]:.3f} of {baseline}'s speed" for baseline in missed]
+        failures += [f"{row['case']}: {baseline} failed: {error}" for baseline, error in row["errors"].items()]
     for group, limits in thresholds.averages(part).items():
-        wrong += averaged(group, limits, groups.get(group, []))
-    return wrong
+        failures += check_averages(group, limits, groups.get(group, []))
+    return failures
 
 
-def described(limits: dict[str, float], ratios: dict[str, float]) -> str:
+def describe_limits(limits: dict[str, float], ratios: dict[str, float]) -> str:
     """The thresholds of a row. A fraction of copy bandwidth is already in the table; speedups over baselines are shown
     here."""
-    def one(baseline: str, limit: float) -> str:
+    def describe(baseline: str, limit: float) -> str:
         if baseline == "copy":
             return f"{limit:.2f}"
         return f"{limit:.2f} of {baseline}" + (f" ({ratios[baseline]:.3f})" if baseline in ratios else "")
 
-    return ", ".join(one(baseline, limit) for baseline, limit in limits.items())
+    return ", ".join(describe(baseline, limit) for baseline, limit in limits.items())
 
 
-def averaged(group: str, limits: dict[str, float], ratios: list[dict[str, float]]) -> list[str]:
-    wrong = []
+def check_averages(group: str, limits: dict[str, float], ratios: list[dict[str, float]]) -> list[str]:
+    failures = []
     for baseline, limit in limits.items():
-        if of_baseline := [r[baseline] for r in ratios if baseline in r]:
-            mean = statistics.geometric_mean(of_baseline)
+        if baseline_ratios := [r[baseline] for r in ratios if baseline in r]:
+            mean = statistics.geometric_mean(baseline_ratios)
             missed = thresholds.missed({baseline: limit}, {baseline: mean})
-            found = f"{group}, on average: {mean:.3f} of {baseline}'s speed"
-            print(f"  {found}, at least {limit:.2f}{'  MISSED' * bool(missed)}")
-            wrong += [found] * bool(missed)
-    return wrong
+            line = f"{group}, on average: {mean:.3f} of {baseline}'s speed"
+            print(f"  {line}, at least {limit:.2f}{'  MISSED' * bool(missed)}")
+            failures += [line] * bool(missed)
+    return failures
 
 
-def at_most(values: dict[str, float]) -> list[str]:
+def check_limits(values: dict[str, float]) -> list[str]:
     """Prints the costs of calls beside their limits. Returns a line per missed limit."""
     limits = thresholds.TABLE["calls"]["at_most"]
-    over = [name for name, value in values.items() if value > limits[name] * (1 + thresholds.TOLERANCE)]
+    missed = [name for name, value in values.items() if value > limits[name] * (1 + thresholds.TOLERANCE)]
     table("calls", ["", "measured", "at most", ""],
-          [[name, value, limits[name], "MISSED" * (name in over)] for name, value in values.items()])
-    return [f"{name}: {values[name]:.3g}, at most {limits[name]:.3g}" for name in over]
+          [[name, value, limits[name], "MISSED" * (name in missed)] for name, value in values.items()])
+    return [f"{name}: {values[name]:.3g}, at most {limits[name]:.3g}" for name in missed]

@@ -31,7 +31,7 @@ ELEMENTWISE: list[Row] = [
 ]
 
 # Kernels limited by both arithmetic and memory.
-BUSY: list[Row] = [
+COMPUTE_HEAVY: list[Row] = [
     ("tanh · gelu · elu · selu · softplus · mish, float32", ["tanh", "gelu", "elu", "selu", "softplus", "mish"]),
     ("gelu · `gelu(x + b)` · softplus · mish, bfloat16", ["gelu bf16", "gelu(x + b) bf16", "softplus bf16", "mish bf16"]),
     ("`tanh(x - b)` over planes of 513 × 513", ["tanh(x - b)"]),
@@ -69,7 +69,7 @@ REDUCTIONS: list[Row] = [
 
 # The reductions that the README shows.
 LARGE_REDUCTIONS: list[Row] = [
-    ("GIoU loss with mask and mean, 2²⁴ boxes: all valid · padded like a detector's", ["giou loss all valid", "giou loss padded"]),
+    ("GIoU loss with mask and mean, 2²⁴ boxes: all valid · padded like real data", ["giou loss all valid", "giou loss padded"]),
     ("`softmax` of 33 · 1000 · 4096 · 65536 · 262144 columns",
      [*softmax("f32, short and odd", 33), *softmax("f32", 1000, 4096), *softmax("f32, long", 65536), *softmax("f32, longest", 262144)]),
     ("`softmax` of 4096 · 32768 in bfloat16", [*softmax("bf16", 4096), *softmax("bf16, long", 32768)]),
@@ -99,7 +99,7 @@ GRADIENTS: list[Row] = [(label, [f"backward: {case}", f"both: {case}"]) for labe
     ("`dropout(gelu(x + b)) + r`, bf16", "dropout(gelu(x + b), 0.1) + r bf16"),
 )]
 
-WITH_VALUES: list[Row] = [
+VALUE_AND_GRAD: list[Row] = [
     ("sum over 2²² boxes · 2²⁴", ["giou sum of 2^22 boxes", "giou sum of 2^24 boxes"]),
     ("mean over the valid boxes, 2²² · 2²⁴", ["giou masked mean: 2^22 boxes", "giou masked mean: 2^24 boxes"]),
 ]
@@ -123,5 +123,5 @@ CPU: list[Row] = [
 
 # Row labels of the cases that examples.py measures.
 EXAMPLES = {"relu_add": "`relu_add`, 2²⁸ elements", "mul": "`mul`, 2²⁸", "mul_backward": "gradient of `mul`, 2²⁷",
-            "denoise": "`denoise`, 512 × 3 × 256 × 256", "giou": "`giou` of 16 million boxes, padded like a detector's",
+            "denoise": "`denoise`, 512 × 3 × 256 × 256", "giou": "`giou` of 16 million boxes, padded like real data",
             "giou_loss": "`giou_loss` of the same boxes", "group_norm_mish": "`group_norm_mish`, 1024 × 256 × 256"}

@@ -28,17 +28,17 @@ import measure
 import saved
 import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
-                   WITH_VALUES)
+                   VALUE_AND_GRAD)
 from measure import BASELINES
-from report import at_most, checked, table
+from report import check_limits, print_and_check, table
 
 
 def machine() -> dict:
-    found = {"date": datetime.date.today().isoformat(), "torch": torch.__version__, "ingot": ingot.__version__,
+    facts = {"date": datetime.date.today().isoformat(), "torch": torch.__version__, "ingot": ingot.__version__,
              "cpu": cpu_model(), "threads": torch.get_num_threads(), "python": platform.python_version()}
     if torch.cuda.is_available():
-        found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
-    return found
+        facts |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+    return facts
 
 
 def cpu_model() -> str:
@@ -56,45 +56,45 @@ def has_gpu() -> bool:
 def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "large", "large tensors on the GPU, fraction of copy bandwidth",
-                           "share_of_copy", BASELINES, ON_THE_GPU, measure.large)
-    return {"large": rows}, wrong
+    rows, failures = measure_cases(options, "large", "large tensors on the GPU, fraction of copy bandwidth",
+                                   "share_of_copy", BASELINES, ON_THE_GPU, measure.large)
+    return {"large": rows}, failures
 
 
 def gpu_small(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "small", "calls on small tensors on the GPU, microseconds", "microseconds",
-                           ("eager", "compile", "jiterator"), SMALL, measure.small)
-    return {"small": rows}, wrong
+    rows, failures = measure_cases(options, "small", "calls on small tensors on the GPU, microseconds", "microseconds",
+                                   ("eager", "compile", "jiterator"), SMALL, measure.small)
+    return {"small": rows}, failures
 
 
 def gpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "reductions", "reductions on the GPU, fraction of copy bandwidth",
-                           "share_of_copy", BASELINES, REDUCTIONS, measure.large)
-    return {"reductions": rows}, wrong
+    rows, failures = measure_cases(options, "reductions", "reductions on the GPU, fraction of copy bandwidth",
+                                   "share_of_copy", BASELINES, REDUCTIONS, measure.large)
+    return {"reductions": rows}, failures
 
 
 def gpu_few(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "few-to-reduce", "reductions of few elements in a CUDA graph, microseconds",
-                           "microseconds", ("eager", "compile"), FEW_TO_REDUCE, measure.few)
-    return {"few_to_reduce": rows}, wrong
+    rows, failures = measure_cases(options, "few-to-reduce", "reductions of few elements in a CUDA graph, microseconds",
+                                   "microseconds", ("eager", "compile"), FEW_TO_REDUCE, measure.few)
+    return {"few_to_reduce": rows}, failures
 
 
 def cpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
-    rows, wrong = measured(options, "cpu", "2^20 elements on the CPU, microseconds", "microseconds",
-                           ("eager", "compile"), ON_THE_CPU, measure.on_the_cpu)
-    return {"cpu": rows}, wrong
+    rows, failures = measure_cases(options, "cpu", "2^20 elements on the CPU, microseconds", "microseconds",
+                                   ("eager", "compile"), ON_THE_CPU, measure.on_the_cpu)
+    return {"cpu": rows}, failures
 
 
 def cpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
-    rows, wrong = measured(options, "cpu-reductions", "reductions on the CPU, microseconds", "microseconds",
-                           ("eager", "compile"), REDUCTIONS_ON_THE_CPU, measure.on_the_cpu)
-    return {"cpu_reductions": rows}, wrong
+    rows, failures = measure_cases(options, "cpu-reductions", "reductions on the CPU, microseconds", "microseconds",
+                                   ("eager", "compile"), REDUCTIONS_ON_THE_CPU, measure.on_the_cpu)
+    return {"cpu_reductions": rows}, failures
 
 
 def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
@@ -105,64 +105,65 @@ def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
             yield from measure.gradients([case], selected)
             yield from steps.calls_with_gradients([case], selected)
 
-    rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with the forward call, microseconds",
-                           "microseconds",
-                           ("eager", "compile"), GRADIENTS, alone_and_with_call)
-    values, also_wrong = measured(options, "values-and-gradients", "losses with their gradients, fraction of copy bandwidth",
-                                  "share_of_copy", ("eager", "compile"), WITH_VALUES, steps.losses_with_gradients)
-    return {"gradients": rows, "values_and_gradients": values}, wrong + also_wrong
+    rows, failures = measure_cases(options, "gradients", "gradients on the GPU, alone and with the forward call, microseconds",
+                                   "microseconds",
+                                   ("eager", "compile"), GRADIENTS, alone_and_with_call)
+    values, more_failures = measure_cases(options, "values-and-gradients",
+                                          "losses with their gradients, fraction of copy bandwidth", "share_of_copy", ("eager", "compile"), VALUE_AND_GRAD, steps.losses_with_gradients)
+    return {"gradients": rows, "values_and_gradients": values}, failures + more_failures
 
 
 def graphs(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
-    rows, wrong = measured(options, "graphs", "loops in CUDA graphs and training steps, microseconds", "microseconds",
-                           ("eager", "compile", "handwritten"), GRAPHS, steps.programs)
-    return {"graphs": rows}, wrong
+    rows, failures = measure_cases(options, "graphs", "loops in CUDA graphs and training steps, microseconds", "microseconds",
+                                   ("eager", "compile", "handwritten"), GRAPHS, steps.programs)
+    return {"graphs": rows}, failures
 
 
 def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
     warm = [latency.warm_call(device) for device in devices]
-    cpp = [r for device in devices if (r := latency.cpp_call(options.build, device))]
-    for found, api in ((warm, "Python"), (cpp, "C++")):
-        for r in found:
-            table(f"a warm call from {api} on {r['device']}, microseconds", list(r["microseconds"]),
-                  [list(r["microseconds"].values())])
+    cpp = [row for device in devices if (row := latency.cpp_call(options.build, device))]
+    for rows, api in ((warm, "Python"), (cpp, "C++")):
+        for row in rows:
+            table(f"a warm call from {api} on {row['device']}, microseconds", list(row["microseconds"]),
+                  [list(row["microseconds"].values())])
     first = [latency.first_call(device) for device in devices]
-    for r in first:
-        table(f"first call in a new process on {r['device']}, milliseconds", ["", *r["cold_ms"]],
-              [["cold", *r["cold_ms"].values()], ["warm disk", *r["warm_disk_ms"].values()]])
+    for row in first:
+        table(f"first call in a new process on {row['device']}, milliseconds", ["", *row["cold_ms"]],
+              [["cold", *row["cold_ms"].values()], ["warm disk", *row["warm_disk_ms"].values()]])
     costs = latency.costs(warm, cpp, first)
-    return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, at_most(costs) if costs else []
+    return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, check_limits(costs) if costs else []
 
 
-def measured(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
-             timed: Callable) -> tuple[list[dict], list[str]]:
+def measure_cases(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
+                  measure_rows: Callable) -> tuple[list[dict], list[str]]:
     """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure."""
     rows: list[dict] = []
-    chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
+    chosen_cases = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
     selected = tuple(baseline for baseline in baselines if baseline in options.baselines)
-    if not chosen:
+    if not chosen_cases:
         return [], []
 
-    left: list = []
+    not_started: list = []
 
     def in_time() -> Iterator:
-        for k, case in enumerate(chosen):
+        for k, case in enumerate(chosen_cases):
             if time.monotonic() > options.end:
-                left.extend(chosen[k:])
+                not_started.extend(chosen_cases[k:])
                 return
             yield case
 
-    def found() -> Iterator[dict]:
-        for row in timed(in_time(), selected):
+    def measured_rows() -> Iterator[dict]:
+        for row in measure_rows(in_time(), selected):
             rows.append(row)
             yield row
-        if left:
-            yield {"case": f"{len(left)} more, from {left[0].name} on", "group": "", "errors": {"ingot": "no time was left"}}
+        if not_started:
+            yield {"case": f"{len(not_started)} more, from {not_started[0].name} on", "group": "",
+                   "errors": {"ingot": "no time was left"}}
 
-    return rows, checked(title, part, kind, ["ingot", *selected], found())
+    return rows, print_and_check(title, part, kind, ["ingot", *selected], measured_rows())
 
 
 def main() -> None:
@@ -188,16 +189,16 @@ def main() -> None:
 
     results: dict = {"machine": machine()}
     print("  ".join(f"{k}: {v}" for k, v in results["machine"].items()))
-    wrong = []
+    failures = []
     for part in options.parts:
-        found, wrong_there = parts[part](options)
-        results |= found
-        wrong += wrong_there
+        part_results, part_failures = parts[part](options)
+        results |= part_results
+        failures += part_failures
     if options.save:
-        options.save.write_text(saved.as_text(results | {"failures": wrong}))
-    if wrong:
-        print("\nfailures:", *wrong, sep="\n  ")
-    sys.exit(bool(wrong))
+        options.save.write_text(saved.as_text(results | {"failures": failures}))
+    if failures:
+        print("\nfailures:", *failures, sep="\n  ")
+    sys.exit(bool(failures))
 
 
 if __name__ == "__main__":

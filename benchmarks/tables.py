@@ -33,45 +33,46 @@ Cell = Callable[[list[dict]], str]  # made of the cases that match a name
 Columns = dict[str, Cell]  # by title
 
 
-def cases(part: str, labelled: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
+def cases(part: str, table_rows: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
     """A table of cases that run.py saved under `part`. A column without any measurement is left out."""
 
     def table(results: dict) -> str:
         def cells(cell: Cell) -> list[str]:
-            return [joined([cell(matching(results[part], prefix + name)) for name in names]) for _, names in labelled]
+            return [join_cells([cell(matching_rows(results[part], prefix + name)) for name in names]) for _, names in table_rows]
 
-        filled = {title: found for title, cell in columns.items() if {*(found := cells(cell))} != {ABSENT}}
-        return markdown(["work", *filled], [[label, *found] for (label, _), *found in zip(labelled, *filled.values())])
+        filled = {title: texts for title, cell in columns.items() if {*(texts := cells(cell))} != {ABSENT}}
+        return markdown(["work", *filled], [[label, *texts] for (label, _), *texts in zip(table_rows, *filled.values())])
 
     return table
 
 
-def matching(found: list[dict], name: str) -> list[dict]:
-    if chosen := [row for row in found if is_of(name, row["case"])]:
-        return chosen
+def matching_rows(saved_rows: list[dict], name: str) -> list[dict]:
+    if matching := [row for row in saved_rows if matches(name, row["case"])]:
+        return matching
     raise KeyError(f"no saved results have a case {name}")
 
 
-def is_of(name: str, case: str) -> bool:
+def matches(name: str, case: str) -> bool:
+    """Whether a case has this name of rows.py, in which a star matches any characters."""
     return bool(re.fullmatch(re.escape(name).replace(r"\*", ".*"), case))
 
 
-def joined(cells: list[str]) -> str:
+def join_cells(cells: list[str]) -> str:
     return " · ".join(cells) if {*cells} != {ABSENT} else ABSENT
 
 
-def of(kind: str, name: str, form: Callable[[float], str]) -> Cell:
+def figure_of(kind: str, name: str, format: Callable[[float], str]) -> Cell:
     """The figure of one candidate: of several cases the least and the greatest, a dash where nothing was measured."""
 
     def cell(measured: list[dict]) -> str:
-        found = [row[kind][name] for row in measured if name in row.get(kind, {})]
-        return " to ".join(dict.fromkeys(form(end) for end in (min(found), max(found)))) if found else ABSENT
+        values = [row[kind][name] for row in measured if name in row.get(kind, {})]
+        return " to ".join(dict.fromkeys(format(value) for value in (min(values), max(values)))) if values else ABSENT
 
     return cell
 
 
-def columns(kind: str, form: Callable[[float], str], *candidates: str, title: str = "{}") -> Columns:
-    return {title.format(TITLES[each]): of(kind, each, form) for each in candidates or TITLES}
+def columns(kind: str, format: Callable[[float], str], *candidates: str, title: str = "{}") -> Columns:
+    return {title.format(TITLES[candidate]): figure_of(kind, candidate, format) for candidate in candidates or TITLES}
 
 
 def digits(count: int, scale: float = 1.0) -> Callable[[float], str]:
@@ -83,9 +84,10 @@ def examples(results: dict) -> str:
     """Ingot's fraction of copy bandwidth, and the speed of each baseline as a multiple of Ingot's."""
     lines = []
     for case, label in EXAMPLES.items():
-        found = {c["name"]: c for c in results[case]["candidates"]}
-        speeds = [found.get(name, {}).get("speedup") for name in (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")]
-        lines.append([label, f"{found['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
+        candidates = {c["name"]: c for c in results[case]["candidates"]}
+        names = (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")
+        speeds = [candidates.get(name, {}).get("speedup") for name in names]
+        lines.append([label, f"{candidates['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
     return markdown(["op", "Ingot, share of copy bandwidth", "usual kernel", "expert kernel", "torch.compile", "eager"], lines)
 
 
@@ -104,11 +106,11 @@ TABLES: dict[str, Callable[[dict], str]] = {
     "large": cases("large", rows.LARGE, SHARES),
     "large-reductions": cases("reductions", rows.LARGE_REDUCTIONS, SHARES),
     "elementwise": cases("large", rows.ELEMENTWISE, SHARES),
-    "busy": cases("large", rows.BUSY, SHARES),
+    "compute-heavy": cases("large", rows.COMPUTE_HEAVY, SHARES),
     "reductions": cases("reductions", rows.REDUCTIONS, SHARES),
     "few": cases("few_to_reduce", rows.FEW, columns("microseconds", digits(2))),
     "gradients": cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),
-    "values": cases("values_and_gradients", rows.WITH_VALUES, SHARES),
+    "values": cases("values_and_gradients", rows.VALUE_AND_GRAD, SHARES),
     "graphs": cases("graphs", rows.GRAPHS, columns("microseconds", digits(3, 1e-3))),
     "cpu": cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="speedup over {}"), "one thread: "),
     "examples": examples,
@@ -117,31 +119,31 @@ TABLES: dict[str, Callable[[dict], str]] = {
 # --- Documents ------------------------------------------------------------------------------------------------------
 
 
-def loaded(names: Iterable[str]) -> dict:
+def load_results(names: Iterable[str]) -> dict:
     """All parts that the files of results/ hold. Where several files have a case, the last one counts."""
-    found: dict = {}
+    results: dict = {}
     for name in names:
         for part, value in json.loads((RESULTS / name).read_text()).items():
             if isinstance(value, list) and all(isinstance(row, dict) and "case" in row for row in value):
-                value = list({row["case"]: row for row in (*found.get(part, ()), *value)}.values())
-            found[part] = value
-    return found
+                value = list({row["case"]: row for row in (*results.get(part, ()), *value)}.values())
+            results[part] = value
+    return results
 
 
-def updated(text: str) -> str:
+def with_new_tables(text: str) -> str:
     """The document with its tables made again."""
-    return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](loaded(mark[3].split())), text)
+    return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](load_results(mark[3].split())), text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change no document, and fail if a table is out of date")
     options = parser.parse_args()
-    changed = [path for path in DOCUMENTS if updated(path.read_text()) != path.read_text()]
+    changed = [path for path in DOCUMENTS if with_new_tables(path.read_text()) != path.read_text()]
     for path in changed:
         print(f"{path.relative_to(ROOT)}: a table differs from the saved results" if options.check else path.relative_to(ROOT))
         if not options.check:
-            path.write_text(updated(path.read_text()))
+            path.write_text(with_new_tables(path.read_text()))
     sys.exit(options.check and bool(changed))
 
 

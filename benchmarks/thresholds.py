@@ -20,11 +20,11 @@ def averages(part: str) -> dict[str, dict[str, float]]:
 
 def ratios(row: dict) -> dict[str, float]:
     """The speedups of a case over each baseline, over a copy, and over the best of the baselines."""
-    found = row.get("times_as_fast_as", {})
-    baselines = [ratio for name, ratio in found.items() if name != "copy"]
-    return found | ({"best": min(baselines)} if baselines else {})
+    speedups = row.get("times_as_fast_as", {})
+    baselines = [ratio for name, ratio in speedups.items() if name != "copy"]
+    return speedups | ({"best": min(baselines)} if baselines else {})
 
 
-def missed(limits: dict[str, float], found: dict[str, float]) -> list[str]:
+def missed(limits: dict[str, float], ratios: dict[str, float]) -> list[str]:
     """The baselines whose threshold was missed. A baseline that was not timed misses nothing."""
-    return [baseline for baseline, limit in limits.items() if baseline in found and found[baseline] < limit * (1 - TOLERANCE)]
+    return [baseline for baseline, limit in limits.items() if baseline in ratios and ratios[baseline] < limit * (1 - TOLERANCE)]

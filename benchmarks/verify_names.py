@@ -1,4 +1,4 @@
-"""Compares every unary function of the language with eager PyTorch and float64, on all floats of 32 bits (and of 16). Prints
+"""Compares every unary function of the language with eager PyTorch and float64, on all 32-bit floats (and all 16-bit floats). Prints
 the functions whose bits differ from eager's.
 
     python benchmarks/verify_names.py [--within SECONDS] [--device cpu]
@@ -16,7 +16,7 @@ from ingot.tools import verification
 
 def functions_of_one_number() -> list:
     """The functions' ops, each under the name that the language lists first."""
-    made = []
+    ops = []
     for name in ingot.language():
         if not name.is_function:
             continue
@@ -25,8 +25,8 @@ def functions_of_one_number() -> list:
         except ingot.Error:  # it takes more than tensors
             continue
         if text == f"{name.name}(x)":
-            made.append(ingot.op(text))
-    return made
+            ops.append(ingot.op(text))
+    return ops
 
 
 def main() -> None:
@@ -36,22 +36,23 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtypes", type=lambda names: tuple(names.split(",")), default=("f16", "bf16", "f32"))
     options = parser.parse_args()
-    end, wrong, left, tried = time.monotonic() + options.within, [], [], 0
+    deadline, failures, not_started, count = time.monotonic() + options.within, [], [], 0
     for op in functions_of_one_number():
-        if time.monotonic() > end:
-            left.append(op.text)
+        if time.monotonic() > deadline:
+            not_started.append(op.text)
             continue
-        tried += 1
+        count += 1
         for statistics in verification.statistics(op, options.dtypes, options.device):
             share = statistics.as_eager / statistics.inputs
             if share < 1 or statistics.incorrect:
-                print(f"{op.text:24} {str(statistics.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, worst error {statistics.worst:.3g} ulp "
+                dtype = str(statistics.dtype).removeprefix("torch.")
+                print(f"{op.text:24} {dtype:9} {share:.6%} eager's bits, worst error {statistics.worst:.3g} ulp "
                       f"(eager {statistics.worst_of_eager:.3g}){f', {statistics.incorrect} INCORRECT' * bool(statistics.incorrect)}", flush=True)
-            if first := statistics.first_wrong:
-                wrong.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
-    print(f"{tried} functions compared; those not listed above have eager's bits on all inputs")
-    print(*wrong, *[f"no time was left for {len(left)} functions: {', '.join(left)}"] * bool(left), sep="\n")
-    sys.exit(bool(wrong or left))
+            if first := statistics.first_incorrect:
+                failures.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
+    print(f"{count} functions compared; those not listed above have eager's bits on all inputs")
+    print(*failures, *[f"no time was left for {len(not_started)} functions: {', '.join(not_started)}"] * bool(not_started), sep="\n")
+    sys.exit(bool(failures or not_started))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ from . import activations, chains, cpu, elementwise, gradients, graphs, kernelbe
 
 ON_THE_GPU = [*elementwise.CASES, *layouts.CASES, *activations.CASES, *chains.CASES, *kernelbench.CASES]
 SMALL = sizes.CASES
-# WITH_VALUES: cases of value_and_grad.
-GRADIENTS, WITH_VALUES = gradients.CASES, gradients.WITH_VALUES
+GRADIENTS, VALUE_AND_GRAD = gradients.CASES, gradients.VALUE_AND_GRAD
 GRAPHS = graphs.CASES
 REDUCTIONS, FEW_TO_REDUCE = reductions.CASES, reductions.FEW
 ON_THE_CPU = [*cpu.CASES, *(case for case in ON_THE_GPU if case.on_cpu)]

@@ -10,12 +10,12 @@ def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> C
     """`formula` is the jiterator's, in terms of a scalar x."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
     handwritten = Handwritten("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
-                     (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
+                              (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
     return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, handwritten=handwritten,
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 
 
-def halves(make: Tensors) -> tuple:
+def bfloat16_rows(make: Tensors) -> tuple:
     """Arguments in bfloat16."""
     return (make.normal(make.n // 4096, 4096, dtype=torch.bfloat16),)
 
@@ -27,7 +27,7 @@ CASES = [
     activation("selu", 4, "T(1.0507009873554805) * (x > T(0) ? x : T(1.6732632423543773) * ::expm1(x))"),
     activation("gelu", 4, "T(0.5) * x * (T(1) + ::erf(x * T(0.70710678118654752)))", autotune=True),
     activation("tanh", 4, "::tanh(x)"),
-    *(Case(f"{name} bf16", f"F.{name}(x)", halves, autotune=False, on_cpu=False) for name in ("gelu", "softplus", "mish")),
-    Case("gelu(x + b) bf16", "F.gelu(x + b)", lambda make: (*halves(make), make.normal(4096, dtype=torch.bfloat16)),
+    *(Case(f"{name} bf16", f"F.{name}(x)", bfloat16_rows, autotune=False, on_cpu=False) for name in ("gelu", "softplus", "mish")),
+    Case("gelu(x + b) bf16", "F.gelu(x + b)", lambda make: (*bfloat16_rows(make), make.normal(4096, dtype=torch.bfloat16)),
          autotune=False, on_cpu=False),
 ]

@@ -10,7 +10,7 @@ from .elementwise import example, pairs_of_boxes
 WIDTH = 1 << 12
 
 
-def trained(*shape: int, make: Tensors, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def leaf(*shape: int, make: Tensors, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return make.normal(*shape, dtype=dtype).requires_grad_()
 
 
@@ -19,8 +19,8 @@ def rows(count: int = 1, weights: int = 0, dtype: torch.dtype = torch.float32):
 
     def arguments(make: Tensors) -> tuple:
         shape = make.either(1 << 26, 1 << 18) // WIDTH, WIDTH
-        matrices = [trained(*shape, make=make, dtype=dtype) for _ in range(count)]
-        vectors = [trained(WIDTH, make=make, dtype=dtype) for _ in range(weights)]
+        matrices = [leaf(*shape, make=make, dtype=dtype) for _ in range(count)]
+        vectors = [leaf(WIDTH, make=make, dtype=dtype) for _ in range(weights)]
         return matrices[0], *vectors, *matrices[1:]
 
     return arguments
@@ -28,7 +28,7 @@ def rows(count: int = 1, weights: int = 0, dtype: torch.dtype = torch.float32):
 
 def classes(make: Tensors) -> tuple:
     count = make.either(1 << 12, 1 << 4)
-    return trained(count, 50257, make=make, dtype=torch.bfloat16), make.integers(count, below=50257)
+    return leaf(count, 50257, make=make, dtype=torch.bfloat16), make.integers(count, below=50257)
 
 
 def predicted_boxes(make: Tensors) -> tuple:
@@ -39,7 +39,7 @@ def predicted_boxes(make: Tensors) -> tuple:
 
 def table_rows(make: Tensors) -> tuple:
     count = make.either(50257, 5025)
-    return trained(count, 768, make=make), make.integers(make.either(1 << 14, 1 << 10), below=count)
+    return leaf(count, 768, make=make), make.integers(make.either(1 << 14, 1 << 10), below=count)
 
 
 def dropout(name: str, dtype: torch.dtype) -> Case:
@@ -65,7 +65,7 @@ CASES = [
 GIOU_SUM = example("giou") + "\n\ndef giou_sum(pred, target, eps: float):\n    return giou(pred, target, eps).sum()\n"
 
 
-def of_boxes(name: str, text: str, power: int) -> Case:
+def box_loss(name: str, text: str, power: int) -> Case:
     """2^power boxes, 48 bytes each: both boxes are read, and a gradient is written."""
 
     def arguments(make: Tensors) -> tuple:
@@ -74,9 +74,9 @@ def of_boxes(name: str, text: str, power: int) -> Case:
     return Case(name, text, arguments)
 
 
-WITH_VALUES = [
-    of_boxes("giou sum of 2^22 boxes", GIOU_SUM, 22),
-    of_boxes("giou sum of 2^24 boxes", GIOU_SUM, 24),
-    of_boxes("giou masked mean: 2^22 boxes", example("giou_loss"), 22),
-    of_boxes("giou masked mean: 2^24 boxes", example("giou_loss"), 24),
+VALUE_AND_GRAD = [
+    box_loss("giou sum of 2^22 boxes", GIOU_SUM, 22),
+    box_loss("giou sum of 2^24 boxes", GIOU_SUM, 24),
+    box_loss("giou masked mean: 2^22 boxes", example("giou_loss"), 22),
+    box_loss("giou masked mean: 2^24 boxes", example("giou_loss"), 24),
 ]

@@ -28,7 +28,7 @@ def sampler(images: int) -> Program:
         start, predicted, noise = make.normal(*shape), make.normal(STEPS, *shape), make.normal(STEPS, *shape)
         table, t = make.uniform(5, STEPS), make.integers(images, 1, 1, 1, below=STEPS)
 
-        def sampled(step) -> torch.Tensor:
+        def run_sampler(step) -> torch.Tensor:
             t.fill_(STEPS - 1)
             sample = start
             for k in range(STEPS):
@@ -49,16 +49,16 @@ def sampler(images: int) -> Program:
                     t.sub_(1)
                 return samples[-1]
 
-            return captured(loop)
+            return capture_graph(loop)
 
         op = ingot.op(example("denoise"))
-        return {"ingot": lambda: captured(lambda: sampled(op)), "eager": lambda: captured(lambda: sampled(op.reference)),
-                "handwritten": handwritten}
+        return {"ingot": lambda: capture_graph(lambda: run_sampler(op)),
+                "eager": lambda: capture_graph(lambda: run_sampler(op.reference)), "handwritten": handwritten}
 
     return Program(f"sampler in a graph: {images} images", makers)
 
 
-def captured(function: Call) -> Call:
+def capture_graph(function: Call) -> Call:
     """A function that replays a CUDA graph of `function`, which is called once before so that all is compiled. Without
     a GPU, `function` itself."""
     result = function()
@@ -72,7 +72,7 @@ def captured(function: Call) -> Call:
         graph.replay()
         return result
 
-    replay.of = function  # keeps its tensors alive: the graph writes there
+    replay.function = function  # keeps its tensors alive: the graph writes there
     return replay
 
 
@@ -103,10 +103,10 @@ def training(batch: int) -> Program:
         sample = clean + eps
         expected = eager_denoise(eps, sample, noise, table, t)
 
-        def stepping(ops: tuple = (), wrapped=lambda model: model) -> Call:
+        def make_step(ops: tuple = (), wrap=lambda model: model) -> Call:
             torch.manual_seed(0)
             model = Denoiser(*ops).to(make.device)
-            optimiser, predict = torch.optim.AdamW(model.parameters(), lr=3e-3), wrapped(model)
+            optimiser, predict = torch.optim.AdamW(model.parameters(), lr=3e-3), wrap(model)
 
             def step() -> torch.Tensor:
                 optimiser.zero_grad()
@@ -118,8 +118,8 @@ def training(batch: int) -> Program:
             return step
 
         eager = eager_group_norm_mish, eager_denoise
-        return {"ingot": stepping, "eager": lambda: stepping(eager),
-                "compile": lambda: stepping(eager, lambda model: torch.compile(model, fullgraph=True))}
+        return {"ingot": make_step, "eager": lambda: make_step(eager),
+                "compile": lambda: make_step(eager, lambda model: torch.compile(model, fullgraph=True))}
 
     return Program(f"training step: {batch} samples", makers)
 

@@ -15,22 +15,22 @@ from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_J
 # --- One element off alignment --------------------------------------------------------------------------------------
 
 
-def one_off(group: str, inputs: int, new: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
+def one_off(group: str, inputs: int, make_tensor: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
             handwritten: Handwritten, *numbers: float) -> Iterator[Case]:
     """Each input unaligned alone and all together, and the same after a call with aligned tensors. `new` makes a tensor
     with as many more elements as its second argument says."""
 
-    def beginning_at(*offsets: int) -> Callable[[Tensors], tuple]:
-        return lambda make: (*(new(make, offset)[offset:] for offset in offsets), *numbers)
+    def arguments_at(*offsets: int) -> Callable[[Tensors], tuple]:
+        return lambda make: (*(make_tensor(make, offset)[offset:] for offset in offsets), *numbers)
 
-    together = (1,) * inputs
-    alone = [tuple(int(k == j) for j in range(inputs)) for k in range(inputs)]
-    for offsets in dict.fromkeys((*alone, together)):
+    all_offset = (1,) * inputs
+    one_offset = [tuple(int(k == j) for j in range(inputs)) for k in range(inputs)]
+    for offsets in dict.fromkeys((*one_offset, all_offset)):
         name = f"{group}: " + " and ".join(name for name, offset in zip("xy", offsets) if offset)
-        case = Case(name, text, beginning_at(*offsets), jiterator, handwritten, autotune=offsets == together,
-                    on_cpu=offsets == together)
+        case = Case(name, text, arguments_at(*offsets), jiterator, handwritten, autotune=offsets == all_offset,
+                    on_cpu=offsets == all_offset)
         yield case
-        yield dataclasses.replace(case, name=f"{name}, after aligned calls", first=beginning_at(*(0,) * inputs),
+        yield dataclasses.replace(case, name=f"{name}, after aligned calls", first=arguments_at(*(0,) * inputs),
                                   jiterator="", handwritten=None, autotune=False, on_cpu=False)
 
 
@@ -117,11 +117,11 @@ def images(make: Tensors, *orders: torch.memory_format) -> tuple:
     return tuple(make.normal(*shape).contiguous(memory_format=order) for order in orders)
 
 
-def transposing(function: str, batch: str, rows: str, columns: str) -> Handwritten:
+def transpose_kernel(function: str, batch: str, rows: str, columns: str) -> Handwritten:
     """The transpose kernel for two arguments: x has the result's layout, y the transposed one. `rows` and `columns` are
     x's in memory."""
     launch = f"grid={columns} // 64, {rows} // 64, {batch}, block=256, args=y, x, out, {rows}, {columns}"
-    return Handwritten("transpose", launch, (f"-DFUNCTION(crossed, straight)=({function})",))
+    return Handwritten("transpose", launch, (f"-DFUNCTION(transposed, row_major)=({function})",))
 
 
 IMAGE = "x.size(0)", "x.size(1)", "(x.size(2) * x.size(3))"
@@ -136,20 +136,20 @@ def permutation(*order: int, autotune: bool = False, handwritten: Handwritten | 
 TRANSPOSED = [
     # The result has the layout of x.t(), the first operand.
     Case("transposed: relu(x.t()) + y", "torch.relu(x.t()) + y", squares,
-         handwritten=transposing("(straight > 0.0f ? straight : 0.0f) + crossed", "1", "x.size(0)", "x.size(1)")),
+         handwritten=transpose_kernel("(row_major > 0.0f ? row_major : 0.0f) + transposed", "1", "x.size(0)", "x.size(1)")),
     Case("transposed: four pairs", "a.t() * b + c.t() * d + e.t() * f + g.t() * h",
          lambda make: squares(make, 8, 4), autotune=False),
-    permutation(0, 2, 1, handwritten=transposing("crossed + straight", "x.size(0)", "x.size(1)", "x.size(2)")),
+    permutation(0, 2, 1, handwritten=transpose_kernel("transposed + row_major", "x.size(0)", "x.size(1)", "x.size(2)")),
     permutation(1, 0, 2),
     permutation(1, 2, 0),
     permutation(2, 0, 1),
     permutation(2, 1, 0, autotune=True),
     Case("channels-last: times contiguous", "x * y",
          lambda make: images(make, torch.channels_last, torch.contiguous_format), MUL_JITERATED,
-         transposing("crossed * straight", *CHANNELS_LAST_IMAGE)),
+         transpose_kernel("transposed * row_major", *CHANNELS_LAST_IMAGE)),
     Case("channels-last: contiguous times it", "x * y",
          lambda make: images(make, torch.contiguous_format, torch.channels_last), MUL_JITERATED,
-         transposing("crossed * straight", *IMAGE), autotune=False),
+         transpose_kernel("transposed * row_major", *IMAGE), autotune=False),
 ]
 
 # --- Boxes of which some need not be read ---------------------------------------------------------------------------
@@ -157,8 +157,8 @@ TRANSPOSED = [
 
 def padded_boxes(make: Tensors) -> tuple:
     """A detector's batch as examples/detections.py makes it, repeated."""
-    found = runpy.run_path(str(EXAMPLES / "detections.py"))["detections"](1 << 13)
-    pred, target = (found[name].float().flatten(0, 1).to(make.device) for name in ("pred", "target"))
+    boxes = runpy.run_path(str(EXAMPLES / "detections.py"))["detections"](1 << 13)
+    pred, target = (boxes[name].float().flatten(0, 1).to(make.device) for name in ("pred", "target"))
     times = (1 << 24) // len(pred)
     return pred.repeat(times, 1), target.repeat(times, 1), 1e-7
 

@@ -28,18 +28,18 @@ __device__ Box box(const T* boxes, unsigned i) {
 __device__ float loss_of(const Box& p, const Box& t, float eps) {
   const float w = fmaxf(fminf(p.x2, t.x2) - fmaxf(p.x1, t.x1), 0.0f);
   const float h = fmaxf(fminf(p.y2, t.y2) - fmaxf(p.y1, t.y1), 0.0f);
-  const float overlap = w * h, either = p.area() + t.area() - overlap;
+  const float overlap = w * h, union_area = p.area() + t.area() - overlap;
   const float hull_w = fmaxf(fmaxf(p.x2, t.x2) - fminf(p.x1, t.x1), 0.0f);
   const float hull_h = fmaxf(fmaxf(p.y2, t.y2) - fminf(p.y1, t.y1), 0.0f);
   const float hull = hull_w * hull_h;
-  return 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
+  return 1.0f - (overlap / (union_area + eps) - (hull - union_area) / (hull + eps));
 }
 
 /// The sum over the block; valid in its first thread.
 __device__ Sum sum_of_block(Sum sum) {
   __shared__ Sum warps[kWarps];
-  for (int apart = 16; apart; apart /= 2) {
-    sum.add({__shfl_down_sync(~0u, sum.loss, apart), __shfl_down_sync(~0u, sum.count, apart)});
+  for (int distance = 16; distance; distance /= 2) {
+    sum.add({__shfl_down_sync(~0u, sum.loss, distance), __shfl_down_sync(~0u, sum.count, distance)});
   }
   __syncthreads();
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -72,15 +72,15 @@ __device__ Sum sum_of_thread(const PRED* pred, const TARGET* target, float eps, 
 /// blocks: one sum per block. done: the number of blocks that have ended; 0 before and after a launch.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     giou_loss(const PRED* pred, const TARGET* target, float eps, PRED* loss, Sum* blocks, unsigned* done, int n) {
-  __shared__ bool last;
+  __shared__ bool is_last_block;
   Sum sum = sum_of_block(sum_of_thread(pred, target, eps, n));
   if (threadIdx.x == 0) {
     blocks[blockIdx.x] = sum;
     __threadfence();
-    last = atomicAdd(done, 1u) == gridDim.x - 1;
+    is_last_block = atomicAdd(done, 1u) == gridDim.x - 1;
   }
   __syncthreads();
-  if (!last) return;
+  if (!is_last_block) return;
   __threadfence();
   sum = Sum();
   for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads) sum.add(blocks[block]);

@@ -10,7 +10,7 @@ extern "C" __global__ void rows(const float* x, const float* b, const float* c, 
   const long long i = N * thread_index();
   if (i >= n) return;
   int row = unsigned(i) / columns, column = unsigned(i) - row * columns;
-  const long long at = stride == columns ? i : (long long)row * stride + column;
+  const long long offset = stride == columns ? i : (long long)row * stride + column;
   Vec<float, N> bias;
 #pragma unroll
   for (int k = 0; k < N; ++k) {
@@ -26,8 +26,8 @@ extern "C" __global__ void rows(const float* x, const float* b, const float* c, 
   }
   const auto f = [](float x, float bias, float r) { return tanh_gelu(x + bias) + r; };
   if (i + N <= n) {
-    store(out + i, each<float, N>(f, load<N>(x + at), bias, load<N>(r + at)));
+    store(out + i, each<float, N>(f, load<N>(x + offset), bias, load<N>(r + offset)));
   } else {
-    for (int k = 0; i + k < n; ++k) out[i + k] = f(x[at + k], bias.lane[k], r[at + k]);
+    for (int k = 0; i + k < n; ++k) out[i + k] = f(x[offset + k], bias.lane[k], r[offset + k]);
   }
 }

@@ -8,11 +8,11 @@ extern "C" __global__ void tanh_planes(const float* x, const float* b, float* ou
                                        long long n) {
   const long long i = 4 * thread_index();
   if (i >= n) return;
-  const unsigned p = unsigned(i) / plane, within = unsigned(i) - p * plane;
-  const float here = b[p % channels], next = b[(p + 1) % channels];
+  const unsigned p = unsigned(i) / plane, offset = unsigned(i) - p * plane;
+  const float bias = b[p % channels], next_bias = b[(p + 1) % channels];
   const auto a = load<4>(x + i);
   Vec<float, 4> t;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) t.lane[k] = tanhf(a.lane[k] - (within + k < plane ? here : next));
+  for (int k = 0; k < 4; ++k) t.lane[k] = tanhf(a.lane[k] - (offset + k < plane ? bias : next_bias));
   store(out + i, t);
 }

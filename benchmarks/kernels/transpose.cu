@@ -8,21 +8,22 @@ extern "C" __global__ void __launch_bounds__(256)
   __shared__ float tile[64][65];
   const long long first = blockIdx.z * (long long)rows * columns;
   const int r = blockIdx.y * 64, c = blockIdx.x * 64, x = threadIdx.x % 16 * 4, y = threadIdx.x / 16;
-  Vec<float, 4> values[4];
+  Vec<float, 4> row_vectors[4];
 #pragma unroll
-  for (int k = 0; k < 4; ++k) values[k] = load<4>(row_major + first + (long long)(r + y + 16 * k) * columns + c + x);
+  for (int k = 0; k < 4; ++k)
+    row_vectors[k] = load<4>(row_major + first + (long long)(r + y + 16 * k) * columns + c + x);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const auto column = load<4>(transposed + first + (long long)(c + y + 16 * k) * rows + r + x);
+    const auto column_vector = load<4>(transposed + first + (long long)(c + y + 16 * k) * rows + r + x);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = column.lane[j];
+    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = column_vector.lane[j];
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     Vec<float, 4> result;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) result.lane[j] = FUNCTION(tile[y + 16 * k][x + j], values[k].lane[j]);
+    for (int j = 0; j < 4; ++j) result.lane[j] = FUNCTION(tile[y + 16 * k][x + j], row_vectors[k].lane[j]);
     store(out + first + (long long)(r + y + 16 * k) * columns + c + x, result);
   }
 }
