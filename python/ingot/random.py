@@ -309,8 +309,8 @@ _FUNCTIONS = {
 _ALWAYS_RANDOM = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
 # Functions that are random only in training: the position of their parameter `training`, and its default.
 _RANDOM_IN_TRAINING = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True), "dropout3d": (2, True),
-            "feature_dropout": (2, True), "alpha_dropout": (2, False), "feature_alpha_dropout": (2, False),
-            "rrelu": (3, False), "rrelu_": (3, False)}
+                       "feature_dropout": (2, True), "alpha_dropout": (2, False), "feature_alpha_dropout": (2, False),
+                       "rrelu": (3, False), "rrelu_": (3, False)}
 
 
 def uses_random(tree: ast.Module) -> bool:

@@ -11,7 +11,7 @@ import torch
 
 import ingot
 from comparisons import found, job, on_a_gpu
-from ingot.tools import anatomy, command, candidates, counters, disassembly, profile, work
+from ingot.tools import anatomy, command, candidates, counters, disassembly, profile, steps
 from ingot.tools.job import Against
 from ingot.tools.workload import Workload
 
@@ -25,7 +25,7 @@ HANDWRITTEN = sorted((ROOT / "examples/handwritten").glob("*.cu"))
 def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
     asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
     done = {}
-    work.do(work.Work(asked, done), lambda *_: None)
+    steps.run_steps(steps.Steps(asked, done), lambda *_: None)
     return done[("profile", word)]["kernels"], done[("profile", "ingot")]["kernels"]
 
 

@@ -21,7 +21,7 @@ def test_every_round_times_all_runners_on_all_sets():
 def test_sets_exceed_the_cache():
     device = torch.device("cpu")
     assert benchmark.sets_for(1 << 40, device) == 1
-    assert benchmark.sets_for(1 << 20, device) * (1 << 20) >= min(2 * benchmark.cache_bytes(device), benchmark.MOST_SETS << 20)
+    assert benchmark.sets_for(1 << 20, device) * (1 << 20) >= min(2 * benchmark.cache_bytes(device), benchmark.MAX_SETS << 20)
 
 
 class SimulatedGpu:
@@ -31,7 +31,7 @@ class SimulatedGpu:
 
     def __init__(self, monkeypatch, device: float, host: float):
         self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
-        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / benchmark.CYCLES_A_SECOND), "Event": lambda **_: Moment(self),
+        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / benchmark.CYCLES_PER_SECOND), "Event": lambda **_: Moment(self),
                            "synchronize": lambda _: self.wait()}.items():
             monkeypatch.setattr(torch.cuda, name, fake)
         monkeypatch.setattr(benchmark.time, "perf_counter", lambda: self.now)
@@ -91,7 +91,7 @@ def test_a_sample_is_repeated_if_the_cpu_was_late(monkeypatch):
 
 def test_a_sample_has_fewer_calls_if_the_cpu_is_too_slow(monkeypatch):
     gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
-    assert benchmark._device_sample(benchmark.Rotation(), [gpu.call], 64, benchmark.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
+    assert benchmark._device_sample(benchmark.Rotation(), [gpu.call], 64, benchmark.MAX_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
 
 
 def test_no_runner_hits_inputs_that_another_one_cached(monkeypatch):

@@ -34,7 +34,7 @@ from cases import (  # noqa: E402
     REDUCTIONS,
     REDUCTIONS_ON_THE_CPU,
     SMALL,
-    WITH_VALUES,
+    VALUE_AND_GRAD,
     graphs,
 )
 from cases.case import Case, Tensors  # noqa: E402
@@ -56,7 +56,7 @@ def test_hand_written_kernels_compile_and_get_their_arguments(case):
     scope = launch.scope_of(dict(values.arguments), as_list(op.reference(*args)))
     for said, entry in zip(kernel.launches, kernel.entries):
         given = said.arguments(scope, program.parameters[entry])
-        assert all(launch.packed(a, p) for a, p in zip(given, program.parameters[entry]))
+        assert all(launch.pack(a, p) for a, p in zip(given, program.parameters[entry]))
         assert said.extent("block", scope) == (256, 1, 1)
 
 
@@ -68,12 +68,12 @@ def test_an_incorrect_baseline_is_reported(monkeypatch):
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
     for part, cases in (("large", ON_THE_GPU), ("small", SMALL), ("reductions", REDUCTIONS), ("few-to-reduce", FEW_TO_REDUCE),
-                        ("values-and-gradients", WITH_VALUES), ("graphs", GRAPHS)):
+                        ("values-and-gradients", VALUE_AND_GRAD), ("graphs", GRAPHS)):
         assert {case.group for case in cases} == set(thresholds.TABLE[part]["each"])
         assert set(thresholds.averages(part)) <= {case.group for case in cases}
     timed = {f"{kind}{case.name}" for case in GRADIENTS for kind in ("", "backward: ", "both: ")}
     assert set(thresholds.TABLE["gradients"]["each"]) <= timed
-    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU, REDUCTIONS + FEW_TO_REDUCE, GRADIENTS, WITH_VALUES, GRAPHS):
+    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU, REDUCTIONS + FEW_TO_REDUCE, GRADIENTS, VALUE_AND_GRAD, GRAPHS):
         assert len({case.name for case in cases}) == len(cases)
 
 
@@ -112,7 +112,7 @@ def test_cases_without_time_left_are_reported(seconds, told):
 
     cases = [Case(name, "x + 1", lambda make: (make.normal(4),)) for name in ("a", "b", "c")]
     options = argparse.Namespace(only=["[bc]", "none"], baselines=(), end=time.monotonic() + seconds)
-    measured, wrong = run.measured(options, "cpu", "a title", "microseconds", (), cases, timed)
+    measured, wrong = run.measure_cases(options, "cpu", "a title", "microseconds", (), cases, timed)
     assert wrong == told and [row["case"] for row in measured] == ([] if told else ["b", "c"])
 
 
@@ -131,16 +131,16 @@ def test_a_row_is_made_from_a_comparison():
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
 def test_the_documents_tables_match_the_saved_results(path):
-    assert tables.updated(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
+    assert tables.with_new_tables(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
 
 
 def test_every_table_is_in_a_document_and_its_cases_are_measured():
     marked = {name for path in tables.DOCUMENTS for _, name, _, table in tables.MARK.findall(path.read_text()) if table}
     assert marked == {*tables.TABLES}
-    names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *WITH_VALUES, *GRAPHS)}
+    names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *VALUE_AND_GRAD, *GRAPHS)}
     names |= {f"{kind}: {case.name}" for kind in ("backward", "both") for case in GRADIENTS}
     selected = [name for table in vars(rows).values() if isinstance(table, list) for _, some in table for name in some]
-    assert not [name for name in selected if not any(tables.is_of(name, case) for case in names)]
+    assert not [name for name in selected if not any(tables.matches(name, case) for case in names)]
 
 
 def test_a_table_is_made_from_saved_rows():
@@ -191,11 +191,11 @@ def test_the_benchmarks_run(tmp_path):
 @pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: case.name)
 def test_gradients_equal_eager(case):
     args = case.make(Tensors("cpu", 1 << 12))
-    row = measure.compared(case, args, ("eager",), backward=True, time_incorrect=case.is_random, warm=True, rounds=3)
+    row = measure.compare_case(case, args, ("eager",), backward=True, time_incorrect=case.is_random, warm=True, rounds=3)
     assert all(c["state"] == "correct" or case.is_random for c in row["candidates"]), [c["message"] for c in row["candidates"]]
     assert all("us" in c for c in row["candidates"])
     errors: dict[str, str] = {}
-    calls = steps.checked(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.is_random)
+    calls = steps.checked_calls(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.is_random)
     assert not errors and set(calls) == {"ingot", "eager"}, errors
 
 
@@ -218,14 +218,14 @@ def test_a_candidate_that_fails_while_timed_is_dropped(monkeypatch):
 
     monkeypatch.setattr(steps, "run_rounds", timed)
     errors: dict[str, str] = {}
-    row = steps.timed(dict.fromkeys(("ingot", "eager", "compile"), lambda: None), errors)
+    row = steps.time_calls(dict.fromkeys(("ingot", "eager", "compile"), lambda: None), errors)
     assert errors == {"compile": "ValueError: late"} and row["times_as_fast_as"] == {"eager": 2.0}
 
 
 def test_values_with_gradients_equal_eager():
-    for case in WITH_VALUES:
+    for case in VALUE_AND_GRAD:
         errors: dict[str, str] = {}
-        calls = steps.checked(steps.loss_with_gradient(case, case.make(Tensors("cpu"))), ("eager",), errors)
+        calls = steps.checked_calls(steps.loss_with_gradient(case, case.make(Tensors("cpu"))), ("eager",), errors)
         assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
         pred, target, _ = case.make(Tensors("cpu"))
         assert calls["ingot"].bytes_moved == 2 * pred.nbytes + target.nbytes  # both are read, a gradient is written
@@ -234,9 +234,9 @@ def test_values_with_gradients_equal_eager():
 @pytest.mark.parametrize("program", [graphs.sampler(2), graphs.training(4)], ids=lambda program: program.group)
 def test_programs_that_differ_from_eager_are_not_timed(program):
     errors: dict[str, str] = {}
-    assert set(steps.checked(program.makers(Tensors("cpu")), ("eager",), errors)) == {"ingot", "eager"} and not errors
+    assert set(steps.checked_calls(program.makers(Tensors("cpu")), ("eager",), errors)) == {"ingot", "eager"} and not errors
     spoilt = dataclasses.replace(program, makers=lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
-    assert set(steps.checked(spoilt.makers(Tensors("cpu")), ("eager",), errors)) == {"eager"} and "ingot" in errors
+    assert set(steps.checked_calls(spoilt.makers(Tensors("cpu")), ("eager",), errors)) == {"eager"} and "ingot" in errors
 
 
 def test_eager_is_timed_as_its_author_calls_it():

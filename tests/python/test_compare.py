@@ -135,7 +135,7 @@ def test_gradients_are_compared_with_autograds(tmp_path):
 
 
 def test_times_over_sizes(tmp_path):
-    swept = job("eager", text="x * 2", values={"x": "f32:n"}, sizes={"n": 4096}, swept="n", points=[64, 4096])
+    swept = job("eager", text="x * 2", values={"x": "f32:n"}, sizes={"n": 4096}, sweep_name="n", sweep_sizes=[64, 4096])
     document = found(swept)
     assert [(p["size"], p["bytes"], sorted(p["candidates"])) for p in document["sweep"]["points"]] == [
         (64, 512, ["eager", "ingot"]), (4096, 32768, ["eager", "ingot"])]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from comparisons import BODIES, function_file
-from ingot.tools import command, comparison, profile, work
+from ingot.tools import command, comparison, profile, steps
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -24,7 +24,7 @@ def run(capsys, *words) -> tuple[int, str, str]:
 def in_this_process(monkeypatch):
     """Runs a comparison's steps in this process, which is faster than starting another one."""
     def supervise(job, time_limit, watch):
-        work.do(work.Work(job, done := {}), lambda *_: None)
+        steps.run_steps(steps.Steps(job, done := {}), lambda *_: None)
         return done
 
     monkeypatch.setattr(comparison, "supervise", supervise)

@@ -201,7 +201,7 @@ def test_a_failure_at_one_size_of_a_sweep_counts(callables):
     document = beside(callables, "grows_wrong", "refuses_much")
     assert [c["state"] for c in document["candidates"]] == ["correct"] * 4
     words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]
-    document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000]))
+    document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, sweep_name="n", sweep_sizes=[1000, 10000]))
     wrong, failed = (of(document, word) for word in words)
     assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: differs at [")
     assert (failed["state"], failed["message"]) == ("failed", "at n=10000: while it was timed: ValueError: so many")

@@ -55,14 +55,14 @@ def test_a_launch_that_cannot_be_read(text, message):
 ])
 def test_an_argument_of_the_wrong_type_is_refused(value, type, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
-        launch.packed(value, launch.Parameter(type, "p"))
+        launch.pack(value, launch.Parameter(type, "p"))
 
 
 @pytest.mark.parametrize("value, type, size", [
     (0.5, "float", 4), (0.5, "double", 8), (3, "int", 4), (2**40, "long long", 8), (2**40, "long unsigned int", 8), (True, "bool", 1),
     (3, "float", 4), (X, "float4 const*", 8), (X, "void*", 8), (0.5, "__half", 2), (launch.Typed(3, "int"), "", 4)])
 def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
-    assert len(launch.packed(value, launch.Parameter(type))) == size
+    assert len(launch.pack(value, launch.Parameter(type))) == size
 
 
 def test_disabled_code_is_not_parsed_and_comments_are():

@@ -41,7 +41,7 @@ def test_source_ranges_link_to_the_smallest_expression(explained):
     assert [x, y] == [(node(explained, f"load f32 {name}"),) for name in "xy"]
     assert node(explained, "maximum") in relu and first_sum == (node(explained, "add f32 %2"),)
     assert node(explained, "add f32 %4") in second_sum
-    assert set(first_sum) < set(stretches[1].within) and not set(first_sum) & set(stretches[-1].within)
+    assert set(first_sum) < set(stretches[1].enclosing) and not set(first_sum) & set(stretches[-1].enclosing)
 
 
 def test_a_source_line_links_to_all_nodes_that_it_computes(explained):

@@ -181,7 +181,7 @@ def test_kernels_of_a_comparison_highlight_separately(browser, tmp_path, explain
         candidate["listing"] = explained.found["listing"]
     comparison.Comparison(found).save(tmp_path / "a.html")
     both = Shown(browser, tmp_path / "a.html")
-    benches = browser.find_elements("css selector", ".bench")
+    benches = browser.find_elements("css selector", ".workbench")
     both.click("source", "store(out, i, out4);", nth=1)
     lit = [len(bench.find_elements("css selector", "[aria-selected=true]")) for bench in benches]
     assert len(benches) == 2 and lit[0] == 0 < lit[1]

@@ -8,11 +8,11 @@ import re
 
 from .disassembly import Instruction, disassemble, resources
 
-WARP, REGISTERS_AN_SM = 32, 65536
+WARP, REGISTERS_PER_SM = 32, 65536
 # The most threads, blocks and bytes of shared memory of a multiprocessor, by compute capability (CUDA Programming Guide,
 # "Technical Specifications per Compute Capability").
 LIMITS = {75: (1024, 16, 64 << 10), 80: (2048, 32, 164 << 10), 86: (1536, 16, 100 << 10), 87: (1536, 16, 164 << 10),
-        89: (1536, 24, 100 << 10), 90: (2048, 32, 228 << 10), 100: (2048, 32, 228 << 10), 120: (1536, 24, 100 << 10)}
+          89: (1536, 24, 100 << 10), 90: (2048, 32, 228 << 10), 100: (2048, 32, 228 << 10), 120: (1536, 24, 100 << 10)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,39 +56,38 @@ class Anatomy:
         return self.blocks_an_sm * self.threads / LIMITS[self.architecture][0]
 
     def as_json(self) -> dict:
-        made = dataclasses.asdict(self) | {"occupancy": self.occupancy}
-        return made
+        return dataclasses.asdict(self) | {"occupancy": self.occupancy}
 
 
 def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
             shared_bytes: int = 0, pointers: set[int] | None = None, architecture: int = 90) -> Anatomy:
     """The anatomy of the kernel named `kernel`. `names` are the names of its parameters, and `pointers` the indices of those that
     are pointers. `threads` and `shared_bytes` are those that a launch gives each block; `architecture` is 90 for sm_90."""
-    found = Anatomy(kernel, architecture, threads)
+    result = Anatomy(kernel, architecture, threads)
     loads, stores = accesses(ptx, kernel, pointers)
     label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731
-    found.loads = {label(k): _summed(widths) for k, widths in loads.items()}
-    found.stores = {label(k): _summed(widths) for k, widths in stores.items()}
+    result.loads = {label(k): _access(widths) for k, widths in loads.items()}
+    result.stores = {label(k): _access(widths) for k, widths in stores.items()}
     functions = disassemble(cubin)
-    found.registers, found.local_bytes, static = resources(cubin).get(kernel, (None, None, None))
+    result.registers, result.local_bytes, static = resources(cubin).get(kernel, (None, None, None))
     if static is not None:
-        found.shared_bytes = max(static - reserved_shared_bytes(architecture, in_cubins=True), 0) + shared_bytes
+        result.shared_bytes = max(static - reserved_shared_bytes(architecture, in_cubins=True), 0) + shared_bytes
     if functions and kernel in functions:
-        _count(found, functions[kernel])
-    if found.registers and threads and architecture in LIMITS:
-        found.blocks_an_sm = blocks_that_fit(found.registers, threads, found.shared_bytes or 0, architecture)
-    return found
+        _count_instructions(result, functions[kernel])
+    if result.registers and threads and architecture in LIMITS:
+        result.blocks_an_sm = blocks_that_fit(result.registers, threads, result.shared_bytes or 0, architecture)
+    return result
 
 
-def _count(found: Anatomy, instructions: list[Instruction]) -> None:
-    found.instructions = len(instructions)
-    found.kinds = dict(collections.Counter(i.kind for i in instructions).most_common())
-    found.branches = sum(i.op.split(".")[0] in ("BRA", "BRX") for i in instructions)
-    found.load_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global load"))
-    found.store_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global store"))
+def _count_instructions(result: Anatomy, instructions: list[Instruction]) -> None:
+    result.instructions = len(instructions)
+    result.kinds = dict(collections.Counter(i.kind for i in instructions).most_common())
+    result.branches = sum(i.op.split(".")[0] in ("BRA", "BRX") for i in instructions)
+    result.load_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global load"))
+    result.store_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global store"))
 
 
-def _summed(widths: list[int]) -> Access:
+def _access(widths: list[int]) -> Access:
     return Access(max(widths), min(widths), len(widths))
 
 
@@ -101,12 +100,12 @@ def reserved_shared_bytes(architecture: int, in_cubins: bool = False) -> int:
 def blocks_that_fit(registers: int, threads: int, shared_bytes: int, architecture: int = 90) -> int:
     """The number of blocks that fit on a multiprocessor. Registers are allocated to warps in units of 256, shared memory in units
     of 128 bytes (CUDA Programming Guide, "Compute Capabilities")."""
-    most_threads, most_blocks, shared_an_sm = LIMITS[architecture]
+    max_threads, max_blocks, shared_per_sm = LIMITS[architecture]
     warps = -(-threads // WARP)
-    registers_a_warp = -(-registers * WARP // 256) * 256
-    by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else most_blocks
-    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + reserved_shared_bytes(architecture))
-    return min(most_blocks, most_threads // (warps * WARP), by_registers, by_shared)
+    registers_per_warp = -(-registers * WARP // 256) * 256
+    by_registers = REGISTERS_PER_SM // 4 // registers_per_warp * 4 // warps if registers_per_warp else max_blocks
+    by_shared = shared_per_sm // max(1, -(-shared_bytes // 128) * 128 + reserved_shared_bytes(architecture))
+    return min(max_blocks, max_threads // (warps * WARP), by_registers, by_shared)
 
 
 # --- PTX ------------------------------------------------------------------------------------------------------------
@@ -123,22 +122,23 @@ def accesses(ptx: str, kernel: str, pointers: set[int] | None = None) -> tuple[d
     the registers that compute it. `pointers` are the indices of the pointer parameters, if they are known."""
     lines = _body(ptx, kernel)
     origin: dict[str, set[int]] = {}
-    known, converted = pointers, set()  # an address also depends on strides, which are not pointers
+    converted_pointers = set()  # an address also depends on strides, which are not pointers
     for _ in range(2):  # twice, for values that a loop carries
         for line in lines:
-            if found := _PARAMETER.search(line):
-                origin.setdefault(found[1], set()).add(int(found[2]))
-            elif (found := _DEFINITION.match(line)) and not line.lstrip().startswith("ld."):
-                sources = set().union(*(origin.get(register, ()) for register in re.findall(r"%\w+", found[2])))
+            if match := _PARAMETER.search(line):
+                origin.setdefault(match[1], set()).add(int(match[2]))
+            elif (match := _DEFINITION.match(line)) and not line.lstrip().startswith("ld."):
+                sources = set().union(*(origin.get(register, ()) for register in re.findall(r"%\w+", match[2])))
                 if "cvta.to.global" in line:
-                    converted |= sources
-                origin.setdefault(found[1], set()).update(sources)
+                    converted_pointers |= sources
+                origin.setdefault(match[1], set()).update(sources)
     loads, stores = collections.defaultdict(list), collections.defaultdict(list)
     for line in lines:
-        if found := _MEMORY.search(line):
-            address = _ADDRESS.search(found[3])
-            for parameter in origin.get(address[1], set()) & (converted if known is None else known) if address else ():
-                (loads if found[1] == "ld" else stores)[parameter].append(_width(found[2]))
+        if match := _MEMORY.search(line):
+            address = _ADDRESS.search(match[3])
+            known_pointers = converted_pointers if pointers is None else pointers
+            for parameter in origin.get(address[1], set()) & known_pointers if address else ():
+                (loads if match[1] == "ld" else stores)[parameter].append(_width(match[2]))
     return dict(sorted(loads.items())), dict(sorted(stores.items()))
 
 
@@ -152,6 +152,6 @@ def _body(ptx: str, kernel: str) -> list[str]:
 
 def _width(modifiers: str) -> int:
     parts = modifiers.strip(".").split(".")
-    lanes = next((int(p[1:]) for p in parts if re.fullmatch(r"v\d", p)), 1)
+    elements = next((int(p[1:]) for p in parts if re.fullmatch(r"v\d", p)), 1)
     size = next((_SIZES[p[1:]] for p in parts if re.fullmatch(r"[usfb](8|16|32|64|128)", p)), 4)
-    return lanes * size
+    return elements * size

@@ -19,17 +19,17 @@ import torch
 from ..capture import author_error
 from .settings import Settings
 
-ROUNDS, MOST_CALLS = 21, 1000
-SECONDS_A_SAMPLE, SECONDS_IN_A_LOOP = 2e-3, 2e-2
+ROUNDS, MAX_CALLS = 21, 1000
+SECONDS_PER_SAMPLE, SECONDS_IN_A_LOOP = 2e-3, 2e-2
 PRIMING_SECONDS = 0.2  # of calls before the first round, until clock frequencies are stable
-CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, approximately
-LONGEST_LEAD = 0.02  # seconds that the device sleeps while the CPU queues calls
+CYCLES_PER_SECOND = 2e9  # of torch.cuda._sleep, approximately
+MAX_LEAD = 0.02  # seconds that the device sleeps while the CPU queues calls
 COPY = "copy"  # the name of the runner that measures copy bandwidth
 COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
-MOST_SETS = 64
+MAX_SETS = 64
 LONG_OVERHEAD = 1e-4  # seconds of CPU overhead; if a call has less, it is measured again in every round
-LONGEST_SAMPLE = 0.1  # seconds; a sample that would take longer does not use all sets
-CALLS_OF_A_GRAPH = 64
+MAX_SAMPLE_SECONDS = 0.1  # seconds; a sample that would take longer does not use all sets
+CALLS_PER_GRAPH = 64
 CALLS_AHEAD = 10  # the calls between two synchronisations when CPU overhead is measured
 
 Calls = list[Callable[[], object]]  # the same call, once for each set of inputs
@@ -47,16 +47,16 @@ class Dropped(Exception):
 class Rotation:
     """The index of the next set of inputs, shared by all candidates: so no candidate finds in a cache what another has just read."""
 
-    at: int = 0
+    index: int = 0
 
     def make(self, calls: Calls, count: int) -> None:
         """Makes `count` calls, each on the next set of inputs. Each result lives until its set is used again, so that the next call
         does not reuse its memory."""
-        kept, begin = [None] * len(calls), self.at
+        results, begin = [None] * len(calls), self.index
         if len(calls) > 1:  # a runner with one set, as the copy, does not move the index
-            self.at += count
-        for number in range(begin, begin + count):
-            kept[number % len(calls)] = calls[number % len(calls)]()
+            self.index += count
+        for call_number in range(begin, begin + count):
+            results[call_number % len(calls)] = calls[call_number % len(calls)]()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,24 +73,24 @@ class Times:
 
 def sets_for(nbytes: int, device: torch.device) -> int:
     """The number of sets of inputs of `nbytes` bytes that together exceed the last-level cache twice, at most MOST_SETS."""
-    return max(1, min(MOST_SETS, -(-2 * cache_bytes(device) // max(nbytes, 1))))
+    return max(1, min(MAX_SETS, -(-2 * cache_bytes(device) // max(nbytes, 1))))
 
 
 def cache_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).L2_cache_size
-    found = 0
+    size = 0
     for path in ("/sys/devices/system/cpu/cpu0/cache/index3/size", "/sys/devices/system/cpu/cpu0/cache/index2/size"):
         try:
             with open(path) as file:
-                found = found or int(file.read().strip().removesuffix("K")) << 10
+                size = size or int(file.read().strip().removesuffix("K")) << 10
         except (OSError, ValueError):
             pass
-    return found or 32 << 20
+    return size or 32 << 20
 
 
 def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
-         ahead: bool = True, watch: Callable[[str], None] = lambda name: None) -> dict[str, Times]:
+               ahead: bool = True, watch: Callable[[str], None] = lambda name: None) -> dict[str, Times]:
     """Times the runners and a copy of COPIED_BYTES; returns the seconds per call, by name.
 
     graph: capture the calls of each runner in a CUDA graph, and time launches of the graph.
@@ -100,7 +100,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
     settings, rotation = Settings(), Rotation()
 
     @contextlib.contextmanager
-    def turn(name: str) -> Iterator[None]:
+    def running(name: str) -> Iterator[None]:
         watch(name)
         try:
             yield
@@ -111,45 +111,45 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
             raise Dropped(name) from error
         settings.restore()
 
-    count = dict.fromkeys(runners, CALLS_OF_A_GRAPH if graph else 1) | {COPY: 1}
+    count = dict.fromkeys(runners, CALLS_PER_GRAPH if graph else 1) | {COPY: 1}
     if graph:
         for name, calls in runners.items():
-            with turn(name):
-                runners = runners | {name: captured(name, calls)}
+            with running(name):
+                runners = runners | {name: capture_graph(name, calls)}
     watch(COPY)
     runners = runners | {COPY: [_copy(device)]}
     sample = _device_sample if device.type == "cuda" else _clock_sample
-    hosts, batches, leads = {}, {}, {}
+    overheads, call_counts, leads = {}, {}, {}
     for name, calls in runners.items():
-        with turn(name):
+        with running(name):
             rotation.make(calls, max(3, len(calls)))  # the first calls compile
             wait(device)
-            hosts[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
-            once = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
-        batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_IN_A_LOOP)
-        if ahead and hosts[name] * batches[name] > LONGEST_LEAD / 1.3:
-            batches[name] = max(1, int(LONGEST_LEAD / 1.3 / hosts[name]))
-        leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
-    _prime(rotation, runners, turn)
+            overheads[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
+            seconds = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
+        call_counts[name] = _batch(seconds, len(calls), SECONDS_PER_SAMPLE if ahead else SECONDS_IN_A_LOOP)
+        if ahead and overheads[name] * call_counts[name] > MAX_LEAD / 1.3:
+            call_counts[name] = max(1, int(MAX_LEAD / 1.3 / overheads[name]))
+        leads[name] = min(MAX_LEAD, 1.2 * overheads[name] * call_counts[name] + 1e-4) if ahead else 0.0
+    _prime(rotation, runners, running)
     names, times = list(runners), {name: [] for name in runners}
-    for number in range(rounds):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            with turn(name):
-                times[name].append(sample(rotation, runners[name], batches[name], leads[name], device))
-                if device.type == "cuda" and name != COPY and hosts[name] < LONG_OVERHEAD:
-                    hosts[name] = min(hosts[name], _host_seconds(rotation, runners[name], device, samples=3))
+    for round_number in range(rounds):
+        for name in names[round_number % len(names) :] + names[: round_number % len(names)]:
+            with running(name):
+                times[name].append(sample(rotation, runners[name], call_counts[name], leads[name], device))
+                if device.type == "cuda" and name != COPY and overheads[name] < LONG_OVERHEAD:
+                    overheads[name] = min(overheads[name], _host_seconds(rotation, runners[name], device, samples=3))
     return {name: Times([seconds / count[name] for seconds in times[name]],
-                        hosts[name] / count[name] if device.type == "cuda" else None) for name in names}
+                        overheads[name] / count[name] if device.type == "cuda" else None) for name in names}
 
 
-def _batch(once: float, sets: int, seconds: float) -> int:
+def _batch(seconds_per_call: float, sets: int, seconds: float) -> int:
     """The number of calls in a sample: a multiple of the number of sets, unless that takes too long."""
-    if once * sets > LONGEST_SAMPLE:
-        return max(1, int(LONGEST_SAMPLE / once))
-    return max(1, min(MOST_CALLS, int(seconds / once)) // sets) * sets
+    if seconds_per_call * sets > MAX_SAMPLE_SECONDS:
+        return max(1, int(MAX_SAMPLE_SECONDS / seconds_per_call))
+    return max(1, min(MAX_CALLS, int(seconds / seconds_per_call)) // sets) * sets
 
 
-def captured(name: str, calls: Calls) -> Calls:
+def capture_graph(name: str, calls: Calls) -> Calls:
     """One call that launches a CUDA graph of CALLS_OF_A_GRAPH calls, which use the sets of inputs in turn."""
     if not torch.cuda.is_available():
         raise author_error("a CUDA graph needs a GPU, and there is none")
@@ -158,7 +158,7 @@ def captured(name: str, calls: Calls) -> Calls:
     graph = torch.cuda.CUDAGraph()
     try:
         with torch.cuda.graph(graph):
-            rotation.make(calls, CALLS_OF_A_GRAPH)
+            rotation.make(calls, CALLS_PER_GRAPH)
     except RuntimeError as error:
         raise author_error(f"{name} cannot be captured in a CUDA graph: {str(error).splitlines()[0]}") from error
     return [graph.replay]
@@ -178,16 +178,16 @@ def _device_sample(rotation: Rotation, calls: Calls, count: int, lead: float, de
     repeated with twice the lead or, at the longest lead, with half the calls."""
     while True:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
+        torch.cuda._sleep(int(lead * CYCLES_PER_SECOND))
         begin.record()
         rotation.make(calls, count)
         end.record()
         was_late = begin.query()
         end.synchronize()
-        if not was_late or lead == 0.0 or (lead == LONGEST_LEAD and count == 1):
+        if not was_late or lead == 0.0 or (lead == MAX_LEAD and count == 1):
             return begin.elapsed_time(end) / count / 1e3
-        if lead < LONGEST_LEAD:
-            lead = min(2 * lead, LONGEST_LEAD)
+        if lead < MAX_LEAD:
+            lead = min(2 * lead, MAX_LEAD)
         else:
             count //= 2
 
@@ -201,22 +201,22 @@ def _clock_sample(rotation: Rotation, calls: Calls, count: int, lead: float, dev
 def _host_seconds(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
     """The least CPU overhead of a call, in seconds: the time until the call returns. The device is synchronised before every few
     calls. It queues about a thousand kernels, and launching more of them blocks."""
-    found = []
+    overheads = []
     for _ in range(samples):
         wait(device)
         begin = time.perf_counter()
         rotation.make(calls, CALLS_AHEAD)
-        found.append((time.perf_counter() - begin) / CALLS_AHEAD)
-        if found[0] > 1e-2:
+        overheads.append((time.perf_counter() - begin) / CALLS_AHEAD)
+        if overheads[0] > 1e-2:
             break
-    return min(found)
+    return min(overheads)
 
 
-def _prime(rotation: Rotation, runners: dict[str, Calls], turn: Callable) -> None:
+def _prime(rotation: Rotation, runners: dict[str, Calls], running: Callable) -> None:
     begin = time.perf_counter()
     while time.perf_counter() - begin < PRIMING_SECONDS:
         for name, calls in runners.items():
-            with turn(name):
+            with running(name):
                 rotation.make(calls, 1)
 
 

@@ -15,35 +15,35 @@ UNWRITTEN = 0xFF  # the fill of a result's bytes: a NaN in every float dtype, so
 
 class Guarded:
     """A tensor with the sizes, strides and alignment of `like`, between guard bytes filled with `pattern`. Its elements are those
-    of `like` if `keep`, else UNWRITTEN bytes, which no kernel writes by accident."""
+    of `like` if `copy_elements`, else UNWRITTEN bytes, which no kernel writes by accident."""
 
-    def __init__(self, like: torch.Tensor, pattern: int, keep: bool = False):
+    def __init__(self, like: torch.Tensor, pattern: int, copy_elements: bool = False):
         self._pattern = pattern
-        reach = sum((size - 1) * stride for size, stride in zip(like.shape, like.stride())) + 1 if like.numel() else 0
-        past = like.storage_offset() * like.itemsize % 16
-        begin, size = EDGE + past, reach * like.itemsize
-        self._memory = torch.full((EDGE + past + size + EDGE,), pattern, dtype=torch.uint8, device=like.device)
-        self._before, self._behind = self._memory[:begin], self._memory[begin + size :]
+        extent = sum((size - 1) * stride for size, stride in zip(like.shape, like.stride())) + 1 if like.numel() else 0
+        misalignment = like.storage_offset() * like.itemsize % 16
+        begin, size = EDGE + misalignment, extent * like.itemsize
+        self._memory = torch.full((EDGE + misalignment + size + EDGE,), pattern, dtype=torch.uint8, device=like.device)
+        self._before, self._after = self._memory[:begin], self._memory[begin + size :]
         # Views of a byte tensor: the offset need not be a multiple of what a view of another dtype requires.
         inside = torch.empty(0, dtype=like.dtype, device=like.device)
         self.tensor = inside.set_(self._memory.untyped_storage(), begin // like.itemsize, like.shape, like.stride())
-        memory_of(self.tensor).copy_(memory_of(like)) if keep else self.refill()
+        memory_of(self.tensor).copy_(memory_of(like)) if copy_elements else self.refill()
 
     def refill(self) -> None:
         """Marks every element as unwritten."""
-        self._memory[len(self._before) : len(self._memory) - len(self._behind)] = UNWRITTEN
+        self._memory[len(self._before) : len(self._memory) - len(self._after)] = UNWRITTEN
 
     def out_of_bounds(self) -> str:
         """Describes the writes outside of the tensor; empty if there are none."""
-        reached = {}
-        for side, edge in (("before", self._before.flip(0)), ("behind", self._behind)):
+        distances = {}
+        for side, edge in (("before", self._before.flip(0)), ("after", self._after)):
             if len(written := (edge != self._pattern).nonzero()):
-                reached[side] = int(written.max()) + 1
-        if not reached:
+                distances[side] = int(written.max()) + 1
+        if not distances:
             return ""
-        farthest = max(reached.values())
-        places = " and ".join({"before": "before the start of", "behind": "past the end of"}[side] for side in reached)
-        return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {places}"
+        farthest = max(distances.values())
+        sides = " and ".join({"before": "before the start of", "after": "past the end of"}[side] for side in distances)
+        return f"writes {farthest}{' or more' if farthest >= EDGE else ''} bytes {sides}"
 
     def count_unwritten(self, eager: torch.Tensor) -> int:
         """The number of elements that were never written. An element whose bytes in `eager` are UNWRITTEN does not count."""

@@ -24,62 +24,62 @@ import torch
 
 from ..capture import author_error
 from ..oracle import step_tolerances, bits, difference, ulp
-from .workload import EagerRun, Workload, each, in_float64
+from .workload import EagerRun, Workload, in_float64, map_tensors
 
-OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
+EAGER_ERROR_FACTOR, ULPS, ULPS_16_BIT, SUM_DIVISOR = 4, 8, 2, 8
 JUMP = 64  # a step smaller by this factor that changes the result by more than half as much crosses a jump
 FEW_ULPS = 16
 
 
 @dataclasses.dataclass
 class Expected:
-    """The results that a candidate is compared with: eager's, the float64 results, and the allowed distance from these."""
+    """The results that a candidate is compared with: eager's, the float64 results, and the tolerances: the allowed distances from these."""
 
     workload: Workload
     run: EagerRun
     exact: list[torch.Tensor] | None = None
-    allowed: list[torch.Tensor] | None = None
-    measured: int = 0  # the number of bounds that are part of `allowed` so far
+    tolerances: list[torch.Tensor] | None = None
+    bound_count: int = 0  # the number of bounds that are added to `tolerances` so far
 
     @classmethod
     def of(cls, workload: Workload) -> Expected:
         return cls(workload, workload.run_eager())
 
     @property
-    def changed(self) -> list[str]:
+    def written_names(self) -> list[str]:
         """The parameters that are written in place. Their values come first among the results."""
-        return self.run.changed
+        return self.run.written_names
 
     @functools.cached_property
     def eager(self) -> list[torch.Tensor]:
         return self.run.results
 
-    def measure(self) -> bool:
-        """Adds the next bound to what is allowed; returns False if all are added. The bounds come in order of cost: the rounding of
+    def add_bound(self) -> bool:
+        """Adds the next bound to the tolerances; returns False if all are added. The bounds come in order of cost: the rounding of
         the results, then of the arguments (runs in float64), then of each step (runs of eager). Raises `ingot.Error` if memory is
         short."""
         try:
-            return self._measure()
+            return self._add_bound()
         except torch.OutOfMemoryError as error:
             raise author_error("its results differ from eager's bits, and there is not enough memory to check them in float64",
                                "compare with fewer elements") from error
 
-    def _measure(self) -> bool:
-        if self.measured == 0:
+    def _add_bound(self) -> bool:
+        if self.bound_count == 0:
             self.exact = self.workload.run_in_float64()
-            self.allowed = [allowed(e, d) for e, d in zip(self.eager, self.exact)]
-        elif self.measured == 1:
+            self.tolerances = [rounding_tolerance(e, d) for e, d in zip(self.eager, self.exact)]
+        elif self.bound_count == 1:
             largest = max((t.numel() for t in self.workload.tensors().values()), default=1)
             for k, sensitivity in enumerate(_sensitivity(self.workload, self.eager, self.exact)):
-                self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
-        elif self.measured == 2 and not self.workload.adds_up and not self.changed:
-            computed = each(self.workload, _as_computed)
+                self.tolerances[k] += argument_tolerance(sensitivity, largest / max(self.eager[k].numel(), 1))
+        elif self.bound_count == 2 and not self.workload.adds_up and not self.written_names:
+            computed = map_tensors(self.workload, _in_compute_dtype)
             of_steps = step_tolerances(lambda: computed.run_eager().results, computed.run_eager().results)
-            for allowed_already, more in zip(self.allowed, of_steps):
-                allowed_already += more.nan_to_num(nan=0.0, posinf=0.0)
+            for tolerance, added in zip(self.tolerances, of_steps):
+                tolerance += added.nan_to_num(nan=0.0, posinf=0.0)
         else:
             return False
-        self.measured += 1
+        self.bound_count += 1
         return True
 
 
@@ -99,25 +99,25 @@ class Verdict:
 
 
 def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
-    """Checks a candidate's results. Bounds are measured only as far as a result needs them."""
-    if message := _other_form(results, expected.eager):
+    """Checks a candidate's results. Bounds are computed only as far as a result needs them."""
+    if message := _mismatch(results, expected.eager):
         return Verdict(False, message)
-    if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, expected.eager)):
+    if all(torch.equal(bits(actual), bits(expected_result)) for actual, expected_result in zip(results, expected.eager)):
         return Verdict(True, "bit for bit", True, 0.0, 0.0)
-    if expected.measured == 0:
-        expected.measure()
+    if expected.bound_count == 0:
+        expected.add_bound()
     while True:
         worst = [_worst(expected, k, result) for k, result in enumerate(results)]
         largest = max(worst, key=lambda found: found.excess)
-        if largest.excess <= 1 or not expected.measure():
+        if largest.excess <= 1 or not expected.add_bound():
             break
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
     if largest.excess > 1:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
-        return Verdict(False, f"differs at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
-                       largest.as_json(expected))
+        message = f"differs at {largest.position}{others}: {largest.actual!r}, eager {largest.eager!r}"
+        return Verdict(False, message, False, ulps, eagers, largest.as_json(expected))
     # Next to zero an ulp says little, so the distance is given relative to eager's error there.
-    if all(torch.equal(ours, theirs) for ours, theirs in zip(results, expected.eager)):
+    if all(torch.equal(actual, expected_result) for actual, expected_result in zip(results, expected.eager)):
         close = "equal in value; the bits of a zero differ"
     elif ulps <= FEW_ULPS:
         close = f"within {ulps:.2g} ulp"
@@ -136,74 +136,75 @@ class _Worst:
     eager_ulp: float
     result: int
     index: tuple[int, ...] = ()
-    ours: object = None
+    actual: object = None
     eager: object = None
     exact: object = None
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         return f"[{', '.join(map(str, self.index))}]"
 
     def as_json(self, expected: Expected) -> dict:
-        return {"result": self.result, "index": list(self.index), "value": repr(self.ours), "eager": repr(self.eager),
+        return {"result": self.result, "index": list(self.index), "value": repr(self.actual), "eager": repr(self.eager),
                 "float64": repr(self.exact), "inputs": inputs_at(expected, self.result, self.index)}
 
 
-def _worst(expected: Expected, k: int, ours: torch.Tensor) -> _Worst:
-    eager, exact, allowed = expected.eager[k], expected.exact[k], expected.allowed[k]
-    if ours.numel() == 0:
+def _worst(expected: Expected, k: int, actual: torch.Tensor) -> _Worst:
+    eager, exact, tolerance = expected.eager[k], expected.exact[k], expected.tolerances[k]
+    if actual.numel() == 0:
         return _Worst(0.0, 0, 0.0, 0.0, k)
     if not eager.dtype.is_floating_point:
-        excess = (ours != eager).double() * math.inf
+        excess = (actual != eager).double() * math.inf
         off = torch.zeros_like(excess)
         eagers = off
     else:
         rounded = exact.to(eager.dtype)
-        same = (bits(ours) == bits(eager)) | (ours == eager) | (bits(ours) == bits(rounded))
-        off = difference(ours, exact)
-        excess = torch.where(same, 0.0, off / allowed.clamp(min=torch.finfo(torch.float64).tiny))
+        same = (bits(actual) == bits(eager)) | (actual == eager) | (bits(actual) == bits(rounded))
+        off = difference(actual, exact)
+        excess = torch.where(same, 0.0, off / tolerance.clamp(min=torch.finfo(torch.float64).tiny))
         excess = excess.nan_to_num(nan=math.inf, posinf=math.inf)
         unit = ulp(rounded)
-        finite = exact.isfinite() & ours.isfinite() & eager.isfinite()
+        finite = exact.isfinite() & actual.isfinite() & eager.isfinite()
         off, eagers = (torch.where(finite, x / unit, 0.0) for x in (off, difference(eager, exact)))
     excess = excess.nan_to_num(nan=0.0)  # 0 · inf, from equal elements
     at = int(excess.argmax()) if excess.max() > 0 else int(off.argmax())
-    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), ours.shape))
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), actual.shape))
     return _Worst(float(excess.max()), int((excess > 1).sum()), float(off.max()), float(eagers.max()), k, index,
-                  ours[index].item(), eager[index].item(), exact[index].item())
+                  actual[index].item(), eager[index].item(), exact[index].item())
 
 
 def inputs_at(expected: Expected, k: int, index: tuple[int, ...]) -> dict:
     """The inputs of element `index` of result k: each tensor's element at that place, with broadcasting, or the first few elements
     of its row. A tensor whose shape does not fit has no entry."""
-    shape, found = expected.eager[k].shape, {}
+    shape, inputs = expected.eager[k].shape, {}
     for name, value in expected.workload.values.items():
         if not isinstance(value, torch.Tensor):
-            found[name] = repr(value)
+            inputs[name] = repr(value)
             continue
-        own = _broadcast_index(value.shape, shape, index)
-        if own is not None:
-            element = value[own]
-            found[name] = repr(element.item()) if element.ndim == 0 else repr(element.flatten()[:8].tolist())
-    return found
+        own_index = _broadcast_index(value.shape, shape, index)
+        if own_index is not None:
+            element = value[own_index]
+            inputs[name] = repr(element.item()) if element.ndim == 0 else repr(element.flatten()[:8].tolist())
+    return inputs
 
 
-def _broadcast_index(own: torch.Size, shape: torch.Size, index: tuple[int, ...]) -> tuple[int, ...] | None:
-    aligned = list(zip(reversed(own), reversed(shape), reversed(index)))
-    if len(own) <= len(shape) and all(size in (1, of) for size, of, _ in aligned):
+def _broadcast_index(own_shape: torch.Size, shape: torch.Size, index: tuple[int, ...]) -> tuple[int, ...] | None:
+    aligned = list(zip(reversed(own_shape), reversed(shape), reversed(index)))
+    if len(own_shape) <= len(shape) and all(size in (1, result_size) for size, result_size, _ in aligned):
         return tuple(i if size > 1 else 0 for size, _, i in reversed(aligned))
-    if own[: len(shape)] == shape:  # the result has one element per row of this tensor
+    if own_shape[: len(shape)] == shape:  # the result has one element per row of this tensor
         return index
     return None
 
 
-def of_arguments(sensitivity: torch.Tensor, summed: float, ulps: float = ULPS) -> torch.Tensor:
+def argument_tolerance(sensitivity: torch.Tensor, summed: float, ulps: float = ULPS) -> torch.Tensor:
     """The allowed distance from float64 that accounts for the rounding of arguments. `summed` is the number of input elements per
     result element."""
-    return ulps * max(1.0, math.sqrt(summed) / OF_SUMS) * sensitivity
+    return ulps * max(1.0, math.sqrt(summed) / SUM_DIVISOR) * sensitivity
 
 
-def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGERS_ERROR, ulps: float = ULPS) -> torch.Tensor:
+def rounding_tolerance(eager: torch.Tensor, exact: torch.Tensor, eager_factor: float = EAGER_ERROR_FACTOR,
+                       ulps: float = ULPS) -> torch.Tensor:
     """The allowed distance from float64 that accounts for the rounding of results."""
     if not eager.dtype.is_floating_point or eager.numel() == 0:
         return torch.zeros_like(eager, dtype=torch.float64)
@@ -214,8 +215,8 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGE
     sizes = torch.frexp(rounded.double().abs().nan_to_num(nan=0.0, posinf=0.0)).exponent.clamp(-1200, 1200).long() + 1200
     worst = torch.zeros(2401, dtype=torch.float64, device=eager.device)
     worst.scatter_reduce_(0, sizes[usable].flatten(), error[usable].flatten(), "amax")
-    of_result = min(ulps, SHORT_ULPS) if eager.dtype.itemsize == 2 else ulps
-    return of_eagers * worst[sizes] + of_result * ulp(rounded)
+    result_ulps = min(ulps, ULPS_16_BIT) if eager.dtype.itemsize == 2 else ulps
+    return eager_factor * worst[sizes] + result_ulps * ulp(rounded)
 
 
 def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -224,22 +225,23 @@ def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torc
     last one shows the effect of a subtracted mean on a row of equal elements. The sum is the effect of rounding where terms
     cancel, and in sums. 16-bit floats change by half an ulp of float32, since all kernels compute them in float32. An element
     whose arguments are at a jump of the function, as a half that is rounded, has one correct answer: it gets no allowance."""
-    moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
+    changes = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in workload.tensors().items():
         if not value.dtype.is_floating_point:
             continue
         step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
-        for push in (lambda x, by: x * (1 + by), lambda x, by: x + by * x.abs(), lambda x, by: x * (1 + by * _signs(x))):
-            far, near = (workload.with_values({**workload.values, name: push(in_float64(value), by)}).run_in_float64()
-                         for by in (step, step / JUMP))
+        for perturb in (lambda x, by: x * (1 + by), lambda x, by: x + by * x.abs(), lambda x, by: x * (1 + by * _signs(x))):
+            far, near = (workload.with_values({**workload.values, name: perturb(in_float64(value), amount)}).run_in_float64()
+                         for amount in (step, step / JUMP))
             for k in range(len(exact)):
                 if eager[k].dtype.is_floating_point:
-                    by_far, by_near = (difference(pushed[k], exact[k]).nan_to_num(nan=0.0, posinf=0.0) for pushed in (far, near))
-                    moved[k] += torch.where(by_near > by_far / 2, 0.0, by_far)
-    return moved
+                    far_change, near_change = (difference(results[k], exact[k]).nan_to_num(nan=0.0, posinf=0.0)
+                                               for results in (far, near))
+                    changes[k] += torch.where(near_change > far_change / 2, 0.0, far_change)
+    return changes
 
 
-def _as_computed(tensor: torch.Tensor) -> torch.Tensor:
+def _in_compute_dtype(tensor: torch.Tensor) -> torch.Tensor:
     """16-bit floats as float32, in which all kernels compute."""
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
@@ -250,18 +252,19 @@ def _signs(x: torch.Tensor) -> torch.Tensor:
     return 2 * torch.randint(2, x.shape, generator=generator, device=x.device, dtype=x.dtype) - 1
 
 
-def _other_form(results: list, eager: list[torch.Tensor]) -> str:
+def _mismatch(results: list, eager: list[torch.Tensor]) -> str:
     """Describes a difference in the number, type, dtype, shape or device of the results; empty if there is none."""
     if len(results) != len(eager):
         return f"gives {len(results)} results, eager {len(eager)}"
-    for k, (ours, theirs) in enumerate(zip(results, eager)):
+    for k, (actual, expected) in enumerate(zip(results, eager)):
         which = "the result" if len(eager) == 1 else f"result {k}"
-        if not isinstance(ours, torch.Tensor):
-            return f"{which} is a {type(ours).__name__}, eager's a tensor"
-        for what, mine, its in (("dtype", ours.dtype, theirs.dtype), ("shape", list(ours.shape), list(theirs.shape)),
-                                ("device", ours.device, theirs.device)):
-            if mine != its:
-                return f"{which} has {what} {mine}, eager's {its}"
+        if not isinstance(actual, torch.Tensor):
+            return f"{which} is a {type(actual).__name__}, eager's a tensor"
+        properties = [("dtype", actual.dtype, expected.dtype), ("shape", list(actual.shape), list(expected.shape)),
+                      ("device", actual.device, expected.device)]
+        for property, actual_value, expected_value in properties:
+            if actual_value != expected_value:
+                return f"{which} has {property} {actual_value}, eager's {expected_value}"
     return ""
 
 

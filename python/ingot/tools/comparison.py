@@ -16,13 +16,13 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from ..capture import author_error
-from . import candidates, report, work
-from .explanation import bound, described
+from . import candidates, report, steps
+from .explanation import bind_arguments, describe
 from .job import Against, Job
 from .workload import Workload
 from .benchmark import COPY
 from .supervisor import TIME_LIMIT, supervise
-from .work import OWN
+from .steps import OWN
 
 READABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16,
             torch.int32, torch.int64)  # the dtypes that the reader of saved tensors supports
@@ -126,65 +126,66 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     for old, new in (("as_asked", "given_only"), ("anyway", "time_incorrect")):
         if old in kwargs and old not in op.signature.parameters:
             raise author_error(f"`{old}=` is now `{new}=`", f"write {new}={kwargs[old]!r}")
-    named = _named(against)
-    given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
-             for name, each in named if not _is_function(each)]
-    values = bound(op, args, kwargs)
-    if several := [name for name, value in values.items() if not isinstance(value, torch.Tensor)
-                   and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))]:
-        raise author_error(f"`{several[0]}` consists of several tensors, which compare does not support",
+    candidates_by_name = _named_candidates(against)
+    specs = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
+             for name, each in candidates_by_name if not _is_function(each)]
+    values = bind_arguments(op, args, kwargs)
+    if composite := [name for name, value in values.items() if not isinstance(value, torch.Tensor)
+                     and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))]:
+        raise author_error(f"`{composite[0]}` consists of several tensors, which compare does not support",
                            "compare an op that takes each tensor as a parameter")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "given_only": given_only, "time_incorrect": time_incorrect, "warm": warm,
-               "graph": graph, "rounds": rounds, "why": why}
+               "graph": graph, "rounds": rounds, "inspects": why}
     if graph and not device.startswith("cuda"):
         raise author_error("a CUDA graph needs a GPU, and these arguments are not on one", "move them: x.cuda()")
-    shown = {name: described(value) for name, value in values.items()}
-    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
-              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[],
+    descriptions = {name: describe(value) for name, value in values.items()}
+    job = Job(text=op.text, op=op.name, file="", values=descriptions, against=specs, device=device, numerics=op.numerics,
+              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], fixed_values=[],
               folders=[folder for folder in sys.path if folder], **options)
-    functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
+    functions = _python_candidates(candidates_by_name, [OWN, COPY, *(each.key for each in specs)])
     if not isolated:
         workload = Workload(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
         done: dict = {}
-        work.do(work.Work(job, done, functions, workload.gradient() if backward else workload), lambda *_: None, _leave)
+        remaining = steps.Steps(job, done, functions, workload.gradient() if backward else workload)
+        steps.run_steps(remaining, lambda *_: None, _raise_broken_context)
         return Comparison(report.document(job, done, device_name(device)))
-    if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
-        raise author_error(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which cannot be sent to another process",
+    if unsupported := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
+        raise author_error(f"`{unsupported[0]}` is of {tensors[unsupported[0]].dtype}, which cannot be sent to another process",
                            "compare with isolated=False")
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
-        texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(name, value)
-                 for name, value in values.items() if not _is_default(op, name, value)}
-        job.values = texts
-        done = supervise(job, time_limit) if given or not functions else {}
+        value_texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _value_text(name, value)
+                       for name, value in values.items() if not _is_default(op, name, value)}
+        job.values = value_texts
+        done = supervise(job, time_limit) if specs or not functions else {}
         if functions:
             # A candidate that has failed while it was timed is not run in this process.
-            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or work.dropped_in(step)}
-            work.do(work.Work(job, done, functions), lambda *_: None, _leave)
-    job.values = shown
+            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or steps.dropped_in(step)}
+            steps.run_steps(steps.Steps(job, done, functions), lambda *_: None, _raise_broken_context)
+    job.values = descriptions
     return Comparison(report.document(job, done, device_name(device)))
 
 
-def _leave(_: int) -> None:
+def _raise_broken_context(_: int) -> None:
     raise author_error("a candidate has broken this process's GPU context",
                        "restart the process; a candidate given as module:function runs in a process of its own")
 
 
 def _is_function(each) -> bool:
-    of_it = each.spec if isinstance(each, Against) else each
-    return callable(of_it) and not isinstance(of_it, str)
+    candidate = each.spec if isinstance(each, Against) else each
+    return callable(candidate) and not isinstance(candidate, str)
 
 
-def _named(against) -> list[tuple[str, object]]:
-    """The candidates with the names that they were given; a name is empty if tables are to show the spec."""
+def _named_candidates(against) -> list[tuple[str, object]]:
+    """The candidates each with its name in tables; an empty name: the spec."""
     if against is None:
         return []
     if isinstance(against, (str, Against)) or callable(against):
         against = [against]
-    named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
-    for name, each in named:
+    pairs = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
+    for name, each in pairs:
         if not isinstance(each, (str, Against)) and not callable(each):
             raise author_error(f"`{name or each!r}` is a {type(each).__name__}, which is not a candidate",
                                f"a Python callable, an ingot.Against, or a spec: {candidates.FORMS}")
@@ -192,23 +193,24 @@ def _named(against) -> list[tuple[str, object]]:
             raise author_error(
                 f"`{name}` is the name of the {'op itself' if name == OWN else 'copy that measures copy bandwidth'}",
                 "choose another name")
-    return named
+    return pairs
 
 
-def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, candidates.Candidate]:
+def _python_candidates(named: list[tuple[str, object]], taken_names: list[str]) -> dict[str, candidates.Candidate]:
     """Python callables and Triton kernels, each by a unique name."""
-    found: dict[str, candidates.Candidate] = {}
-    for given, each in named:
+    functions: dict[str, candidates.Candidate] = {}
+    for given_name, each in named:
         if not _is_function(each):
             continue
-        function, launches, given = (each.spec, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
-        expected = name = given or getattr(function, "__name__", type(function).__name__)
+        function, launches = (each.spec, each.launches) if isinstance(each, Against) else (each, ())
+        given_name = given_name or (each.name if isinstance(each, Against) else "")
+        base = name = given_name or getattr(function, "__name__", type(function).__name__)
         for number in itertools.count(2):
-            if name not in taken and name not in found:
+            if name not in taken_names and name not in functions:
                 break
-            name = f"{expected}#{number}"
-        found[name] = candidates.PythonFunction.of(function, given or name, launches=launches)
-    return found
+            name = f"{base}#{number}"
+        functions[name] = candidates.PythonFunction.of(function, given_name or name, launches=launches)
+    return functions
 
 
 def _is_default(op, name: str, value) -> bool:
@@ -216,12 +218,12 @@ def _is_default(op, name: str, value) -> bool:
     return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
 
 
-def _as_value(name: str, value) -> str:
+def _value_text(name: str, value) -> str:
     if isinstance(value, (list, tuple, dict)):
         raise author_error(f"`{name}` has several elements and cannot be sent to another process", "compare with isolated=False")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise author_error(f"`{name}` does not fit into 64 bits", "an op's integers have 64 bits; pass a float")
-    return described(value)
+    return describe(value)
 
 
 def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:
@@ -248,16 +250,16 @@ def processor() -> str:
 
 
 # The fields that a baseline must share with the comparison, each with the message's words for a difference.
-SAME = {"op": "another op", "text": "another op source", "arguments": "other arguments", "sizes": "other sizes",
-        "backward": "another value of --backward", "numerics": "another value of --numerics", "lazy": "another value of --lazy",
-        "graph": "another value of --graph", "warm": "another value of --warm", "device": "another device"}
+BASELINE_FIELDS = {"op": "another op", "text": "another op source", "arguments": "other arguments", "sizes": "other sizes",
+                   "backward": "another value of --backward", "numerics": "another value of --numerics", "lazy": "another value of --lazy",
+                   "graph": "another value of --graph", "warm": "another value of --warm", "device": "another device"}
 
 
-def against_baseline(found: dict, baseline: dict) -> list[str]:
+def slower_than_baseline(current: dict, baseline: dict) -> list[str]:
     """The candidates that are slower than in the baseline by more than the spread of both, in terms of copy bandwidth."""
-    names = {c["spec"]: c["name"] for c in found["candidates"]}
+    names = {c["spec"]: c["name"] for c in current["candidates"]}
     before, slower = _timed(baseline), []
-    for (spec, where), now in _timed(found).items():
+    for (spec, where), now in _timed(current).items():
         if (then := before.get((spec, where))) is None:
             continue
         tolerance = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
@@ -268,10 +270,10 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
     return slower
 
 
-def _timed(found: dict) -> dict[tuple[str, str], dict]:
+def _timed(document: dict) -> dict[tuple[str, str], dict]:
     """The times of each candidate, by its spec and the size of the sweep ("" for the given arguments)."""
-    sweep = found.get("sweep") or {"name": "", "points": ()}
-    timed = {(c["spec"], ""): c for c in found["candidates"]}
+    sweep = document.get("sweep") or {"name": "", "points": ()}
+    timed = {(c["spec"], ""): c for c in document["candidates"]}
     timed |= {(spec, f" at {sweep['name']}={point['size']}"): times
               for point in sweep["points"] for spec, times in point["candidates"].items()}
     return {key: times for key, times in timed.items() if times.get("share_of_copy")}
@@ -279,17 +281,17 @@ def _timed(found: dict) -> dict[tuple[str, str], dict]:
 
 def load_baseline(path: pathlib.Path) -> dict:
     """Reads a report that `--save` has written. Raises ValueError for other files."""
-    found = None
+    document = None
     try:
-        found = json.loads(path.read_text())
-        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["spec"] == OWN
-        has_times = is_comparison and all(map(_is_timed, _timed(found).values()))
+        document = json.loads(path.read_text())
+        has_fields = {*BASELINE_FIELDS} <= {*document} and isinstance(document["date"], str)
+        has_times = has_fields and document["candidates"][0]["spec"] == OWN and all(map(_is_timed, _timed(document).values()))
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
         has_times = False
     if not has_times:
-        is_earlier = isinstance(found, dict) and "contenders" in found
+        is_earlier = isinstance(document, dict) and "contenders" in document
         raise ValueError("an earlier version has saved it: save it again" if is_earlier else "it is not a saved comparison")
-    return found
+    return document
 
 
 def _is_timed(times: dict) -> bool:
@@ -299,8 +301,8 @@ def _is_timed(times: dict) -> bool:
 
 def check_baseline(job: Job, baseline: dict) -> None:
     """Raises `ingot.Error` if the baseline is of another op, other arguments, or another machine."""
-    asked = report.asked(job, device_name(job.device, job.threads))
-    for what, other in SAME.items():
-        if baseline[what] != asked[what]:
-            raise author_error(f"the baseline has {other}: {baseline[what]!r}, this comparison {asked[what]!r}",
+    current = report.request(job, device_name(job.device, job.threads))
+    for field, difference in BASELINE_FIELDS.items():
+        if baseline[field] != current[field]:
+            raise author_error(f"the baseline has {difference}: {baseline[field]!r}, this comparison {current[field]!r}",
                                "name a report that --save has written for the same op, values and machine")

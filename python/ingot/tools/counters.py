@@ -20,7 +20,7 @@ from ..capture import author_error
 from .candidates import Ingot
 from .disassembly import tool
 from .job import Job, make
-from .workload import copied
+from .workload import copy_values
 from .run_case import bind
 
 TIME_LIMIT = 100.0
@@ -42,14 +42,14 @@ def counters(job: Job, spec: str) -> list[dict]:
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
                    ",".join(metric for metric, _ in METRICS.values()),
                    sys.executable, "-P", "-m", "ingot.tools.counters", folder, spec]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
-    if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+        process = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    if "ERR_NVGPUCTRPERM" in process.stdout + process.stderr:
         raise author_error("the driver allows only administrators to read the GPU's counters",
                            "https://developer.nvidia.com/ERR_NVGPUCTRPERM tells how to change that")
-    found = table(done.stdout)
-    if not found:
-        raise author_error("ncu reported no counters", (done.stdout + done.stderr)[-1000:])
-    return found
+    kernels = table(process.stdout)
+    if not kernels:
+        raise author_error("ncu reported no counters", (process.stdout + process.stderr)[-1000:])
+    return kernels
 
 
 def table(text: str) -> list[dict]:
@@ -76,7 +76,7 @@ def main(folder: str, spec: str) -> None:
     workload = job.workload(op)
     candidate = next((make(a, op) for a in job.against if a.key == spec), None) or Ingot(op)
     results = [torch.empty_like(result) for result in workload.run_eager().returned]
-    call = bind(candidate, workload, copied(workload.values), results)
+    call = bind(candidate, workload, copy_values(workload.values), results)
     call()
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()

@@ -18,8 +18,8 @@ from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A launch that ends in a comma continues in the next line.
-_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*"
-                   r"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*"
+                        r"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
@@ -42,13 +42,13 @@ def read(path: pathlib.Path) -> str:
 
 def launches(text: str) -> list[str]:
     """The launches in its comments, in order."""
-    said_in = _SAID.findall(_without_if_0(text))
-    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", said) for word, said in said_in if word == "launch"]
+    directives = _DIRECTIVE.findall(_without_if_0(text))
+    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", value) for kind, value in directives if kind == "launch"]
 
 
 def options(text: str) -> list[str]:
     """The compiler's options in its comments."""
-    return [option for word, said in _SAID.findall(_without_if_0(text)) if word == "options" for option in shlex.split(said)]
+    return [option for kind, value in _DIRECTIVE.findall(_without_if_0(text)) if kind == "options" for option in shlex.split(value)]
 
 
 def _without_if_0(text: str) -> str:
@@ -68,103 +68,103 @@ def _without_if_0(text: str) -> str:
 
 def kernels(text: str) -> list[Entry]:
     """The `__global__` functions in the source, before preprocessing."""
-    return _once(_entries(text, re.compile(r"\b__global__\b")))
+    return _distinct(_entries(text, re.compile(r"\b__global__\b")))
 
 
 def functions(text: str) -> list[Entry]:
     """The functions with C linkage, alone or in an `extern "C"` block."""
-    return _once([*_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')), *_entries_of_blocks(text)])
+    return _distinct([*_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')), *_entries_of_blocks(text)])
 
 
 def _entries_of_blocks(text: str) -> Iterator[Entry]:
-    plain = _plain(text)
-    for block in re.finditer(r'\bextern\s*"C"\s*\{', plain):
-        begin = at = block.end()
+    code = _without_comments(text)
+    for block in re.finditer(r'\bextern\s*"C"\s*\{', code):
+        begin = position = block.end()
         depth = 1
-        while depth and at < len(plain):
-            depth += (plain[at] == "{") - (plain[at] == "}")
-            if depth == 1 and plain[at] in ";}" or depth == 2 and plain[at] == "{":
-                if plain[at] == "{" and (found := _entry_behind(plain[begin:at], 0)):
-                    yield Entry(*found)
-                begin = at + 1
-            at += 1
+        while depth and position < len(code):
+            depth += (code[position] == "{") - (code[position] == "}")
+            if depth == 1 and code[position] in ";}" or depth == 2 and code[position] == "{":
+                if code[position] == "{" and (entry := _entry_after(code[begin:position], 0)):
+                    yield Entry(*entry)
+                begin = position + 1
+            position += 1
 
 
-def _once(entries: Iterator[Entry]) -> list[Entry]:
+def _distinct(entries: Iterator[Entry]) -> list[Entry]:
     """Each function once, even if it is declared before it is defined."""
     return list({entry.name: entry for entry in entries}.values())
 
 
-def _plain(text: str) -> str:
+def _without_comments(text: str) -> str:
     """The source with blanks in place of comments and left-out lines, so that all positions stay."""
     blank = lambda comment: re.sub(r"[^\n]", " ", comment[0])  # noqa: E731
     return _COMMENT.sub(blank, _without_if_0(text))
 
 
-def _entries(text: str, mark: re.Pattern):
-    plain = _plain(text)
-    for found in mark.finditer(plain):
-        if entry := _entry_behind(plain, found.end()):
+def _entries(text: str, marker: re.Pattern):
+    code = _without_comments(text)
+    for match in marker.finditer(code):
+        if entry := _entry_after(code, match.end()):
             name, parameters = entry
-            declared = re.split(r"[;{}]|^[ \t]*#.*$", plain[: found.start()], flags=re.MULTILINE)[-1]
-            yield Entry(name, parameters, is_template=re.search(r"\btemplate\s*<", declared) is not None)
+            declaration = re.split(r"[;{}]|^[ \t]*#.*$", code[: match.start()], flags=re.MULTILINE)[-1]
+            yield Entry(name, parameters, is_template=re.search(r"\btemplate\s*<", declaration) is not None)
 
 
-def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
+def _entry_after(text: str, position: int) -> tuple[str, tuple[str, ...]] | None:
     """The first function name and its parameters after position `at`; attributes with arguments are skipped."""
-    for word in re.compile(r"([A-Za-z_]\w*)\s*\(").finditer(text, at):
-        if re.search(r"[;{}]", text[at : word.start()]):
+    for match in re.compile(r"([A-Za-z_]\w*)\s*\(").finditer(text, position):
+        if re.search(r"[;{}]", text[position : match.start()]):
             return None
-        if word.start() < at:
+        if match.start() < position:
             continue
-        end = _closing(text, word.end())
-        if word[1] in _ATTRIBUTES:
-            at = end
+        end = _closing(text, match.end())
+        if match[1] in _ATTRIBUTES:
+            position = end
             continue
-        parameters = launch.parts(text[word.end() : end - 1], "()<>[]")
-        return word[1], tuple(_name_of(p) for p in parameters if p != "void")
+        parameters = launch.split_at_commas(text[match.end() : end - 1], "()<>[]")
+        return match[1], tuple(_parameter_name(p) for p in parameters if p != "void")
     return None
 
 
-def _closing(text: str, at: int) -> int:
+def _closing(text: str, position: int) -> int:
     """The position after the bracket that closes the one before `at`."""
     depth = 1
-    while depth and at < len(text):
-        depth += (text[at] == "(") - (text[at] == ")")
-        at += 1
-    return at
+    while depth and position < len(text):
+        depth += (text[position] == "(") - (text[position] == ")")
+        position += 1
+    return position
 
 
-def _name_of(parameter: str) -> str:
+def _parameter_name(parameter: str) -> str:
     words = re.findall(r"[A-Za-z_]\w*", parameter.split("=")[0].split("[")[0])
     return words[-1] if len(words) > 1 else ""
 
 
 # --- nvcc's options -------------------------------------------------------------------------------------------------
 
-_DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-g|-shared|"
-                      r"-l(?!ineinfo).*|-L.*|-W.*|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-pthread|-march=.*|"
-                      r"-f(?!mad=|tz=)[a-z].*|-m(32|64)|-expt-.*|-keep|-v|-M[A-Z]*|-ptx|-cubin|-default-stream=.*|"
-                      r"(-Xcompiler|--compiler-options|-Xlinker|--optimize)=.*")
-_DROPPED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
-                       "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir", "-x", "-t", "-O", "-Werror")
-_RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",
-            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "--std": "-std",
-            "-maxrregcount": "--maxrregcount", "--maxrregcount": "--maxrregcount",
-            "-include": "--pre-include", "--pre-include": "--pre-include"}
+_HOST_OPTIONS = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-g|-shared|"
+                           r"-l(?!ineinfo).*|-L.*|-W.*|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-pthread|-march=.*|"
+                           r"-f(?!mad=|tz=)[a-z].*|-m(32|64)|-expt-.*|-keep|-v|-M[A-Z]*|-ptx|-cubin|-default-stream=.*|"
+                           r"(-Xcompiler|--compiler-options|-Xlinker|--optimize)=.*")
+_HOST_OPTIONS_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
+                            "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir", "-x", "-t", "-O", "-Werror")
+_NVRTC_NAMES = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",
+                "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "--std": "-std",
+                "-maxrregcount": "--maxrregcount", "--maxrregcount": "--maxrregcount",
+                "-include": "--pre-include", "--pre-include": "--pre-include"}
 
 
 def as_nvrtc(options: list[str]) -> list[str]:
     """nvcc's options as NVRTC options. Options for a host compiler, a linker or the choice of a GPU are dropped."""
-    made, words = [], iter(options)
-    for word in words:
+    result, remaining = [], iter(options)
+    for word in remaining:
         name, equals, value = word.partition("=")
-        if word in _DROPPED_WITH_VALUE:
-            next(words, None)
-        elif _RENAMED.get(name if equals else word) == "--ptxas-options":
-            made += [f"--ptxas-options={each}" for each in (value if equals else next(words, "")).split(",")]
-        elif word in _RENAMED:
-            made.append(f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{next(words, '')}")
-        elif not _DROPPED.fullmatch(word):
-            made.append(word)
-    return made
+        if word in _HOST_OPTIONS_WITH_VALUE:
+            next(remaining, None)
+        elif _NVRTC_NAMES.get(name if equals else word) == "--ptxas-options":
+            result += [f"--ptxas-options={setting}" for setting in (value if equals else next(remaining, "")).split(",")]
+        elif word in _NVRTC_NAMES:
+            result.append(f"{_NVRTC_NAMES[word]}{'=' if len(_NVRTC_NAMES[word]) > 2 else ''}{next(remaining, '')}")
+        elif not _HOST_OPTIONS.fullmatch(word):
+            result.append(word)
+    return result

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 
-_PLACE = re.compile(r'//## File "(?P<file>.*?)", line (?P<line>\d+)')
+_LOCATION = re.compile(r'//## File "(?P<file>.*?)", line (?P<line>\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*(?P<at>[0-9a-f]{4,})\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<op>[A-Z][A-Z0-9_.]*)(?P<rest>[^;]*);")
 _USAGE = re.compile(r"Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 _FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
@@ -40,10 +40,10 @@ class Instruction:
     address: int
     text: str
     op: str  # LDG.E.128
-    places: tuple[tuple[str, int], ...] = ()
+    locations: tuple[tuple[str, int], ...] = ()
 
     def lines_of(self, file: str) -> list[int]:
-        return [line for name, line in self.places if os.path.basename(name) == os.path.basename(file)]
+        return [line for name, line in self.locations if os.path.basename(name) == os.path.basename(file)]
 
     @property
     def kind(self) -> str:
@@ -66,11 +66,11 @@ class Instruction:
 @functools.cache
 def tool(name: str) -> str | None:
     """The path of nvdisasm, cuobjdump or ncu: on PATH, in a CUDA toolkit, or in Triton's package. None if there is none."""
-    places = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-    found = [shutil.which(name), *(f"{place}/bin/{name}" for place in places if place)]
+    folders = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    candidates = [shutil.which(name), *(f"{folder}/bin/{name}" for folder in folders if folder)]
     if spec := importlib.util.find_spec("triton"):
-        found.append(str(pathlib.Path(spec.origin).parent / "backends/nvidia/bin" / name))
-    return next((path for path in found if path and os.access(path, os.X_OK)), None)
+        candidates.append(str(pathlib.Path(spec.origin).parent / "backends/nvidia/bin" / name))
+    return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
 
 
 @functools.lru_cache(maxsize=8)  # a kernel's anatomy and its listing use the same result
@@ -94,23 +94,23 @@ def _output(name: str, options: list[str], cubin: bytes) -> str | None:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        done = subprocess.run([path, *options, file.name], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
+        process = subprocess.run([path, *options, file.name], capture_output=True, text=True)
+    return process.stdout if process.returncode == 0 else None
 
 
 def _functions(text: str) -> dict[str, list[Instruction]]:
     functions: dict[str, list[Instruction]] = collections.defaultdict(list)
-    name, places, are_complete = "", [], True
+    name, locations, are_complete = "", [], True
     for row in text.splitlines():
-        if found := _FUNCTION.match(row):
-            name, places = found["name"], []
-        elif found := _PLACE.search(row):
-            places = ([] if are_complete else places) + [(found["file"], int(found["line"]))]
+        if match := _FUNCTION.match(row):
+            name, locations = match["name"], []
+        elif match := _LOCATION.search(row):
+            locations = ([] if are_complete else locations) + [(match["file"], int(match["line"]))]
             are_complete = False
-        elif name and (found := _INSTRUCTION.match(row)):
-            guard, op = found["guard"] or "", found["op"]
-            instruction = f"{guard}{op}{found['rest']}".strip()
-            functions[name].append(Instruction(int(found["at"], 16), instruction, op, tuple(places)))
+        elif name and (match := _INSTRUCTION.match(row)):
+            guard, op = match["guard"] or "", match["op"]
+            instruction = f"{guard}{op}{match['rest']}".strip()
+            functions[name].append(Instruction(int(match["at"], 16), instruction, op, tuple(locations)))
             are_complete = True
     return {name: _without_padding(instructions) for name, instructions in functions.items()}
 

@@ -30,55 +30,55 @@ class ErrorStatistics:
     first_other: dict | None = None  # the first result whose bits differ from eager's
     first_incorrect: dict | None = None
 
-    def add(self, tensors: dict[str, torch.Tensor], ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:
+    def add(self, tensors: dict[str, torch.Tensor], actual: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:
         """Adds the results of some inputs, all tensors of one shape."""
-        same = bits(ours) == bits(eager)
+        same = bits(actual) == bits(eager)
         self.inputs += same.numel()
         self.as_eager += int(same.sum())
         if not eager.dtype.is_floating_point:
-            far = ~same & (ours != exact)  # eager may round before it compares; then our result may equal float64's
-            self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
+            far = ~same & (actual != exact)  # eager may round before it compares; then Ingot's result may equal float64's
+            self._count_incorrect(self._unexplained(far, tensors, actual), tensors, actual, eager, exact)
             return
         rounded = exact.to(eager.dtype)
-        off, of_eager = difference(ours, exact), difference(eager, exact)
+        error, eager_error = difference(actual, exact), difference(eager, exact)
         unit = ulp(rounded)
-        finite = exact.isfinite() & rounded.isfinite() & ours.isfinite()
-        ulps = torch.where(finite, off / unit, 0.0)
-        edges = torch.tensor(EDGES, dtype=torch.float64, device=ours.device)
+        finite = exact.isfinite() & rounded.isfinite() & actual.isfinite()
+        ulps = torch.where(finite, error / unit, 0.0)
+        edges = torch.tensor(EDGES, dtype=torch.float64, device=actual.device)
         counts = torch.bucketize(ulps[finite], edges).bincount(minlength=len(EDGES) + 1)
         self.histogram = [a + int(b) for a, b in zip(self.histogram, counts)]
-        self.worst_of_eager = max(self.worst_of_eager, float(torch.where(finite & eager.isfinite(), of_eager / unit, 0.0).max()))
+        self.worst_of_eager = max(self.worst_of_eager, float(torch.where(finite & eager.isfinite(), eager_error / unit, 0.0).max()))
         if float(ulps.max()) > self.worst:
-            self.worst, at = float(ulps.max()), int(ulps.argmax())
-            self.worst_at = self._place(at, tensors, ours, eager, exact)
+            self.worst, index = float(ulps.max()), int(ulps.argmax())
+            self.worst_at = self._record(index, tensors, actual, eager, exact)
         if not same.all():
-            tolerance = check.allowed(eager, exact, of_eagers=1.0, ulps=ULPS_PER_STEP)
-            far = ~same & (bits(ours) != bits(rounded)) & ~(off <= tolerance)
-            self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
+            tolerance = check.rounding_tolerance(eager, exact, eager_factor=1.0, ulps=ULPS_PER_STEP)
+            far = ~same & (bits(actual) != bits(rounded)) & ~(error <= tolerance)
+            self._count_incorrect(self._unexplained(far, tensors, actual), tensors, actual, eager, exact)
             if self.first_other is None:
-                self.first_other = self._place(int((~same).flatten().int().argmax()), tensors, ours, eager, exact)
+                self.first_other = self._record(int((~same).flatten().int().argmax()), tensors, actual, eager, exact)
 
-    def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], ours: torch.Tensor) -> torch.Tensor:
+    def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], actual: torch.Tensor) -> torch.Tensor:
         """Those elements of `far` whose error 4 ulp per step do not explain: where terms cancel, an error of a step exceeds the ulps
         of the result. After the first chunk with an unexplained element, all later elements count without being evaluated."""
-        for chosen in far.flatten().nonzero().flatten().split(STEPS_CHUNK):
-            given = [t.flatten()[chosen] for t in tensors.values()]
-            wrong = exceeding_tolerance(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
-            far.view(-1)[chosen] = wrong
+        for indices in far.flatten().nonzero().flatten().split(STEPS_CHUNK):
+            arguments = [t.flatten()[indices] for t in tensors.values()]
+            wrong = exceeding_tolerance(self.op.reference, arguments, actual.flatten()[indices], self.op.numerics)
+            far.view(-1)[indices] = wrong
             if wrong.any():
                 break
         return far
 
-    def _count_wrong(self, wrong: torch.Tensor, tensors, ours, eager, exact) -> None:
+    def _count_incorrect(self, wrong: torch.Tensor, tensors, actual, eager, exact) -> None:
         count = int(wrong.sum())
         self.incorrect += count
         if count and self.first_incorrect is None:
-            self.first_incorrect = self._place(int(wrong.flatten().int().argmax()), tensors, ours, eager, exact)
+            self.first_incorrect = self._record(int(wrong.flatten().int().argmax()), tensors, actual, eager, exact)
 
-    def _place(self, at: int, tensors, ours, eager, exact) -> dict:
-        values = {name: t.flatten()[at] for name, t in tensors.items()}
-        return {"inputs": {name: repr(v.item()) for name, v in values.items()}, "ours": repr(ours.flatten()[at].item()),
-                "eager": repr(eager.flatten()[at].item()), "float64": repr(exact.flatten()[at].item()),
+    def _record(self, index: int, tensors, actual, eager, exact) -> dict:
+        values = {name: t.flatten()[index] for name, t in tensors.items()}
+        return {"inputs": {name: repr(v.item()) for name, v in values.items()}, "ours": repr(actual.flatten()[index].item()),
+                "eager": repr(eager.flatten()[index].item()), "float64": repr(exact.flatten()[index].item()),
                 "call": self._call(values)}
 
     def _call(self, values: dict[str, torch.Tensor]) -> str:

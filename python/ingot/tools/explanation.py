@@ -50,19 +50,19 @@ def explain(op, *args, backward: bool = False, device: str = "cuda", architectur
     device: "cuda" or "cpu".
     architecture: 90 for sm_90; 0 for that of the arguments' device, or 90.
     Raises `ingot.Error` for arguments that the op does not take, and if CUDA's compiler is missing."""
-    return explain_workload(Workload(op, bound(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
+    return explain_workload(Workload(op, bind_arguments(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
 
 
-def bound(op, args: tuple, kwargs: dict) -> dict:
+def bind_arguments(op, args: tuple, kwargs: dict) -> dict:
     """All arguments by name. Raises `ingot.Error` if they do not fit, or if `op` is not an op."""
     if not isinstance(op, ingot.Op):
         raise author_error(f"a {type(op).__name__} is not an Ingot op", "make one from its source: ingot.op(source)")
     try:
-        found = op.signature.bind(*args, **kwargs)
+        bound = op.signature.bind(*args, **kwargs)
     except TypeError as error:
         raise author_error(f"{op.name}: {error}", f"its parameters are {', '.join(op.signature.parameters)}") from None
-    found.apply_defaults()
-    return dict(found.arguments)
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 def explain_workload(workload: Workload, backward: bool, device: str, architecture: int) -> Explanation:
@@ -70,28 +70,28 @@ def explain_workload(workload: Workload, backward: bool, device: str, architectu
     if backward:
         workload.check_no_grad_parameter()
     workload = dataclasses.replace(workload, is_gradient=backward)
-    found = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward, "device": device,
-             "numerics": op.numerics, "lazy": op.lazy,
-             "arguments": {name: described(value) for name, value in workload.values.items()}}
+    explanation = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward,
+                   "device": device, "numerics": op.numerics, "lazy": op.lazy,
+                   "arguments": {name: describe(value) for name, value in workload.values.items()}}
     if device == "cuda":
-        on = next((t.device for t in tree_leaves(workload.values) if isinstance(t, torch.Tensor) and t.is_cuda), None)
-        architecture = architecture or (architecture_of(on.index) if on else 90)
+        gpu = next((t.device for t in tree_leaves(workload.values) if isinstance(t, torch.Tensor) and t.is_cuda), None)
+        architecture = architecture or (architecture_of(gpu.index) if gpu else 90)
         kernels, stages = profile.of_op(op, workload, architecture, op.name)
-        return Explanation(found | {"architecture": architecture, "kernels": kernels, "listing": stages})
+        return Explanation(explanation | {"architecture": architecture, "kernels": kernels, "listing": stages})
     if architecture:
         raise author_error("an architecture is for a GPU, but the device is cpu")
     stages = profile.explain(op, workload, device, 0)
     stages |= listing.of_source(op.name, f"{op.name}.cpp", stages["source"])
-    return Explanation(found | {"architecture": None, "kernels": [], "listing": stages})
+    return Explanation(explanation | {"architecture": None, "kernels": [], "listing": stages})
 
 
-def described(value) -> str:
+def describe(value) -> str:
     """A value as it is written on a command line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {described(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {describe(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(described, value)) + "]"
+        return "[" + ", ".join(map(describe, value)) + "]"
     if not isinstance(value, torch.Tensor):
         return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    short = next((name for name, dtype in DTYPES.items() if dtype == value.dtype), str(value.dtype))
-    return f"{short}:{'x'.join(map(str, value.shape))}"
+    name = next((name for name, dtype in DTYPES.items() if dtype == value.dtype), str(value.dtype))
+    return f"{name}:{'x'.join(map(str, value.shape))}"

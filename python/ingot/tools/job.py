@@ -42,17 +42,18 @@ class Job:
     lazy: str = "auto"
     seed: int = 0
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # the values of the size names in `values`
-    swept: str = ""  # the size name that takes each value of `points` in a sweep
-    points: list[int] = dataclasses.field(default_factory=list)
+    sweep_name: str = ""  # the size name that takes each value of `sweep_sizes` in a sweep; empty: no sweep
+    sweep_sizes: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
     leaves: list[str] = dataclasses.field(default_factory=list)  # the inputs of the gradient; all floats if empty
-    promised: list[str] | None = None  # tensors whose elements must stay in their given range; None: the tensors with a range or from a file
+    # The tensors whose elements checks must not replace; None: the tensors with a range or from a file.
+    fixed_values: list[str] | None = None
     specials: bool = True
     given_only: bool = False  # check on the arguments alone, without special values and other layouts
     time_incorrect: bool = False
     warm: bool = False
     graph: bool = False  # time calls in a CUDA graph
-    why: bool = True  # explain the speed: inspect the kernels
+    inspects: bool = True  # inspect the kernels, to explain their speed
     ncu: bool = False
     rounds: int = 21
     threads: int | None = None
@@ -76,30 +77,30 @@ class Job:
     def make_op(self):
         return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
 
-    def workload(self, op, swept: int | None = None) -> Workload:
-        """The op with its arguments on the device; `swept` is the size at one point of a sweep. Raises `ingot.Error` for an invalid
+    def workload(self, op, sweep_size: int | None = None) -> Workload:
+        """The op with its arguments on the device; `sweep_size` is the size at one point of a sweep. Raises `ingot.Error` for an invalid
         value."""
-        values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
+        values = read_values(op, self.values, self.seed, self.sizes | ({} if sweep_size is None else {self.sweep_name: sweep_size}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
-        promised = promised_in(self.values) if self.promised is None else self.promised
-        workload = Workload(op, values, frozenset(promised), leaves=frozenset(self.leaves))
+        fixed_values = fixed_values_in(self.values) if self.fixed_values is None else self.fixed_values
+        workload = Workload(op, values, frozenset(fixed_values), leaves=frozenset(self.leaves))
         return workload.gradient(self.seed) if self.backward else workload
 
 
-def promised_in(texts: dict[str, str]) -> list[str]:
+def fixed_values_in(texts: dict[str, str]) -> list[str]:
     """The tensors whose elements were given: by a range, or in a file."""
     return [name for name, text in texts.items() if "@" in text or ".pt" in text]
 
 
-def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_alone: bool = False) -> dict:
-    """A value for each parameter: the given one or its default. `shapes_alone`: tensors have no elements."""
+def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_only: bool = False) -> dict:
+    """A value for each parameter: the given one or its default. `shapes_only`: tensors have no elements."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:
         raise author_error(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
     for name, parameter in parameters.items():
         if name in texts:
-            values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_alone)
+            values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_only)
         elif parameter.default is parameter.empty:
             raise author_error(f"`{name}` of {op.name} has no value", f"give {name}=f32:1024, a number, or a saved tensor")
         else:

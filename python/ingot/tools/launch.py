@@ -26,8 +26,8 @@ from .dtypes import DTYPES
 
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
 # The limits of all GPUs (CUDA Programming Guide, "Technical Specifications per Compute Capability").
-MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
-MOST_THREADS, MOST_SHARED = 1024, 227 << 10
+LIMITS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
+MAX_THREADS, MAX_SHARED_BYTES = 1024, 227 << 10
 
 # C types as compilers spell them: (their `struct` format, the dtype of a tensor behind a pointer to them).
 _SCALARS = {
@@ -38,8 +38,8 @@ _SCALARS = {
     "long long": ("q", torch.int64), "unsigned long long": ("Q", torch.uint64), "__half": ("e", torch.float16),
     "half": ("e", torch.float16), "__nv_bfloat16": ("", torch.bfloat16),
 }
-_OF_CASTS = {"f16": "__half", "f32": "float", "f64": "double", "u8": "unsigned char", "i8": "signed char", "i16": "short",
-             "i32": "int", "i64": "long long", "bool": "bool"}
+_CAST_TYPES = {"f16": "__half", "f32": "float", "f64": "double", "u8": "unsigned char", "i8": "signed char", "i16": "short",
+               "i32": "int", "i64": "long long", "bool": "bool"}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
               ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
               ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Eq: operator.eq, ast.NotEq: operator.ne,
@@ -78,27 +78,28 @@ class Launch:
     @property
     def constants(self) -> dict[str, tuple[ast.expr, ...]]:
         """The fields that are not part of every launch: the constants of a Triton kernel."""
-        return {name: value for name, value in self.fields.items() if name not in _WORDS}
+        return {name: value for name, value in self.fields.items() if name not in _FIELDS}
 
-    def extent(self, word: str, scope: dict) -> tuple[int, int, int]:
+    def extent(self, field: str, scope: dict) -> tuple[int, int, int]:
         """The grid or the block, as three numbers; those not given are 1."""
-        if word not in self.fields:
-            raise author_error(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
-        expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, (ast.Tuple, ast.List)) else [said])]
+        if field not in self.fields:
+            raise author_error(f"the launch `{self.text}` has no {field}", f"a launch is written {EXAMPLE}")
+        expressions = [e for value in self.fields[field]
+                       for e in (value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value])]
         values = [evaluate(e, scope, self.text) for e in expressions]
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
-                raise author_error(f"the {word} of `{self.text}` is {_shown(value)}",
+                raise author_error(f"the {field} of `{self.text}` is {_shown(value)}",
                                    "it must be one to three integers of at least 1; ceil(n / 256) rounds up")
         if len(values) > 3:
-            raise author_error(f"the {word} of `{self.text}` has {len(values)} numbers", "it must have one to three: x, y, z")
+            raise author_error(f"the {field} of `{self.text}` has {len(values)} numbers", "it must have one to three: x, y, z")
         extent = (*values, *[1] * (3 - len(values)))
-        if any(size > most for size, most in zip(extent, MOST[word])):
-            raise author_error(f"the {word} of `{self.text}` is {' x '.join(map(str, extent))}",
-                               f"the limit of a GPU is {' x '.join(map(str, MOST[word]))}")
-        if word == "block" and math.prod(extent) > MOST_THREADS:
+        if any(size > limit for size, limit in zip(extent, LIMITS[field])):
+            raise author_error(f"the {field} of `{self.text}` is {' x '.join(map(str, extent))}",
+                               f"the limit of a GPU is {' x '.join(map(str, LIMITS[field]))}")
+        if field == "block" and math.prod(extent) > MAX_THREADS:
             raise author_error(f"the block of `{self.text}` has {math.prod(extent)} threads",
-                               f"the limit of a GPU is {MOST_THREADS}")
+                               f"the limit of a GPU is {MAX_THREADS}")
         return extent
 
     def shared(self, scope: dict) -> int:
@@ -106,17 +107,17 @@ class Launch:
         if not self.fields.get("shared"):
             return 0
         value = evaluate(self.fields["shared"][0], scope, self.text)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SHARED:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SHARED_BYTES:
             raise author_error(f"the shared memory of `{self.text}` is {_shown(value)}",
-                               f"it must be an integer number of bytes; the limit of a GPU is {MOST_SHARED} per block")
+                               f"it must be an integer number of bytes; the limit of a GPU is {MAX_SHARED_BYTES} per block")
         return value
 
     def names(self, parameters: list[Parameter]) -> list[str]:
         """Names for the kernel's parameters: the op's name for a tensor argument, else the kernel's own."""
-        given = self.fields.get("args", ())
-        if len(given) != len(parameters):
+        arguments = self.fields.get("args", ())
+        if len(arguments) != len(parameters):
             return [p.name for p in parameters]
-        return [e.id if isinstance(e, ast.Name) and "*" in p.type else p.name for e, p in zip(given, parameters)]
+        return [e.id if isinstance(e, ast.Name) and "*" in p.type else p.name for e, p in zip(arguments, parameters)]
 
     def arguments(self, scope: dict, parameters: list[Parameter]) -> list:
         """A value for each of the kernel's parameters. Without `args`, each parameter takes the op's value of the same name."""
@@ -135,39 +136,39 @@ class Launch:
         return values
 
 
-LARGEST_POWER = 64
-_WORDS = ("entry", "grid", "block", "shared", "args")
+MAX_EXPONENT = 64
+_FIELDS = ("entry", "grid", "block", "shared", "args")
 
 
 def parse(text: str) -> Launch:
     """Parses `grid=…, block=…, args=…`. A part without a name belongs to the field before it."""
     fields: dict[str, list[str]] = {}
-    word = None
-    for part in parts(text):
+    field = None
+    for part in split_at_commas(text):
         name, equals, value = part.partition("=")
         if equals and name.strip().isidentifier() and not value.startswith("="):
-            word = name.strip()
-            if word in fields:
-                raise author_error(f"the launch `{text}` gives its {word} twice", f"a launch is written {EXAMPLE}")
-            fields[word], part = [], value
-        if word is None:
+            field = name.strip()
+            if field in fields:
+                raise author_error(f"the launch `{text}` gives its {field} twice", f"a launch is written {EXAMPLE}")
+            fields[field], part = [], value
+        if field is None:
             raise author_error(f"the launch `{text}` begins with `{part.strip()}`, which has no name",
                                f"a launch is written {EXAMPLE}")
-        fields[word] += [part.strip()] * bool(part.strip())
+        fields[field] += [part.strip()] * bool(part.strip())
     entry = ", ".join(fields.pop("entry", ()))  # it may have namespaces and template arguments: `mine::scale<float, 4>`
-    return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()}, entry)
+    return Launch(text, {field: tuple(_expression(p, text) for p in values) for field, values in fields.items()}, entry)
 
 
-def parts(text: str, brackets: str = "()[]{}") -> list[str]:
+def split_at_commas(text: str, brackets: str = "()[]{}") -> list[str]:
     """The parts between commas that are not inside brackets."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for c in text:
         depth += (c in brackets[::2]) - (c in brackets[1::2])
         if c == "," and depth == 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += c
-    return [part.strip() for part in found if part.strip()]
+            parts[-1] += c
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _expression(part: str, text: str) -> ast.expr:
@@ -177,18 +178,18 @@ def _expression(part: str, text: str) -> ast.expr:
         raise author_error(f"`{part}` in the launch `{text}` is not an expression", f"a launch is written {EXAMPLE}") from None
 
 
-def check_no_constants(said: Launch) -> None:
+def check_no_constants(launch: Launch) -> None:
     """Raises `ingot.Error` for a field that only the launch of a Triton kernel may have."""
-    if said.constants:
-        raise author_error(f"`{next(iter(said.constants))}` is not a field of a launch", f"the fields are {', '.join(_WORDS)}")
+    if launch.constants:
+        raise author_error(f"`{next(iter(launch.constants))}` is not a field of a launch", f"the fields are {', '.join(_FIELDS)}")
 
 
 def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
     """The values of the names that a launch may use."""
     scope = {f"out{k}": result for k, result in enumerate(results)}
-    sized = next((v for v in (*results, *values.values()) if isinstance(v, torch.Tensor)), None)
-    if sized is not None:
-        scope["n"] = sized.numel()
+    first = next((v for v in (*results, *values.values()) if isinstance(v, torch.Tensor)), None)
+    if first is not None:
+        scope["n"] = first.numel()
     if results:
         scope["out"] = results[0] if len(results) == 1 else results
     return scope | values
@@ -210,20 +211,20 @@ def evaluate(node: ast.expr, scope: dict, text: str):
                 if b == 0:
                     raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
                 return fractions.Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
-            case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right) if abs(number(right)) > LARGEST_POWER:
+            case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right) if abs(number(right)) > MAX_EXPONENT:
                 raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is larger than any size")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return _whole(_OPERATORS[type(op)](number(left), number(right)))
+                return _as_integer(_OPERATORS[type(op)](number(left), number(right)))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](number(left), number(right))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return value_of(body if value_of(test) else orelse)
-            case ast.Attribute(value=of, attr=name) if name in _ATTRIBUTES:
-                return getattr(tensor(of), name)
-            case ast.Subscript(value=of, slice=index):
-                return value_of(of)[number(index)]
-            case ast.Call(func=ast.Attribute(value=of, attr=name), args=args, keywords=[]) if name in _METHODS:
-                return getattr(tensor(of), name)(*map(number, args))
+            case ast.Attribute(value=base, attr=name) if name in _ATTRIBUTES:
+                return getattr(tensor(base), name)
+            case ast.Subscript(value=base, slice=index):
+                return value_of(base)[number(index)]
+            case ast.Call(func=ast.Attribute(value=base, attr=name), args=args, keywords=[]) if name in _METHODS:
+                return getattr(tensor(base), name)(*map(number, args))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return call(name, args)
         raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is not supported",
@@ -237,8 +238,8 @@ def evaluate(node: ast.expr, scope: dict, text: str):
         if name in ("empty", "zeros") and len(args) == 2 and isinstance(args[0], ast.Name) and args[0].id in DTYPES:
             device = next((v.device for v in scope.values() if isinstance(v, torch.Tensor)), "cpu")
             return getattr(torch, name)(int(number(args[1])), dtype=DTYPES[args[0].id], device=device)
-        if name in _OF_CASTS and len(args) == 1:
-            return Typed(number(args[0]), _OF_CASTS[name])
+        if name in _CAST_TYPES and len(args) == 1:
+            return Typed(number(args[0]), _CAST_TYPES[name])
         raise author_error(
             f"`{name}` in the launch `{text}` is not a supported call",
             "the functions are ceil(a), min(a, b), max(a, b), empty(dtype, n), zeros(dtype, n), and casts such as i32(n)")
@@ -256,14 +257,14 @@ def evaluate(node: ast.expr, scope: dict, text: str):
         return value
 
     try:
-        return _whole(value_of(node))
+        return _as_integer(value_of(node))
     except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, Error):
             raise
         raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` has no value: {error}") from None
 
 
-def _whole(value):
+def _as_integer(value):
     """A fraction with denominator 1 becomes an integer."""
     return int(value) if isinstance(value, fractions.Fraction) and value.denominator == 1 else value
 
@@ -290,10 +291,10 @@ def types_in(signature: str) -> list[str]:
     while depth:
         depth += (inside[end] in "(<") - (inside[end] in ")>")
         end += 1
-    return [part for part in parts(inside[: end - 1], "()<>") if part != "void"]
+    return [part for part in split_at_commas(inside[: end - 1], "()<>") if part != "void"]
 
 
-def packed(value, parameter: Parameter) -> bytes:
+def pack(value, parameter: Parameter) -> bytes:
     """The bytes that a parameter of this type reads for the value. Raises `ingot.Error` for a value that it would misread."""
     if "&" in parameter.type:
         raise author_error(f"the parameter `{parameter}` is a reference", "pass numbers by value, and tensors as pointers")
@@ -312,24 +313,24 @@ def packed(value, parameter: Parameter) -> bytes:
         value, parameter = value.value, Parameter(value.type, parameter.name)
     elif pointee is not None:
         raise author_error(f"the parameter `{parameter}` is a pointer, but gets {_shown(value)}")
-    form = _SCALARS.get(bare(parameter.type), ("", None))[0]
-    if not form:
+    format = _SCALARS.get(bare(parameter.type), ("", None))[0]
+    if not format:
         raise author_error(f"the parameter `{parameter}` has a type that no number can be passed as",
                            "pass numbers as integers, bool, float, double or __half, and tensors as pointers")
     if not isinstance(value, (int, float, fractions.Fraction)):
         raise author_error(f"the parameter `{parameter}` is a number, but gets {_shown(value)}",
                            "write out[0] or x.shape[-1] for one element" if isinstance(value, (list, tuple)) else None)
-    if form == "?" and value not in (0, 1):
+    if format == "?" and value not in (0, 1):
         raise author_error(f"the parameter `{parameter}` is a bool, but gets {_shown(value)}")
-    if form not in "fde":
+    if format not in "fde":
         if value != value or value in (math.inf, -math.inf) or value != int(value):
             raise author_error(f"the parameter `{parameter}` is an integer, but gets {_shown(value)}")
         value = int(value)
     try:
-        return struct.pack(form, float(value) if form in "fde" else value)
+        return struct.pack(format, float(value) if format in "fde" else value)
     except (struct.error, OverflowError):
         raise author_error(f"{_shown(value)} does not fit the parameter `{parameter}`",
-                           "the kernel cannot be launched for so many elements" if form not in "fde" else None) from None
+                           "the kernel cannot be launched for so many elements" if format not in "fde" else None) from None
 
 
 def bare(type: str) -> str:
@@ -358,12 +359,12 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
     return None
 
 
-def _reads_alike(expected: torch.dtype, given: torch.dtype) -> bool:
+def _reads_alike(expected: torch.dtype, actual: torch.dtype) -> bool:
     """Whether a pointer to `expected` may read `given`: the same dtype, integers of the same width, or 16-bit floats as integers."""
-    both_integers = not (expected.is_floating_point or given.is_floating_point)
-    if given in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
+    are_integers = not (expected.is_floating_point or actual.is_floating_point)
+    if actual in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
         return True  # the kernel unpacks the bits itself
-    return expected == given or (both_integers and expected.itemsize == given.itemsize)
+    return expected == actual or (are_integers and expected.itemsize == actual.itemsize)
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -16,7 +16,7 @@ from .anatomy import Anatomy, anatomy
 from .candidates import Candidate, CudaKernel, Ingot
 from .candidates.kernels import architecture_of
 from .job import Job
-from .workload import Workload, copied
+from .workload import Workload, copy_values
 from .run_case import bind
 
 OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # Ingot's own options, and line information
@@ -27,42 +27,42 @@ def architecture(job: Job, device: torch.device) -> int:
     return job.architecture or (architecture_of(device.index or 0) if device.type == "cuda" else 90)
 
 
-def at(candidate: Candidate, workload: Workload, job: Job, runs: bool) -> dict:
+def of_candidate(candidate: Candidate, workload: Workload, job: Job, is_run: bool) -> dict:
     """The profile of a candidate:
 
     - `kernels`: their anatomies in the order of launches;
     - `listing`: their stages;
     - `operations` (Ingot only): the floating-point operations of the formula;
     - `launched` (on a GPU): the kernels that CUPTI reports for a call."""
-    device, found = torch.device(job.device), {}
+    device, profile = torch.device(job.device), {}
     if isinstance(candidate, CudaKernel):
-        found["kernels"], found["listing"] = _of_file(candidate, workload, architecture(job, device))
+        profile["kernels"], profile["listing"] = _of_file(candidate, workload, architecture(job, device))
     elif isinstance(candidate, Ingot):
-        found["kernels"], found["listing"] = of_op(candidate.op, workload, architecture(job, device), candidate.name)
-        found["operations"] = found["listing"]["operations"]
-    if runs and device.type == "cuda":
-        found["launched"] = launched(candidate, workload)
-    return found
+        profile["kernels"], profile["listing"] = of_op(candidate.op, workload, architecture(job, device), candidate.name)
+        profile["operations"] = profile["listing"]["operations"]
+    if is_run and device.type == "cuda":
+        profile["launched"] = launched_kernels(candidate, workload)
+    return profile
 
 
 def peak_flops(device: torch.device) -> float | None:
     """The peak float32 operations per second, by fused multiply-adds per multiprocessor and cycle (CUDA Programming Guide,
     "Arithmetic Instructions"). None if the clock rate is unknown."""
-    facts = torch.cuda.get_device_properties(device)
-    a_cycle = 64 if (facts.major, facts.minor) in ((7, 5), (8, 0)) else 128
-    clock = getattr(facts, "clock_rate", None)  # kHz
-    return clock and facts.multi_processor_count * a_cycle * 2 * clock * 1e3
+    properties = torch.cuda.get_device_properties(device)
+    fmas_per_cycle = 64 if (properties.major, properties.minor) in ((7, 5), (8, 0)) else 128
+    clock = getattr(properties, "clock_rate", None)  # kHz
+    return clock and properties.multi_processor_count * fmas_per_cycle * 2 * clock * 1e3
 
 
 def _of_file(candidate: CudaKernel, workload: Workload, architecture: int) -> tuple[list[dict], dict]:
     program, kernels = candidate.program(architecture), []
-    threads = candidate.threads(workload.values, results_like(workload))
-    for said, (entry, grid, block, shared) in zip(candidate.launches, threads):
+    configurations = candidate.configurations(workload.values, results_like(workload))
+    for launch, (entry, grid, block, shared) in zip(candidate.launches, configurations):
         parameters = program.parameters[entry]
-        kernel = anatomy(program.cubin, program.ptx, program.names[entry], said.names(parameters), math.prod(block),
+        kernel = anatomy(program.cubin, program.ptx, program.names[entry], launch.names(parameters), math.prod(block),
                          shared, {k for k, p in enumerate(parameters) if "*" in p.type}, architecture)
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
-        _ask_driver(kernel, program.cubin, architecture, shared, workload)
+        _read_driver_resources(kernel, program.cubin, architecture, shared, workload)
         kernels.append(kernel.as_json())
     entries = list(dict.fromkeys(program.names[entry] for entry in candidate.entries))
     file = candidate.path.name
@@ -71,32 +71,33 @@ def _of_file(candidate: CudaKernel, workload: Workload, architecture: int) -> tu
 
 def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
     """The anatomies and the stages of an op's kernels for an architecture, without a GPU."""
-    explained = explain(op, workload, "cuda", architecture)
-    source, file = explained["source"], f"{op.name}.cu"
-    shown = cuda_text.kernels(source)
+    stages = explain(op, workload, "cuda", architecture)
+    source, file = stages["source"], f"{op.name}.cu"
+    entries = cuda_text.kernels(source)
     options = [*OWN_OPTIONS, "--use_fast_math" if op.numerics == "fast" else "--fmad=false"]
     begin = time.perf_counter()
     cubin, ptx, _, _ = _ingot._compile_cuda(source, file, architecture, options, [])
     milliseconds = (time.perf_counter() - begin) * 1e3
     bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
     kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name), architecture=architecture)
-                              for k in shown]
+                              for k in entries]
     for kernel in kernels:
         kernel.compile_ms = milliseconds
-        _ask_driver(kernel, cubin, architecture, 0, workload)
-    stages = explained | listing.of_program(name, file, source, ptx, cubin, [k.name for k in shown])
-    return [kernel.as_json() for kernel in kernels], stages
+        _read_driver_resources(kernel, cubin, architecture, 0, workload)
+    listing_data = stages | listing.of_program(name, file, source, ptx, cubin, [k.name for k in entries])
+    return [kernel.as_json() for kernel in kernels], listing_data
 
 
-def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, workload: Workload) -> None:
+def _read_driver_resources(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, workload: Workload) -> None:
     """Takes registers, memory and resident blocks from the driver, if a device of this architecture is present: GPUs differ in the
     number of blocks that fit."""
     device = next((t.device for t in workload.tensors().values() if t.is_cuda), None)
     if device is None or not kernel.threads or architecture != architecture_of(device.index):
         return
-    said = _ingot._kernel_resources(_ingot._load_kernels(cubin, [kernel.kernel], device.index)[0], kernel.threads, shared)
-    kernel.registers, kernel.local_bytes = said["registers"], said["local_bytes"]
-    kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
+    loaded = _ingot._load_kernels(cubin, [kernel.kernel], device.index)[0]
+    resources = _ingot._kernel_resources(loaded, kernel.threads, shared)
+    kernel.registers, kernel.local_bytes = resources["registers"], resources["local_bytes"]
+    kernel.shared_bytes, kernel.blocks_an_sm = resources["shared_bytes"] + shared, resources["blocks"]
 
 
 def explain(op, workload: Workload, device: str, architecture: int) -> dict:
@@ -117,28 +118,28 @@ def results_like(workload: Workload) -> list[torch.Tensor]:
 
 
 @torch.no_grad()
-def launched(candidate: Candidate, workload: Workload) -> list[dict] | None:
+def launched_kernels(candidate: Candidate, workload: Workload) -> list[dict] | None:
     """The kernels, copies and fills of a call: name, microseconds, grid, block, registers. None if CUPTI is not available."""
-    results = [torch.empty_like(r) for r in workload.run_eager().returned] if candidate.is_raw else []
-    call = bind(candidate, workload, copied(workload.values), results)
+    results = [torch.empty_like(r) for r in workload.run_eager().returned] if candidate.takes_pointers else []
+    call = bind(candidate, workload, copy_values(workload.values), results)
     call()
     torch.cuda.synchronize()
     try:
         activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
-        with torch.profiler.profile(activities=activities) as profile:
+        with torch.profiler.profile(activities=activities) as profiler:
             call()
             torch.cuda.synchronize()
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
-            profile.export_chrome_trace(file.name)
+            profiler.export_chrome_trace(file.name)
             events = json.load(open(file.name))["traceEvents"]
     except Exception:
         return None
     kernels = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
-    return [_launched(event) for event in sorted(kernels, key=lambda event: event["ts"])] or None
+    return [_kernel_from_event(event) for event in sorted(kernels, key=lambda event: event["ts"])] or None
 
 
-def _launched(event: dict) -> dict:
-    said = event.get("args", {})
-    return {"name": event["name"], "us": event["dur"], "grid": said.get("grid"), "block": said.get("block"),
-            "registers": said.get("registers per thread"), "shared_bytes": said.get("shared memory"),
-            "occupancy": (said.get("est. achieved occupancy %") or 0) / 100 or None}
+def _kernel_from_event(event: dict) -> dict:
+    details = event.get("args", {})
+    return {"name": event["name"], "us": event["dur"], "grid": details.get("grid"), "block": details.get("block"),
+            "registers": details.get("registers per thread"), "shared_bytes": details.get("shared memory"),
+            "occupancy": (details.get("est. achieved occupancy %") or 0) / 100 or None}

@@ -15,14 +15,14 @@ from . import diagnosis
 from .job import Job
 from .benchmark import COPIED_BYTES, COPY
 from .workload import AS_GIVEN, DECISIVE
-from .work import LEFT_OUT, OWN, TIMING, SWEEP, Step
+from .steps import LEFT_OUT, OWN, TIMING, SWEEP, Step
 
 CORRECT, INCORRECT, FAILED, UNCHECKED = "correct", "incorrect", "failed", "unchecked"
 # The columns of the table of candidates; the last one is shown on a GPU only.
 COLUMNS = ("", "accuracy", "time", "± %", "speedup", "% of copy bandwidth", "CPU overhead")
 
 
-def asked(job: Job, device: str) -> dict:
+def request(job: Job, device: str) -> dict:
     """The request: the op, its arguments, and the options that a baseline must share."""
     return {"device": device, "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
             "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed, "graph": job.graph,
@@ -33,49 +33,49 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
     """The whole report as JSON-compatible data. `device`: the device's name."""
     timing = done.get(TIMING, {})
     names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
-    made = {
+    comparison = {
         "ingot": ingot.__version__, "torch": torch.__version__, "cuda": torch.version.cuda,
-        "date": datetime.datetime.now().isoformat(timespec="seconds"), **asked(job, device),
+        "date": datetime.datetime.now().isoformat(timespec="seconds"), **request(job, device),
         "bytes": timing.get("bytes"), "sets": timing.get("sets"), "rounds": timing.get("rounds"), "timing_error": timing.get("error"),
         "peak_flops": timing.get("peak_flops"),
         "left_out": {step[1]: result["error"] for step, result in done.items() if step[0] == LEFT_OUT},
         "candidates": [_candidate(name, done, job) for name in names],
     }
-    if job.points:
-        made["sweep"] = {"name": job.swept, "points": [_point(size, done) for size in job.points]}
+    if job.sweep_sizes:
+        comparison["sweep"] = {"name": job.sweep_name, "points": [_point(size, done) for size in job.sweep_sizes]}
     if "seconds" in timing:
-        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(timing["seconds"][COPY]) / 1e9
-    made["why"] = diagnosis.differences(made)
-    made["how"] = diagnosis.how(made)
-    return made
+        comparison["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(timing["seconds"][COPY]) / 1e9
+    comparison["why"] = diagnosis.differences(comparison)
+    comparison["how"] = diagnosis.how_measured(comparison)
+    return comparison
 
 
 def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
     make, profile, timing = (done.get(step, {}) for step in (("make", name), ("profile", name), TIMING))
     operations = done.get(("profile", OWN), {}).get("operations")  # of the formula: the same for every candidate
-    tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
-    state, message = _state(make, tried)
+    case_results = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
+    state, message = _state(make, case_results)
     if state == CORRECT:
-        points = [((SWEEP, str(size)), f"at {job.swept}={size}: ") for size in job.points]
-        late = (_state_late(name, step, where, done) for step, where in [(TIMING, ""), *points])
-        state, message = next(filter(None, late), (state, message))
-    found = {"name": make.get("name", name), "spec": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
-             "state": state, "message": message, "cases": tried, "limits": _limits(tried),
-             "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
-             "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name),
-             "profile_error": profile.get("error"), "listing": profile.get("listing")}
+        points = [((SWEEP, str(size)), f"at {job.sweep_name}={size}: ") for size in job.sweep_sizes]
+        late_states = (_state_after_timing(name, step, prefix, done) for step, prefix in [(TIMING, ""), *points])
+        state, message = next(filter(None, late_states), (state, message))
+    candidate = {"name": make.get("name", name), "spec": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
+                 "state": state, "message": message, "cases": case_results, "limits": _limits(case_results),
+                 "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
+                 "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
+                 "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name),
+                 "profile_error": profile.get("error"), "listing": profile.get("listing")}
     if name in timing.get("seconds", {}):
-        found |= _times(name, timing)
-    return found
+        candidate |= _times(name, timing)
+    return candidate
 
 
-def _state_late(name: str, step: Step, where: str, done: dict[Step, dict]) -> tuple[str, str] | None:
+def _state_after_timing(name: str, step: Step, prefix: str, done: dict[Step, dict]) -> tuple[str, str] | None:
     """The state and message of a candidate that failed or became incorrect while it was timed."""
     if error := done.get((*step, name), {}).get("error"):
-        return FAILED, f"{where}while it was timed: {error}"
-    if wrong := done.get(step, {}).get("incorrect", {}).get(name):
-        return INCORRECT, where + wrong
+        return FAILED, f"{prefix}while it was timed: {error}"
+    if message := done.get(step, {}).get("incorrect", {}).get(name):
+        return INCORRECT, prefix + message
     return None
 
 
@@ -86,41 +86,41 @@ def _point(size: int, done: dict[Step, dict]) -> dict:
             "candidates": {name: _times(name, timing) for name in names}}
 
 
-def _state(make: dict, tried: dict) -> tuple[str, str]:
+def _state(make: dict, case_results: dict) -> tuple[str, str]:
     if "error" in make:
         return FAILED, make["error"]
     if make.get("why_not"):
         return UNCHECKED, make["why_not"]
     for case in DECISIVE:
-        result = tried.get(case, {})
-        where = "" if case == AS_GIVEN else f"on {case}: "
+        result = case_results.get(case, {})
+        prefix = "" if case == AS_GIVEN else f"on {case}: "
         if "error" in result:
-            return FAILED, where + result["error"]
+            return FAILED, prefix + result["error"]
         if result and not result["correct"]:
-            return INCORRECT, where + result["message"]
-    if AS_GIVEN not in tried:
+            return INCORRECT, prefix + result["message"]
+    if AS_GIVEN not in case_results:
         return FAILED, "not checked"
-    other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), AS_GIVEN)
-    return CORRECT, tried[other]["message"] + ("" if other == AS_GIVEN else f" on {other}")
+    shown = next((case for case in DECISIVE if case in case_results and not case_results[case]["bit_for_bit"]), AS_GIVEN)
+    return CORRECT, case_results[shown]["message"] + ("" if shown == AS_GIVEN else f" on {shown}")
 
 
-def _limits(tried: dict) -> list[str]:
+def _limits(case_results: dict) -> list[str]:
     """The cases beyond the given arguments in which the candidate is not correct."""
-    return [f"{case}: {result.get('error') or result['message']}" for case, result in tried.items()
+    return [f"{case}: {result.get('error') or result['message']}" for case, result in case_results.items()
             if case not in DECISIVE and not result.get("correct")]
 
 
 def _times(name: str, timing: dict) -> dict:
     seconds, host = timing["seconds"][name], timing["host_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
-    copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
+    copied_bytes = COPIED_BYTES["cuda" if host is not None else "cpu"]
     # The time in which a copy moves as many bytes: it reads half of them and writes the other half.
-    share = statistics.median(c * timing["bytes"] / (2 * copied) / s for c, s in zip(timing["seconds"][COPY], seconds))
-    found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
+    share = statistics.median(c * timing["bytes"] / (2 * copied_bytes) / s for c, s in zip(timing["seconds"][COPY], seconds))
+    times = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
              "gb_s": timing["bytes"] / median / 1e9, "share_of_copy": share}
     if OWN in timing["seconds"]:
-        found["speedup"] = statistics.median(mine / s for mine, s in zip(timing["seconds"][OWN], seconds))
-    return found
+        times["speedup"] = statistics.median(own / s for own, s in zip(timing["seconds"][OWN], seconds))
+    return times
 
 
 # --- Text -----------------------------------------------------------------------------------------------------------
@@ -128,34 +128,34 @@ def _times(name: str, timing: dict) -> dict:
 Cells = tuple[list[str], list[list[str]]]  # a header, and rows
 
 
-def heading(found: dict) -> str:
-    arguments = ", ".join(f"{name}: {value}" for name, value in {**found["arguments"], **found["sizes"]}.items())
-    what = f"the gradient of {found['op']}" if found["backward"] else found["op"]
-    return f"{what}({arguments}) on {found['device']}"
+def heading(comparison: dict) -> str:
+    arguments = ", ".join(f"{name}: {value}" for name, value in {**comparison["arguments"], **comparison["sizes"]}.items())
+    what = f"the gradient of {comparison['op']}" if comparison["backward"] else comparison["op"]
+    return f"{what}({arguments}) on {comparison['device']}"
 
 
-def text(found: dict) -> str:
-    parts = [heading(found), table(*timed(found))]
-    parts += [said for candidate in found["candidates"] if (said := "\n".join(remarks(candidate)))]
-    for header, rows in (kernels(found["candidates"]), counted(found)):
+def text(comparison: dict) -> str:
+    parts = [heading(comparison), table(*timed(comparison))]
+    parts += [lines for candidate in comparison["candidates"] if (lines := "\n".join(remarks(candidate)))]
+    for header, rows in (kernels(comparison["candidates"]), hardware_counters(comparison)):
         if rows:
             parts.append(table(header, rows))
-    if found.get("sweep") and len(curve(found)[0]) > 1:
-        parts.append(table(*curve(found)))
-    if lacking(found):
-        parts.append("\n".join(lacking(found)))
-    if found["why"]:
-        parts.append("\n".join(found["why"]))
-    parts.append("\n".join(found["how"]))
+    if comparison.get("sweep") and len(sweep_table(comparison)[0]) > 1:
+        parts.append(table(*sweep_table(comparison)))
+    if missing_results(comparison):
+        parts.append("\n".join(missing_results(comparison)))
+    if comparison["why"]:
+        parts.append("\n".join(comparison["why"]))
+    parts.append("\n".join(comparison["how"]))
     return "\n\n".join(parts)
 
 
-def timed(found: dict) -> Cells:
+def timed(comparison: dict) -> Cells:
     """One row per candidate."""
-    on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
+    on_gpu = any(c.get("cpu_overhead_us") is not None for c in comparison["candidates"])
     header = list(COLUMNS if on_gpu else COLUMNS[:-1])
     rows = [[c["name"], _accuracy(c), duration(c.get("us")), spread(c), ratio(c.get("speedup")), percent(c.get("share_of_copy"))] +
-            [duration(c.get("cpu_overhead_us"))] * on_gpu for c in found["candidates"]]
+            [duration(c.get("cpu_overhead_us"))] * on_gpu for c in comparison["candidates"]]
     return header, rows
 
 
@@ -165,15 +165,15 @@ def _accuracy(candidate: dict) -> str:
     return candidate["message"] if state == CORRECT else state.upper() if state in (INCORRECT, FAILED) else state
 
 
-def curve(found: dict) -> Cells:
+def sweep_table(comparison: dict) -> Cells:
     """Times by size; those of other candidates are followed by their speedup over Ingot."""
-    swept = [c for c in found["candidates"] if any(c["spec"] in p["candidates"] for p in found["sweep"]["points"])]
+    candidates = [c for c in comparison["candidates"] if any(c["spec"] in p["candidates"] for p in comparison["sweep"]["points"])]
     rows = []
-    for point in found["sweep"]["points"]:
-        cells = [point["candidates"].get(c["spec"], {}) for c in swept]
+    for point in comparison["sweep"]["points"]:
+        cells = [point["candidates"].get(c["spec"], {}) for c in candidates]
         rows.append([str(point["size"]), *(duration(t.get("us")) + (f" ({t['speedup']:.2f})" if t.get("speedup") and k else "")
                                            for k, t in enumerate(cells))])
-    return [found["sweep"]["name"], *(c["name"] for c in swept)], rows
+    return [comparison["sweep"]["name"], *(c["name"] for c in candidates)], rows
 
 
 def remarks(candidate: dict) -> list[str]:
@@ -200,20 +200,20 @@ def kernels(candidates: list[dict]) -> Cells:
     return header, [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
-def counted(found: dict) -> Cells:
+def hardware_counters(comparison: dict) -> Cells:
     """The hardware counters that ncu read, one row per kernel."""
     header = ["hardware counters", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
     rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
              *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
-            for c in found["candidates"] for k in c["counted"] or ()]
+            for c in comparison["candidates"] for k in c["counted"] or ()]
     return header, rows
 
 
-def lacking(found: dict) -> list[str]:
+def missing_results(comparison: dict) -> list[str]:
     """The requested results that are missing, each with the reason."""
-    candidates, sweep = found["candidates"], found.get("sweep") or {"points": ()}
-    untimed = [("", found["timing_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
-    lines = [f"no candidate was checked on {case}: {why}" for case, why in found["left_out"].items()]
+    candidates, sweep = comparison["candidates"], comparison.get("sweep") or {"points": ()}
+    untimed = [("", comparison["timing_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
+    lines = [f"no candidate was checked on {case}: {why}" for case, why in comparison["left_out"].items()]
     lines += [f"nothing was timed{where}: {why}" for where, why in untimed if why]
     lines += [f"{c['name']} was not checked again after it was timed: {c['not_rechecked']}" for c in candidates if c["not_rechecked"]]
     lines += [f"{c['name']} has no profile: {c['profile_error']}" for c in candidates if c["profile_error"]]
@@ -225,9 +225,9 @@ def megabytes(count: float | None) -> str:
     return "-" if count is None else f"{count / 1e6:.4g} MB"
 
 
-def widths(found: dict) -> str:
+def widths(counts: dict) -> str:
     """`2 × 16 B, 8 × 4 B`."""
-    return ", ".join(f"{count} × {width} B" for width, count in sorted(found.items(), key=lambda item: -int(item[0])))
+    return ", ".join(f"{count} × {width} B" for width, count in sorted(counts.items(), key=lambda item: -int(item[0])))
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -267,22 +267,22 @@ def without_prelude(source: str) -> str:
     return "\n".join(source.splitlines()[first:])
 
 
-def without_listings(found: dict) -> dict:
+def without_listings(comparison: dict) -> dict:
     """The report as it is saved: its stages, which only a page shows, are reduced to their sources."""
-    def kept(candidate: dict) -> dict:
+    def without_listing(candidate: dict) -> dict:
         listing = candidate.get("listing")
         return {k: v for k, v in candidate.items() if k != "listing"} | {"source": listing and listing["source"]}
 
-    return found | {"candidates": [kept(candidate) for candidate in found["candidates"]]}
+    return comparison | {"candidates": [without_listing(candidate) for candidate in comparison["candidates"]]}
 
 
-def as_csv(found: dict) -> str:
+def as_csv(comparison: dict) -> str:
     """One line per candidate."""
     out = io.StringIO()
     fields = ["name", "spec", "kind", "state", "message", "us", "us_low", "us_high", "speedup", "share_of_copy", "gb_s", "cpu_overhead_us"]
     writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for candidate in found["candidates"]:
+    for candidate in comparison["candidates"]:
         low, high = candidate.get("us_quartiles", (None, None))
         writer.writerow({**candidate, "us_low": low, "us_high": high})
     return out.getvalue()

@@ -10,27 +10,27 @@ from .canaries import PATTERNS, Guarded
 from .candidates import Candidate
 from .check import Verdict, Expected, check
 from .settings import Settings
-from .workload import Case, Workload, copied
+from .workload import Case, Workload, copy_values
 
 CALLS = 3  # a candidate that keeps state in memory of its own shows it from the second call on
 
 
 def bind(candidate: Candidate, workload: Workload, values: dict, results: list[torch.Tensor]):
-    """Binds the arguments to a call without parameters. The kernel of a raw candidate is launched directly, and gets a gradient's
+    """Binds the arguments to a call without parameters. A kernel that takes pointers is launched directly, and gets a gradient's
     `grad` by name. For other candidates the gradient is recorded by autograd."""
-    if candidate.is_raw:
+    if candidate.takes_pointers:
         return candidate.bind(values, results)
     return workload.bind(lambda arguments: candidate.bind(arguments, results), values)
 
 
 def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
     """The verdict on the first incorrect call, else on the last call. Raises what the candidate raises."""
-    given, changed = case.workload.values, expected.changed
+    original, written_names = case.workload.values, expected.written_names
     patterns = itertools.cycle(PATTERNS)
-    inputs, fresh = (case.workload.tensors(), expected.run.returned) if candidate.is_raw else ({}, [])
-    guarded = {name: Guarded(tensor, next(patterns), keep=True) for name, tensor in inputs.items()}
-    values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
-    results, settings = [Guarded(like, next(patterns)) for like in fresh], Settings()
+    inputs, results_like = (case.workload.tensors(), expected.run.returned) if candidate.takes_pointers else ({}, [])
+    guarded = {name: Guarded(tensor, next(patterns), copy_elements=True) for name, tensor in inputs.items()}
+    values = copy_values(original) | {name: guard.tensor for name, guard in guarded.items()}
+    results, settings = [Guarded(like, next(patterns)) for like in results_like], Settings()
     call = bind(candidate, case.workload, values, [guard.tensor for guard in results])
     for number in range(CALLS):
         with torch.no_grad():
@@ -38,14 +38,14 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
         settings.restore()  # before the check: what the candidate has set, or its library when it was loaded
         if any(t.is_cuda for t in case.workload.tensors().values()):
             torch.cuda.synchronize()
-        verdict = check(expected, [*(values[name] for name in changed), *returned])
-        _check_memory(verdict, expected, results, guarded, written_of(given, values, changed))
+        verdict = check(expected, [*(values[name] for name in written_names), *returned])
+        _check_memory(verdict, expected, results, guarded, written_inputs(original, values, written_names))
         if not verdict.correct:
             if number:
                 verdict.message = f"from call {number + 1} on: {verdict.message}"
             break
-        for name in changed:
-            values[name].detach().copy_(given[name])
+        for name in written_names:
+            values[name].detach().copy_(original[name])
         for guard in results:
             guard.refill()
     return verdict
@@ -53,21 +53,21 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
 
 def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
     """Makes the verdict incorrect if memory was written that should not be, or not written that should be."""
-    said = [f"{found} a result" for guard in results if (found := guard.out_of_bounds())]
-    said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.out_of_bounds())]
-    said += [f"writes its input {name}" for name in written]
+    problems = [f"{problem} a result" for guard in results if (problem := guard.out_of_bounds())]
+    problems += [f"{problem} {name}" for name, guard in inputs.items() if (problem := guard.out_of_bounds())]
+    problems += [f"writes its input {name}" for name in written]
     if missing := sum(guard.count_unwritten(eager) for guard, eager in zip(results, expected.run.returned)):
-        said.append(f"leaves {missing} elements unwritten")
+        problems.append(f"leaves {missing} elements unwritten")
     elif any(g.tensor.dtype == torch.bool and (g.tensor.view(torch.uint8) > 1).any() for g in results if g.tensor.numel()):
-        said.append("writes bools that are neither 0 nor 1")
-    if said:
-        verdict.correct, verdict.message = False, "; ".join(said + ([] if verdict.correct else [verdict.message]))
+        problems.append("writes bools that are neither 0 nor 1")
+    if problems:
+        verdict.correct, verdict.message = False, "; ".join(problems + ([] if verdict.correct else [verdict.message]))
 
 
-def written_of(given: dict, values: dict, changed: list[str] = ()) -> list[str]:
+def written_inputs(original: dict, values: dict, written_names: list[str] = ()) -> list[str]:
     """The names of the tensors whose bytes have changed, without those that the op itself changes."""
-    return [name for name, before in given.items() if isinstance(before, torch.Tensor) and name not in changed
-            and not torch.equal(_as_bytes(before), _as_bytes(values[name].detach()))]
+    return [name for name, value in original.items() if isinstance(value, torch.Tensor) and name not in written_names
+            and not torch.equal(_as_bytes(value), _as_bytes(values[name].detach()))]
 
 
 def _as_bytes(tensor: torch.Tensor) -> torch.Tensor:

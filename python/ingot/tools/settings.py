@@ -13,7 +13,7 @@ class Settings:
     has linked with -ffast-math."""
 
     def __init__(self):
-        self._found = self._now()
+        self._snapshot = self._now()
 
     @staticmethod
     def _now() -> tuple:
@@ -25,17 +25,18 @@ class Settings:
     def restore(self) -> None:
         """Undoes all changes since the snapshot."""
         now = self._now()
-        if now == self._found or (self._found[-1] is None and now[:-1] == self._found[:-1]):  # no GPU was in use then
+        if now == self._snapshot or (self._snapshot[-1] is None and now[:-1] == self._snapshot[:-1]):  # no GPU was in use then
             return
-        threads, dtype, device, records, is_deterministic, warns, precision, flushes, tries, gpu = self._found
+        (threads, dtype, device, grad_enabled, is_deterministic, warns_only, precision, flushes_subnormals, benchmarks_cudnn,
+         gpu) = self._snapshot
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
         torch.set_default_device(None if device.type == "cpu" else device)
-        torch.set_grad_enabled(records)
-        torch.use_deterministic_algorithms(is_deterministic, warn_only=warns)
+        torch.set_grad_enabled(grad_enabled)
+        torch.use_deterministic_algorithms(is_deterministic, warn_only=warns_only)
         torch.set_float32_matmul_precision(precision)
-        torch.set_flush_denormal(flushes)
-        torch.backends.cudnn.benchmark = tries
+        torch.set_flush_denormal(flushes_subnormals)
+        torch.backends.cudnn.benchmark = benchmarks_cudnn
         if gpu is not None:
             torch.cuda.set_device(gpu)
 

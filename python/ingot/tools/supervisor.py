@@ -17,92 +17,92 @@ from typing import Callable, Iterator
 
 from ..capture import author_error
 from .job import Job
-from .work import BROKEN_CONTEXT, TIMED_STEPS, Step
+from .steps import BROKEN_CONTEXT, TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
-STARTING = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
-MOST_STARTS = 40  # worker processes that may be started for one comparison
-A_WHILE = 0.2  # seconds between two checks that a process is still running
-TAIL = 2000  # characters of the end of a process's output
+START_SECONDS = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
+MAX_WORKERS = 40  # worker processes that may be started for one comparison
+POLL_SECONDS = 0.2  # seconds between two checks that a process is still running
+LOG_TAIL = 2000  # characters of the end of a process's output
 
 
 def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], None] = lambda step: None) -> dict[Step, dict]:
-    """The result of each step; {"error": …} if it failed. Raises `ingot.Error` if the op itself is refused."""
+    """The result of each step; {"error": …} if it failed. Raises `ingot.Error` if the op itself cannot be compared."""
     done: dict[Step, dict] = {}
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         path = pathlib.Path(folder)
         job.save(path / "job.json")
-        for _ in range(MOST_STARTS):
+        for _ in range(MAX_WORKERS):
             (path / "done.json").write_text(json.dumps(list(done.items())))
             if _run(path, done, time_limit, watch):
                 return done
-    raise author_error("the comparison cannot finish", "too many of its steps end their process")
+    raise author_error("the comparison cannot finish", f"its worker process has died {MAX_WORKERS} times")
 
 
 def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
     """Runs one process until it ends or is stopped. Returns whether all steps are done."""
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     log = folder / "log"
     with open(log, "wb") as output:
-        process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.tools.worker", str(folder), str(writing)],
-                                   stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
-    os.close(writing)
-    under_way: Step | None = None  # the current step; while candidates are timed, followed by the candidate's name
+        process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.tools.worker", str(folder), str(write_end)],
+                                   stdout=output, stderr=output, pass_fds=[write_end], start_new_session=True)
+    os.close(write_end)
+    current_step: Step | None = None  # the current step; while candidates are timed, followed by the candidate's name
     try:
-        for line in _lines(reading, time_limit, process):
-            what, step, result = json.loads(line)
-            match what:
+        for line in _lines(read_end, time_limit, process):
+            event, step, result = json.loads(line)
+            match event:
                 case "refused":
-                    refused = author_error(result["error"])
-                    refused.fault = result["fault"]
-                    raise refused
+                    error = author_error(result["error"])
+                    error.fault = result["fault"]
+                    raise error
                 case "finished":  # the process and those that it has started are not waited for
                     return True
-                case "turn":
-                    under_way = under_way[: TIMED_STEPS[under_way[0]]] + tuple(step)
+                case "timing":  # the calls of a candidate begin; without a name, those of no candidate
+                    current_step = current_step[: TIMED_STEPS[current_step[0]]] + tuple(step)
                 case "begin":
-                    under_way = tuple(step)
-                    watch(under_way)
+                    current_step = tuple(step)
+                    watch(current_step)
                 case "end":
-                    under_way = None
+                    current_step = None
                     done[tuple(step)] = result
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
-        if under_way is None:
+        if current_step is None:
             raise author_error("the comparison was stopped: its process did not answer in time",
                                f"--time-limit is the time limit of a step, now {time_limit:g} s") from None
-        done[under_way] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
+        done[current_step] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
         return False
     finally:
-        os.close(reading)
+        os.close(read_end)
         _stop(process)
-    if under_way is None:
+    if current_step is None:
         if status == BROKEN_CONTEXT:
             return False
-        raise author_error(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-TAIL:])
-    done[under_way] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-TAIL:]}
+        raise author_error(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-LOG_TAIL:])
+    done[current_step] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-LOG_TAIL:]}
     return False
 
 
 def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes]:
     """Yields the lines from a pipe until it is closed or the process has ended; a child process may keep the pipe open. Raises
     TimeoutError if a line takes too long."""
-    selector, waiting = selectors.DefaultSelector(), b""
+    selector, partial = selectors.DefaultSelector(), b""
     selector.register(pipe, selectors.EVENT_READ)
-    until = time.monotonic() + max(limit, STARTING)
+    deadline = time.monotonic() + max(limit, START_SECONDS)
     while True:
         has_ended = process.poll() is not None  # then all of its output is in the pipe
-        if not selector.select(0.0 if has_ended else min(A_WHILE, max(0.0, until - time.monotonic()))):
+        if not selector.select(0.0 if has_ended else min(POLL_SECONDS, max(0.0, deadline - time.monotonic()))):
             if has_ended:
                 return
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise TimeoutError
             continue
-        if not (read := os.read(pipe, 1 << 16)):
+        if not (chunk := os.read(pipe, 1 << 16)):
             return
-        *lines, waiting = (waiting + read).split(b"\n")
+        *lines, partial = (partial + chunk).split(b"\n")
         for line in lines:
-            until = time.monotonic() + limit
+            deadline = time.monotonic() + limit
             yield line
 
 

@@ -18,7 +18,7 @@ from . import workload as workloads
 from .candidates import Ingot
 from .dtypes import DTYPES
 from .check import Expected, check
-from .workload import Case, Workload, copied, special_values
+from .workload import Case, Workload, copy_values, special_values
 from .error_statistics import EDGES, ErrorStatistics
 from .run_case import bind
 
@@ -47,7 +47,7 @@ class Verification:
     device: str
     statistics: list[ErrorStatistics] = dataclasses.field(default_factory=list)
     checks: list[Check] = dataclasses.field(default_factory=list)
-    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # the reason why a dtype was not checked in any layout
+    rejected: dict[str, str] = dataclasses.field(default_factory=dict)  # the reason why a dtype was not checked in any layout
 
     @property
     def is_correct(self) -> bool:
@@ -56,7 +56,7 @@ class Verification:
     def as_json(self) -> dict:
         return {"name": self.name, "device": self.device, "is_correct": self.is_correct,
                 "inputs": [t.as_json() for t in self.statistics], "checks": [dataclasses.asdict(t) for t in self.checks],
-                "refused": self.refused}
+                "refused": self.rejected}
 
 
 def text_of_name(name: str) -> str:
@@ -68,67 +68,67 @@ def text_of_name(name: str) -> str:
         raise author_error(f"`{name}` is not a supported function", "`ingot ops` lists them")
     for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
         text = f"{name}({', '.join('xyz'[:arity])})"
-        if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
+        if _accepts(text, [torch.ones(2, 3, dtype=dtype)] * arity):
             return text
     raise author_error(f"`{name}` does not take one, two or three tensors of one dtype",
                        f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
 
 
-def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
+def _accepts(text: str, tensors: list[torch.Tensor]) -> bool:
     """Whether Ingot and eager PyTorch accept this source with these tensors."""
     try:
         op = ingot.op(text)
         op.emit("ir", *tensors)
         with warnings.catch_warnings(action="ignore"):  # warnings about a guess that fails
             op.reference(*tensors)
-    except Exception:  # refused with any error
+    except Exception:  # any error is a rejection
         return False
     return True
 
 
 def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None, device: str = "cpu", pairs: int = PAIRS,
-           seed: int = 0, watch: Watch = lambda what, share: None, promised: Iterable[str] = ()) -> Verification:
+           seed: int = 0, watch: Watch = lambda what, share: None, fixed_values: Iterable[str] = ()) -> Verification:
     """Verifies an op.
 
     values: arguments by name, which give the shapes; without them all parameters are tensors of one shape.
-    promised: the names of arguments whose elements must stay in their given range.
+    fixed_values: the names of arguments whose elements must stay in their given range.
     pairs: the number of pairs on which a function of two arguments is run.
     watch: is called with the current check and the fraction that is done.
     Raises `ingot.Error` if the op cannot be run on any of the arguments."""
     if op.uses_random:
         raise author_error(f"`{op.name}` uses random numbers, which differ from run to run",
                            "f.reference uses the kernel's random numbers: compare with it")
-    found = Verification(op.name if "def " in op.text else op.text, device)
-    if values is None and dtypes is None and not any(_takes_of(op, DTYPES[dtype]) for dtype in FLOATS):
-        dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
+    verification = Verification(op.name if "def " in op.text else op.text, device)
+    if values is None and dtypes is None and not any(_accepts_dtype(op, DTYPES[dtype]) for dtype in FLOATS):
+        dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _accepts_dtype(op, dtype))
     dtypes = dtypes or FLOATS
     if values is None:
-        found.statistics += statistics(op, dtypes, device, pairs, seed, watch)
-    refused: dict[str, Exception] = {}
-    found.checks += list(_checks(op, values, frozenset(promised), dtypes, device, seed, watch, refused))
-    if not found.statistics and not found.checks:
-        why = _first_line(next(iter(refused.values())))
+        verification.statistics += statistics(op, dtypes, device, pairs, seed, watch)
+    rejected: dict[str, Exception] = {}
+    verification.checks += list(_checks(op, values, frozenset(fixed_values), dtypes, device, seed, watch, rejected))
+    if not verification.statistics and not verification.checks:
+        why = _first_line(next(iter(rejected.values())))
         if values is not None:
             raise author_error(f"`{op.name}` does not take these arguments: {why}")
-        raise author_error(f"`{op.name}` cannot be called with random tensors of {', '.join(refused)}: {why}",
+        raise author_error(f"`{op.name}` cannot be called with random tensors of {', '.join(rejected)}: {why}",
                            "give its arguments: name=f32:64x33, or a number")
-    found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
-    return found
+    verification.rejected = {dtype: _first_line(error) for dtype, error in rejected.items()}
+    return verification
 
 
-def _takes_of(op, dtype: torch.dtype) -> bool:
+def _accepts_dtype(op, dtype: torch.dtype) -> bool:
     """Whether the op takes tensors of this dtype for all parameters."""
     names = list(op.signature.parameters)
-    return _takes(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
+    return _accepts(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
 
 
 def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
-            watch: Watch = lambda what, share: None) -> list[ErrorStatistics]:
+               watch: Watch = lambda what, share: None) -> list[ErrorStatistics]:
     """The error statistics of an elementwise function of one or two tensors, for each dtype that it takes: over all inputs, or over
     this many pairs."""
     names = list(op.signature.parameters)
-    made = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
-    return [elements.statistics(pairs, seed, watch) for elements in made if elements is not None]
+    functions = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
+    return [elements.statistics(pairs, seed, watch) for elements in functions if elements is not None]
 
 
 # --- Functions of elements ------------------------------------------------------------------------------------------
@@ -148,32 +148,32 @@ class _Elements:
         """None if the op is not such a function, or does not take the dtype."""
         probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
         try:
-            result, mine = op.reference(*probe), op(*probe)
-            one = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, mine))
-            is_by_element = one and _is_by_element(op, probe)
+            result, actual = op.reference(*probe), op(*probe)
+            is_one_tensor = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, actual))
+            is_by_element = is_one_tensor and _is_by_element(op, probe)
         except Exception:
             return None
         return cls(op, names, dtype, device) if is_by_element else None
 
     def statistics(self, pairs: int, seed: int, watch: Watch) -> ErrorStatistics:
-        made = ErrorStatistics(self.op, self.dtype)
+        result = ErrorStatistics(self.op, self.dtype)
         if len(self.names) == 2:
-            chunks, total = _pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
+            chunks, total = _value_pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
         elif self.dtype.itemsize > 4:  # too many values to try all of them
-            chunks, total = ([chunk[0]] for chunk in _pairs(self.dtype, self.device, pairs, seed)), pairs
+            chunks, total = ([chunk[0]] for chunk in _value_pairs(self.dtype, self.device, pairs, seed)), pairs
         else:
-            chunks, total = _every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
+            chunks, total = _all_values(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
         for tensors in chunks:
-            given = dict(zip(self.names, tensors))
+            arguments = dict(zip(self.names, tensors))
             with torch.no_grad():
                 self._leave_out_zeros(tensors)
                 exact = torch.as_tensor(self.op.reference(*(workloads.in_float64(t) for t in tensors)))
-                made.add(given, self.op(*tensors), self.op.reference(*tensors), exact)
-            watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
-        return made
+                result.add(arguments, self.op(*tensors), self.op.reference(*tensors), exact)
+            watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", result.inputs / total)
+        return result
 
     def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
-        """Replaces integer zeros in the last argument by ones if eager PyTorch refuses to divide by zero."""
+        """Replaces integer zeros in the last argument by ones if eager PyTorch raises an error for a division by zero."""
         try:
             self.op.reference(*tensors)
         except (RuntimeError, ZeroDivisionError):
@@ -188,11 +188,11 @@ def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
     tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
     whole = op.reference(*tensors)
     parts = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
-    together = torch.cat([part.double().flatten() for part in parts])
-    return torch.allclose(whole.double().flatten(), together, rtol=1e-2, equal_nan=True)
+    by_element = torch.cat([part.double().flatten() for part in parts])
+    return torch.allclose(whole.double().flatten(), by_element, rtol=1e-2, equal_nan=True)
 
 
-def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
+def _all_values(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
     """All bit patterns of a dtype of up to four bytes."""
     if dtype == torch.bool:
         yield [torch.tensor([False, True], device=device)]
@@ -205,7 +205,7 @@ def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
         yield [torch.arange(begin, end, dtype=torch.int64, device=device).to(integer).view(dtype)]
 
 
-def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
+def _value_pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
     """All pairs of special values, then random pairs: half are random bit patterns, half are normally distributed numbers."""
     special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
     yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
@@ -229,61 +229,61 @@ def _random(dtype: torch.dtype, device: str, count: int, generator: torch.Genera
 # --- Any op ---------------------------------------------------------------------------------------------------------
 
 
-def _checks(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
-            refused: dict[str, Exception]) -> Iterator[Check]:
-    """Checks the op in each dtype and layout. Adds to `refused` the dtypes that eager PyTorch or the op refuses, with the reason."""
+def _checks(op, values: dict | None, fixed_values: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
+            rejected: dict[str, Exception]) -> Iterator[Check]:
+    """Checks the op in each dtype and layout. Adds to `rejected` the dtypes that eager PyTorch or the op rejects, with the reason."""
     for number, name in enumerate(dtypes):
         try:
-            workload = _workload(op, values, promised, DTYPES[name], device, seed)
+            workload = _workload(op, values, fixed_values, DTYPES[name], device, seed)
         except Exception as error:
-            refused[name] = error
+            rejected[name] = error
             continue
-        for case in _layouts(workload):
+        for case in _layout_cases(workload):
             watch(f"{op.name} {name} {case.name}", number / len(dtypes))
-            if _is_taken(case.workload):
+            if _eager_accepts(case.workload):
                 yield _forward(case, f"{name}, {case.name}")
         if DTYPES[name].is_floating_point:
             yield from _gradient(workload, name)
 
 
-def _workload(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
-    """Arguments whose floats have the dtype. Raises the error of eager PyTorch or of the op if they are refused."""
+def _workload(op, values: dict | None, fixed_values: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
+    """Arguments whose floats have the dtype. Raises the error of eager PyTorch or of the op if they are rejected."""
     generator = torch.Generator().manual_seed(seed)
     if values is None:
-        given = {name: torch.randn(SHAPE, generator=generator, dtype=torch.float64) for name, p in op.signature.parameters.items()
-                 if p.default is p.empty and p.annotation not in (float, int, bool)}
-        given |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in given}
+        passed = {name: torch.randn(SHAPE, generator=generator, dtype=torch.float64) for name, p in op.signature.parameters.items()
+                  if p.default is p.empty and p.annotation not in (float, int, bool)}
+        passed |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in passed}
         scale = 1 if dtype.is_floating_point else 50
-        given = {n: (v * scale).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+        passed = {n: (v * scale).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in passed.items()}
     else:
-        given = {n: v.to(dtype) if workloads.is_float(v) else v for n, v in values.items()}
-    defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
-    ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
-    ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
-    op.emit("ir", *ordered.values())
-    workload = Workload(op, ordered, promised)
-    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(workload)):  # a divisor may be zero
-        workload = workloads.each(workload, lambda tensor: tensor.clamp(min=1))
+        passed = {n: v.to(dtype) if workloads.is_float(v) else v for n, v in values.items()}
+    defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in passed}
+    arguments = {n: (passed | defaults)[n] for n in op.signature.parameters}
+    arguments = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+    op.emit("ir", *arguments.values())
+    workload = Workload(op, arguments, fixed_values)
+    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _eager_accepts(workload)):  # a divisor may be zero
+        workload = workloads.map_tensors(workload, lambda tensor: tensor.clamp(min=1))
     workload.run_eager()
     return workload
 
 
 def _first_line(error: Exception) -> str:
-    said = str(error).removeprefix("error: ").splitlines()
-    return said[0] if said else type(error).__name__
+    lines = str(error).removeprefix("error: ").splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
-def _layouts(workload: Workload) -> Iterator[Case]:
+def _layout_cases(workload: Workload) -> Iterator[Case]:
     """The arguments in each class of layouts that kernels distinguish."""
     yield from (case for case in workloads.cases(workload) if case.workload is not None)
-    yield Case("every second element", workloads.each(workload, _every_second))
+    yield Case("every second element", workloads.map_tensors(workload, _every_second))
     if len(workload.tensors()) > 1:
         name_of_last, last = list(workload.tensors().items())[-1]
         for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
                              ("one for all", lambda t: t[:1, :1].expand(t.shape))):
-            changed = workload.with_values({**workload.values, name_of_last: change(last)}) if last.ndim == 2 else None
-            if changed is not None and _is_taken(changed):
-                yield Case(name, changed)
+            broadcast = workload.with_values({**workload.values, name_of_last: change(last)}) if last.ndim == 2 else None
+            if broadcast is not None and _eager_accepts(broadcast):
+                yield Case(name, broadcast)
 
 
 def _every_second(tensor: torch.Tensor) -> torch.Tensor:
@@ -293,7 +293,7 @@ def _every_second(tensor: torch.Tensor) -> torch.Tensor:
     return spread[..., ::2]
 
 
-def _is_taken(workload: Workload) -> bool:
+def _eager_accepts(workload: Workload) -> bool:
     """Whether eager PyTorch accepts the arguments."""
     try:
         workload.run_eager()
@@ -303,14 +303,14 @@ def _is_taken(workload: Workload) -> bool:
 
 
 def _forward(case: Case, what: str) -> Check:
-    values = copied(case.workload.values)
+    values = copy_values(case.workload.values)
     versions = {n: v._version for n, v in values.items() if isinstance(v, torch.Tensor)}
     try:
         returned = bind(Ingot(case.workload.op), case.workload, values, [])()
     except Exception as error:
         return Check(what, False, f"{type(error).__name__}: {_first_line(error)}")
-    changed = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
-    verdict = compare_to_eager(_reference(case.workload), (), {}, [*changed, *returned], case.workload.op.numerics)
+    written = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
+    verdict = compare_to_eager(_reference(case.workload), (), {}, [*written, *returned], case.workload.op.numerics)
     return Check(what, verdict.ok, verdict.message)
 
 
@@ -327,48 +327,48 @@ def _reference(workload: Workload):
 
 def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
     try:
-        of_gradient = workload.gradient()
-        expected = Expected.of(of_gradient)
+        gradient = workload.gradient()
+        expected = Expected.of(gradient)
     except Exception:  # the op has no gradient, or several results
         return
     try:
-        found = bind(Ingot(workload.op), of_gradient, copied(of_gradient.values), [])()
-        verdict = check(expected, found)
+        results = bind(Ingot(workload.op), gradient, copy_values(gradient.values), [])()
+        verdict = check(expected, results)
         yield Check(f"{dtype}, gradient against eager", verdict.correct, verdict.message)
-        if dtype == "f32" and (smooth := _in_its_domain(workload)):
-            ingot.check_gradient(smooth.op, *smooth.arguments.values())
+        if dtype == "f32" and (finite := _with_finite_results(workload)):
+            ingot.check_gradient(finite.op, *finite.arguments.values())
             yield Check("gradient against finite differences in float64", True, "within 1e-4, relative")
     except Exception as error:
         yield Check(f"{dtype}, gradient", False, _first_line(error))
 
 
-def _in_its_domain(workload: Workload) -> Workload | None:
+def _with_finite_results(workload: Workload) -> Workload | None:
     """Arguments whose results are finite, as finite differences need: these, or else values between 0.1 and 0.9. None if neither
     works."""
     def between(name: str, value):
-        is_free = workloads.is_float(value) and name not in workload.promised
+        is_free = workloads.is_float(value) and name not in workload.fixed_values
         return value.sigmoid() * 0.8 + 0.1 if is_free else value
 
-    inside = workload.with_values({name: between(name, value) for name, value in workload.values.items()})
-    for each in (workload, inside):
-        if _is_taken(each) and all(result.isfinite().all() for result in each.run_in_float64()):
-            return each
+    between_bounds = workload.with_values({name: between(name, value) for name, value in workload.values.items()})
+    for variant in (workload, between_bounds):
+        if _eager_accepts(variant) and all(result.isfinite().all() for result in variant.run_in_float64()):
+            return variant
     return None
 
 
 # --- Text -----------------------------------------------------------------------------------------------------------
 
 
-def text(found: Verification) -> str:
-    lines = [f"{found.name} on {found.device}"]
-    for statistics in found.statistics:
+def text(verification: Verification) -> str:
+    lines = [f"{verification.name} on {verification.device}"]
+    for statistics in verification.statistics:
         lines += _statistics_lines(statistics)
-    failed = [t for t in found.checks if not t.correct]
-    if found.checks:
-        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.checks if t.correct))
-        lines.append(f"  {len(found.checks) - len(failed)} of {len(found.checks)} checks correct: {kinds}")
+    failed = [t for t in verification.checks if not t.correct]
+    if verification.checks:
+        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in verification.checks if t.correct))
+        lines.append(f"  {len(verification.checks) - len(failed)} of {len(verification.checks)} checks correct: {kinds}")
     lines += [f"  INCORRECT {t.what}: {t.message}" for t in failed]
-    lines += [f"  {dtype} was not checked in any layout: {why}" for dtype, why in found.refused.items()]
+    lines += [f"  {dtype} was not checked in any layout: {why}" for dtype, why in verification.rejected.items()]
     return "\n".join(lines)
 
 
@@ -382,9 +382,9 @@ def _statistics_lines(statistics: ErrorStatistics) -> list[str]:
         lines.append(f"    largest error {statistics.worst:.3g} ulp from float64 (eager {statistics.worst_of_eager:.3g}), at " +
                      ", ".join(f"{n} = {v}" for n, v in statistics.worst_at["inputs"].items()))
         lines.append(f"    {_histogram(statistics)}")
-    for what, place in (("first difference from eager", statistics.first_other), ("first incorrect", statistics.first_incorrect)):
-        if place:
-            lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
+    for label, record in (("first difference from eager", statistics.first_other), ("first incorrect", statistics.first_incorrect)):
+        if record:
+            lines.append(f"    {label}: {record['call']} is {record['ours']}, eager {record['eager']}")
     return lines
 
 

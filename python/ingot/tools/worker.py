@@ -15,7 +15,7 @@ import signal
 import sys
 
 from .job import Job
-from .work import Step, Work, do, failure
+from .steps import Step, Steps, failure, run_steps
 
 
 PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
@@ -27,17 +27,17 @@ def main(folder: str, pipe: str) -> None:
     path = pathlib.Path(folder)
     done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
     with os.fdopen(int(pipe), "w") as out:
-        def tell(what: str, step: Step, result: dict | None) -> None:
-            out.write(json.dumps([what, step, result]) + "\n")
+        def notify(event: str, step: Step, result: dict | None) -> None:
+            out.write(json.dumps([event, step, result]) + "\n")
             out.flush()
 
         try:
             job = Job.load(path / "job.json")
-            sys.path += [each for each in job.folders if each not in sys.path]
-            do(Work(job, done), tell)
-            tell("finished", (), None)
+            sys.path += [folder for folder in job.folders if folder not in sys.path]
+            run_steps(Steps(job, done), notify)
+            notify("finished", (), None)
         except Exception as error:  # an error of the op or its arguments: nothing can be compared
-            tell("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})
+            notify("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})
 
 
 if __name__ == "__main__":

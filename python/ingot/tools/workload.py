@@ -15,14 +15,14 @@ from ..oracle import as_list
 
 Call = Callable[[], list[torch.Tensor]]
 
-MOST_ODD = 1 << 22  # elements of the largest tensor of odd sizes
-SMALLEST_VARIED = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
-FEW = 5
+MAX_ODD_ELEMENTS = 1 << 22  # elements of the largest tensor of odd sizes
+MIN_CHANGED_SIZE = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
+FEW_ELEMENTS = 5
 
 
 GRAD = "grad"
 # A candidate is incorrect if it fails on one of these.
-AS_GIVEN, SPECIAL, ONE_A_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
+AS_GIVEN, SPECIAL, ONE_PER_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
     "as given", "special values", "one special value per row", "boundary spikes", "positive values")
 
 
@@ -30,14 +30,14 @@ AS_GIVEN, SPECIAL, ONE_A_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
 class EagerRun:
     """The results of eager PyTorch, each tensor in memory of its own."""
 
-    changed: list[str]  # the parameters that are written in place
-    written: list[torch.Tensor]  # their values afterwards
+    written_names: list[str]  # the parameters that are written in place
+    written_values: list[torch.Tensor]  # their values afterwards
     returned: list[torch.Tensor]
 
     @property
     def results(self) -> list[torch.Tensor]:
         """All results in the order in which they are checked."""
-        return [*self.written, *self.returned]
+        return [*self.written_values, *self.returned]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Workload:
 
     op: object  # ingot.Op
     values: dict
-    promised: frozenset[str] = frozenset()  # tensors whose elements must stay in the given range
+    fixed_values: frozenset[str] = frozenset()  # tensors whose elements checks must not replace
     is_gradient: bool = False
     leaves: frozenset[str] = frozenset()
 
@@ -96,12 +96,12 @@ class Workload:
         return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
 
     def run_eager(self) -> EagerRun:
-        values = copied(self.values)
+        values = copy_values(self.values)
         versions = {name: v._version for name, v in values.items() if isinstance(v, torch.Tensor)}
         with torch.set_grad_enabled(self.is_gradient):
-            results = self.bind(lambda arguments: lambda: _listed(self.op.reference(**arguments)), values)()
-        changed = [name for name, version in versions.items() if values[name]._version > version]
-        return EagerRun(changed, [values[name] for name in changed], [result.clone() for result in results])
+            results = self.bind(lambda arguments: lambda: _result_list(self.op.reference(**arguments)), values)()
+        written_names = [name for name, version in versions.items() if values[name]._version > version]
+        return EagerRun(written_names, [values[name] for name in written_names], [result.clone() for result in results])
 
     def run_in_float64(self) -> list[torch.Tensor]:
         """The results of the same arguments in float64."""
@@ -123,8 +123,8 @@ class Workload:
             (result,) = bind(arguments)()
         if not result.requires_grad:
             raise author_error("its result does not require grad, so autograd has no gradient")
-        found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
-        leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
+        gradients = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
+        leaves = [leaf for leaf, gradient in zip(leaves, gradients) if gradient is not None]
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
 
 
@@ -132,7 +132,7 @@ def is_float(value) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
 
 
-def _listed(returned) -> list[torch.Tensor]:
+def _result_list(returned) -> list[torch.Tensor]:
     return [] if returned is None else [torch.as_tensor(r) for r in as_list(returned)]
 
 
@@ -140,14 +140,14 @@ def in_float64(value):
     return value.double() if isinstance(value, torch.Tensor) and value.dtype.is_floating_point else value
 
 
-def copied(values: dict) -> dict:
+def copy_values(values: dict) -> dict:
     """Copies of the tensors with the same strides and alignment."""
     return {name: _copy(value) if isinstance(value, torch.Tensor) else value for name, value in values.items()}
 
 
-def restore(values: dict, given: dict) -> None:
+def restore(values: dict, original: dict) -> None:
     """Restores the values in copies, without a change of autograd's version counters."""
-    for name, value in given.items():
+    for name, value in original.items():
         if isinstance(value, torch.Tensor):
             memory_of(values[name].data).copy_(memory_of(value.data))
 
@@ -161,16 +161,16 @@ def distinct_bytes(tensor: torch.Tensor) -> int:
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
     """The memory of a tensor from its first to its last element, gaps included, as a one-dimensional tensor."""
-    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
-    return tensor.as_strided((reach,), (1,), tensor.storage_offset())
+    extent = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
+    return tensor.as_strided((extent,), (1,), tensor.storage_offset())
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    of_it = memory_of(tensor)
-    past = tensor.storage_offset() * tensor.itemsize % 16 // tensor.itemsize
-    memory = torch.empty(past + of_it.numel(), dtype=tensor.dtype, device=tensor.device)
-    memory[past:].copy_(of_it)
-    return memory.as_strided(tensor.shape, tensor.stride(), past)
+    source = memory_of(tensor)
+    offset = tensor.storage_offset() * tensor.itemsize % 16 // tensor.itemsize
+    memory = torch.empty(offset + source.numel(), dtype=tensor.dtype, device=tensor.device)
+    memory[offset:].copy_(source)
+    return memory.as_strided(tensor.shape, tensor.stride(), offset)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,22 +198,22 @@ def cases(workload: Workload, specials: bool = True) -> Iterator[Case]:
                 yield Case(name, changed, change is with_transposed_memory)
 
 
-def each(workload: Workload, change) -> Workload:
+def map_tensors(workload: Workload, change) -> Workload:
     """The workload with `change` applied to each tensor."""
     return workload.with_values(
         {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in workload.values.items()})
 
 
-def with_addresses_off(workload: Workload) -> Workload:
-    return each(workload, _one_off)
+def with_unaligned_memory(workload: Workload) -> Workload:
+    return map_tensors(workload, _unaligned)
 
 
 def with_transposed_memory(workload: Workload) -> Workload | None:
     has_rows = any(t.ndim >= 2 and t.numel() for t in workload.tensors().values())
-    return each(workload, _transposed) if has_rows else None
+    return map_tensors(workload, _transposed) if has_rows else None
 
 
-def _one_off(tensor: torch.Tensor) -> torch.Tensor:
+def _unaligned(tensor: torch.Tensor) -> torch.Tensor:
     """The same elements, contiguous, at an address that is aligned to an element only."""
     memory = torch.empty(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
     return memory[1:].view(tensor.shape).copy_(tensor)
@@ -247,42 +247,42 @@ def with_specials(workload: Workload) -> Workload | None:
     """Injects special values into the first elements of every tensor without a given range. With enough elements, each value of a
     tensor is paired with each value of the next one. None if no tensor can be changed."""
     values, period = dict(workload.values), 1
-    for number, (name, tensor) in enumerate(_to_inject_into(workload)):
+    for tensor_index, (name, tensor) in enumerate(_replaceable(workload)):
         special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
         if tensor.numel() < len(special) ** 2:  # too few elements for all pairs: a different order in each tensor
-            order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * number + 1) + 5 * number
+            order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * tensor_index + 1) + 5 * tensor_index
         else:
             order = torch.arange(min(tensor.numel() // 2, len(special) ** 3), device=tensor.device) // period
             period = period * len(special) if period < len(special) ** 2 else 1
         changed = tensor.contiguous().clone()
         changed.view(-1)[: len(order)] = special[order % len(special)]
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(workload, values)
+    return _if_changed(workload, values)
 
 
-def with_a_special_a_row(workload: Workload) -> Workload | None:
+def with_one_special_per_row(workload: Workload) -> Workload | None:
     """Injects one special value per row, a different one in each row, so that the sum of a row has one correct result. None for a
     product, whose result may depend on the order."""
     if workload.multiplies:
         return None
     values = dict(workload.values)
-    for name, tensor in _to_inject_into(workload):
+    for name, tensor in _replaceable(workload):
         if tensor.ndim < 2:
             continue
         special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
         changed = tensor.contiguous().clone()
         rows = changed.view(-1, tensor.shape[-1])
-        number = torch.arange(len(rows), device=tensor.device)
-        rows[number, number // len(special) % rows.shape[1]] = special[number % len(special)]
+        row_index = torch.arange(len(rows), device=tensor.device)
+        rows[row_index, row_index // len(special) % rows.shape[1]] = special[row_index % len(special)]
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(workload, values)
+    return _if_changed(workload, values)
 
 
 def with_boundary_spikes(workload: Workload) -> Workload | None:
     """Scales every tensor by 2^-10 and sets its last element along each dim to its largest value. A candidate that loses a tail is
     far off."""
     values = dict(workload.values)
-    for name, tensor in _to_inject_into(workload):
+    for name, tensor in _replaceable(workload):
         if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:
             continue
         changed, largest = tensor * 2**-10, tensor.flatten()[tensor.abs().argmax()].item()
@@ -290,21 +290,21 @@ def with_boundary_spikes(workload: Workload) -> Workload | None:
             if tensor.shape[dim] > 1:
                 changed.select(dim, -1).fill_(largest)
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(workload, values)
+    return _if_changed(workload, values)
 
 
 def with_positive_values(workload: Workload) -> Workload | None:
     """Makes floats positive and of similar magnitude if the op adds up elements. In a sum that cancels, a lost element may look
     like rounding."""
-    return _if_other(workload, workload.values | {
-        name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _to_inject_into(workload)
+    return _if_changed(workload, workload.values | {
+        name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _replaceable(workload)
         if t.dtype.is_floating_point and workload.adds_up})
 
 
 def with_large_values(workload: Workload) -> Workload | None:
     """Floats far from zero, whose exponentials and squares are large."""
-    return _if_other(workload, workload.values | {
-        name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _to_inject_into(workload) if t.dtype.is_floating_point})
+    return _if_changed(workload, workload.values | {
+        name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _replaceable(workload) if t.dtype.is_floating_point})
 
 
 def with_subnormal_values(workload: Workload) -> Workload | None:
@@ -312,20 +312,20 @@ def with_subnormal_values(workload: Workload) -> Workload | None:
     elements: the squares of such values are zero anyway."""
     if workload.adds_up or workload.op.numerics == "fast":
         return None
-    return _if_other(workload, workload.values | {
+    return _if_changed(workload, workload.values | {
         name: torch.empty_like(t).copy_((t.double().clamp(-1, 1) * torch.finfo(t.dtype).tiny).to(t.dtype))
-        for name, t in _to_inject_into(workload) if t.dtype.is_floating_point})
+        for name, t in _replaceable(workload) if t.dtype.is_floating_point})
 
 
-def _to_inject_into(workload: Workload) -> list[tuple[str, torch.Tensor]]:
+def _replaceable(workload: Workload) -> list[tuple[str, torch.Tensor]]:
     """The tensors without a given range: floats, or integers if there are no floats. Next to floats, integers may be indices."""
     tensors = workload.tensors()
     integers_too = all(not t.dtype.is_floating_point for t in tensors.values())
     return [(name, t) for name, t in tensors.items()
-            if name not in workload.promised and t.numel() > 0 and (t.dtype.is_floating_point or integers_too)]
+            if name not in workload.fixed_values and t.numel() > 0 and (t.dtype.is_floating_point or integers_too)]
 
 
-def _if_other(workload: Workload, values: dict) -> Workload | None:
+def _if_changed(workload: Workload, values: dict) -> Workload | None:
     return workload.with_values(values) if any(values[n] is not workload.values[n] for n in values) else None
 
 
@@ -335,44 +335,47 @@ def _if_other(workload: Workload, values: dict) -> Workload | None:
 def with_odd_sizes(workload: Workload) -> Workload | None:
     """Slices the tensors to sizes that are not a multiple of any vector or block."""
     tensors = workload.tensors()
-    odd = _kept_sizes(workload, lambda size: size - 1 - size % 2)
-    while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
-        largest = max(odd, key=odd.get)
-        if odd[largest] < 2 * SMALLEST_VARIED:
+    new_sizes = _new_sizes(workload, lambda size: size - 1 - size % 2)
+    while new_sizes and MAX_ODD_ELEMENTS < max(
+            math.prod(new_sizes.get(size, size) for size in t.shape) for t in tensors.values()):
+        largest = max(new_sizes, key=new_sizes.get)
+        if new_sizes[largest] < 2 * MIN_CHANGED_SIZE:
             break
-        odd[largest] = odd[largest] // 2 | 1
-        if any(odd[largest] <= index < largest for index in _reached(workload)):
-            del odd[largest]
-    return _narrowed(workload, odd)
+        new_sizes[largest] = new_sizes[largest] // 2 | 1
+        if any(new_sizes[largest] <= index < largest for index in _largest_indices(workload)):
+            del new_sizes[largest]
+    return _sliced(workload, new_sizes)
 
 
 def with_few_elements(workload: Workload) -> Workload | None:
     """Slices each dim to a few elements, where an error of one part in N is large, as in a mean over N - 1."""
-    return _narrowed(workload, _kept_sizes(workload, lambda size: FEW))
+    return _sliced(workload, _new_sizes(workload, lambda size: FEW_ELEMENTS))
 
 
-def _kept_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
+def _new_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
     """The new size for each size. Sizes below SMALLEST_VARIED stay, and so do sizes that an index tensor reaches."""
-    sizes = {size for t in workload.tensors().values() for size in t.shape if size >= SMALLEST_VARIED}
-    return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(workload))}
+    sizes = {size for t in workload.tensors().values() for size in t.shape if size >= MIN_CHANGED_SIZE}
+    indices = _largest_indices(workload)
+    return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in indices)}
 
 
-def _reached(workload: Workload) -> list[int]:
+def _largest_indices(workload: Workload) -> list[int]:
+    """The largest index in each tensor that may hold indices."""
     return [int(t.max()) for t in workload.tensors().values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
 
 
-def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
+def _sliced(workload: Workload, new_sizes: dict[int, int]) -> Workload | None:
     """Slices the tensors so that equal sizes stay equal. None if eager PyTorch rejects the result, or nothing changes."""
     tensors = workload.tensors()
-    if not kept:
+    if not new_sizes:
         return None
-    narrowed = {name: v[tuple(slice(kept.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
-                for name, v in workload.values.items()}
-    changed = workload.with_values(narrowed)
+    values = {name: v[tuple(slice(new_sizes.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
+              for name, v in workload.values.items()}
+    changed = workload.with_values(values)
     try:
         if workload.is_gradient:
             changed = dataclasses.replace(changed, values=changed.arguments, is_gradient=False).gradient()
-        each(changed, torch.Tensor.cpu).run_eager()
+        map_tensors(changed, torch.Tensor.cpu).run_eager()
     except Exception:  # eager PyTorch rejects these sizes
         return None
     return changed
@@ -381,13 +384,13 @@ def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
 # The changes of the given arguments, in order, and whether each one injects values.
 _CHANGES = [
     (SPECIAL, with_specials, True),
-    (ONE_A_ROW, with_a_special_a_row, True),
+    (ONE_PER_ROW, with_one_special_per_row, True),
     (BOUNDARY_SPIKES, with_boundary_spikes, False),
     (POSITIVE, with_positive_values, True),
     ("large values", with_large_values, True),
     ("subnormal values", with_subnormal_values, True),
     ("odd sizes", with_odd_sizes, False),
     ("few elements", with_few_elements, False),
-    ("one element off alignment", with_addresses_off, False),
+    ("one element off alignment", with_unaligned_memory, False),
     ("transposed memory", with_transposed_memory, False),
 ]

@@ -50,8 +50,8 @@ def _path_and_entry(spec: str) -> tuple[pathlib.Path, str]:
     """Splits FILE or FILE:entry. The entry may have namespaces and template arguments: `kernel.cu:mine::scale<float, 4>`."""
     if pathlib.Path(spec).exists():
         return pathlib.Path(spec), ""
-    colons = [colon.start() for colon in re.finditer(r"(?<!:):(?!:)", spec.partition("<")[0])]
-    if not colons:
+    positions = [colon.start() for colon in re.finditer(r"(?<!:):(?!:)", spec.partition("<")[0])]
+    if not positions:
         return pathlib.Path(spec), ""
-    at = next((at for at in colons if pathlib.Path(spec[:at]).is_file()), colons[-1])
-    return pathlib.Path(spec[:at]), spec[at + 1 :]
+    colon = next((colon for colon in positions if pathlib.Path(spec[:colon]).is_file()), positions[-1])
+    return pathlib.Path(spec[:colon]), spec[colon + 1 :]

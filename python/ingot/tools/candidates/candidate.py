@@ -14,7 +14,7 @@ class Candidate(abc.ABC):
     name: str
     spec: str = ""
     kind: str = ""
-    is_raw = False  # takes pointers, and writes into the given results; can use strides only if its launch passes them
+    takes_pointers = False  # and writes into existing results; can use strides only if its launch passes them
     knows_strides = True
 
     def why_not_on(self, device: torch.device) -> str:
@@ -24,4 +24,4 @@ class Candidate(abc.ABC):
     @abc.abstractmethod
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         """Binds values, by parameter and in the op's order, to a call without parameters. The call returns the op's results: tensors
-        of its own, or `results` for an `is_raw` candidate, which writes them. It also writes what the op writes in place."""
+        of its own, or `results` if the candidate `takes_pointers` and writes them. It also writes what the op writes in place."""

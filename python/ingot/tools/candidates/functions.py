@@ -27,25 +27,25 @@ class PythonFunction(Candidate):
     @classmethod
     def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Candidate:
         """The attribute `attribute` of a module or of a file `module.py`."""
-        found = _imported(module)
+        value = _import(module)
         for part in attribute.split("."):
             try:
-                found = getattr(found, part)
+                value = getattr(value, part)
             except AttributeError:
                 raise author_error(f"there is no `{attribute}` in {module}",
-                                   f"there are {', '.join(n for n in vars(found) if not n.startswith('_'))[:200]}") from None
-        return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
+                                   f"there are {', '.join(n for n in vars(value) if not n.startswith('_'))[:200]}") from None
+        return cls.of(value, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
 
     @classmethod
-    def of(cls, found, name: str, spec: str = "", launches: list[str] = ()) -> Candidate:
+    def of(cls, value, name: str, spec: str = "", launches: list[str] = ()) -> Candidate:
         """A candidate for a callable or a Triton kernel."""
-        if _is_triton(found):
-            return TritonKernel(found, name, spec, launches)
-        if not callable(found):
-            raise author_error(f"`{spec or name}` is a {type(found).__name__}, which cannot be called")
+        if _is_triton(value):
+            return TritonKernel(value, name, spec, launches)
+        if not callable(value):
+            raise author_error(f"`{spec or name}` is a {type(value).__name__}, which cannot be called")
         if launches:
             raise author_error(f"`{spec or name}` is called, not launched", "a launch is for kernels")
-        return cls(found, name, spec)
+        return cls(value, name, spec)
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         arguments = tuple(values.values())
@@ -56,13 +56,13 @@ class TritonKernel(Candidate):
     """A `triton.jit` function and its launch, with its args and its constants by name: `BLOCK=1024`."""
 
     kind = "triton"
-    is_raw = True
+    takes_pointers = True
 
     def __init__(self, kernel, name: str, spec: str, launches: list[str]):
         if len(launches) != 1:
-            said = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
-            raise author_error(f"the Triton kernel `{spec or name}` needs a launch", f'--launch "{said}"' if spec else
-                               f'ingot.Against({name}, launches=["{said}"])')
+            example = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
+            raise author_error(f"the Triton kernel `{spec or name}` needs a launch", f'--launch "{example}"' if spec else
+                               f'ingot.Against({name}, launches=["{example}"])')
         self.kernel, self.name, self.spec, self.launch = kernel, name, spec, launch.parse(launches[0])
         self.knows_strides = "stride" in launches[0]
 
@@ -88,7 +88,7 @@ def _is_triton(value) -> bool:
     return type(value).__module__.startswith("triton.")
 
 
-def _imported(module: str):
+def _import(module: str):
     path = pathlib.Path(module)
     if path.suffix != ".py":
         try:
@@ -99,15 +99,15 @@ def _imported(module: str):
         raise author_error(f"there is no file `{module}` to import")
     # A unique module name, so that a file torch.py or triton.py does not replace the module of that name.
     spec = importlib.util.spec_from_file_location(f"candidate_{path.stem}", path)
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made  # torch.compile and pickle look functions up here
+    imported = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = imported  # torch.compile and pickle look functions up here
     folder = str(path.parent.resolve())
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(made)
+        spec.loader.exec_module(imported)
     except (Exception, SystemExit) as error:  # any error of the imported file
         raise author_error(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         if folder in sys.path:  # the module may have changed the path
             sys.path.remove(folder)
-    return made
+    return imported

@@ -27,26 +27,26 @@ class HostFunction(Candidate):
     """A function with C linkage, called with the args of a launch."""
 
     kind = "host"
-    is_raw = True
+    takes_pointers = True
 
     def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
         if not path.is_file():
             raise author_error(f"there is no file `{path}`", "give a library with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
-        self.entry = self._named(entry) if entry else self._only_entry()
+        self.entry = self._declared_entry(entry) if entry else self._only_entry()
         self.name, self.spec = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
-        said = launches or cuda_text.launches(self.text)
-        if len(said) > 1:
-            raise author_error(f"{path} has {len(said)} launches", "a function is called once: args=x, y, out, n")
-        if self.is_library and not said:
+        texts = launches or cuda_text.launches(self.text)
+        if len(texts) > 1:
+            raise author_error(f"{path} has {len(texts)} launches", "a function is called once: args=x, y, out, n")
+        if self.is_library and not texts:
             raise author_error(f"the arguments of `{self.entry}` in {path} are not known", 'add --launch "args=x, y, out, n"')
-        self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
+        self.launch = launch.parse(texts[0]) if texts else launch.Launch("", {})
         launch.check_no_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
 
-    def _named(self, entry: str) -> str:
+    def _declared_entry(self, entry: str) -> str:
         names = [function.name for function in cuda_text.functions(self.text)]
         if names and entry not in names and not re.search(rf"\b{re.escape(entry)}\b", self.text):  # a macro may define it
             raise author_error(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
@@ -70,17 +70,17 @@ class HostFunction(Candidate):
             return self._symbol(self.path), None
         # An absolute path: the compiler runs in another folder, and shows source lines of the file that it finds.
         text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
-        made = _ingot._compile_host(text, self.path.name, self.options)
+        library = _ingot._compile_host(text, self.path.name, self.options)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a loaded library needs no file name
-            file.write(made)
+            file.write(library)
             file.flush()
             function = self._symbol(pathlib.Path(file.name))
             probe = ctypes.CDLL(file.name).ingot_signature_of_entry
         probe.restype = ctypes.c_char_p
         spelled = re.search(r"T = (.*?)[;\]]", probe().decode())[1]
         types = launch.types_in(spelled.replace("(*)", " (*)"))
-        shown = {function.name: function.parameters for function in cuda_text.functions(self.text)}.get(self.entry, ())
-        names = shown if len(shown) == len(types) else [""] * len(types)
+        declared = {function.name: function.parameters for function in cuda_text.functions(self.text)}.get(self.entry, ())
+        names = declared if len(declared) == len(types) else [""] * len(types)
         return function, [launch.Parameter(t, n) for t, n in zip(types, names)]
 
     def _symbol(self, library: pathlib.Path):
@@ -99,12 +99,12 @@ class HostFunction(Candidate):
         arguments = self.launch.arguments(scope, parameters)
         for argument, parameter in zip(arguments, parameters):
             if not self.is_library or isinstance(argument, launch.Typed):
-                launch.packed(argument, parameter)  # raises for a value that does not fit
-        passed = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
+                launch.pack(argument, parameter)  # raises for a value that does not fit
+        c_arguments = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
         function.restype = None
 
         def call(_keep_alive=arguments):
-            function(*passed)
+            function(*c_arguments)
             return results
 
         return call

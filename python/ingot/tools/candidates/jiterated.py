@@ -34,8 +34,8 @@ _BINARY = {
     "bitwise_left_shift": "{0} << {1}",
 }
 _TERNARY = {"where": "({0} ? {1} : {2})"}
-_PLAIN = _UNARY | _BINARY | _TERNARY
-_TRUTHS = ("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or")
+_EXPRESSIONS = _UNARY | _BINARY | _TERNARY
+_RETURNING_BOOL = ("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or")
 
 
 class Jiterated(Candidate):
@@ -50,7 +50,7 @@ class Jiterated(Candidate):
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         numbers = {name: value for name, value in values.items() if name not in tensors}
-        function = lambda *given: self.op.reference(**dict(zip(tensors, given)), **numbers)  # noqa: E731
+        function = lambda *arguments: self.op.reference(**dict(zip(tensors, arguments)), **numbers)  # noqa: E731
         text, count = function_text(function, list(tensors.values()))
         make = torch.cuda.jiterator
         function = make._create_jit_fn(text) if count == 1 else make._create_multi_output_jit_fn(text, count)
@@ -66,29 +66,29 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
     with torch.no_grad():
         graph = make_fx(function)(*(t.view_as(t) for t in tensors)).graph  # a tensor that is passed twice is two inputs
     names = [f"x{k}" for k in range(len(tensors))]
-    known, lines, inputs = {}, [], iter(names)
+    variables, lines, inputs = {}, [], iter(names)
     for node in graph.nodes:
         if node.op == "placeholder":
-            known[node] = f"a{len(known)}"
-            lines.append(f"const A {known[node]} = {next(inputs)};")
+            variables[node] = f"a{len(variables)}"
+            lines.append(f"const A {variables[node]} = {next(inputs)};")
         elif node.op == "call_function":
-            known[node] = f"v{len(lines)}"
-            truth = "bool" if node.target.overloadpacket.__name__ in _TRUTHS else "A"
-            lines.append(f"const {truth} {known[node]} = {_expression(node, known)};")
+            variables[node] = f"v{len(lines)}"
+            type = "bool" if node.target.overloadpacket.__name__ in _RETURNING_BOOL else "A"
+            lines.append(f"const {type} {variables[node]} = {_expression(node, variables)};")
         elif node.op == "output":
             returned = node.args[0] if isinstance(node.args[0], (tuple, list)) else [node.args[0]]
     with torch.no_grad():
-        if other := {result.dtype for result in listed(function(*tensors))} - dtypes:
-            raise author_error(f"jiterator's results have the tensors' dtype, {dtype}, but this op's have {other.pop()}")
+        if other_dtypes := {result.dtype for result in listed(function(*tensors))} - dtypes:
+            raise author_error(f"jiterator's results have the tensors' dtype, {dtype}, but this op's have {other_dtypes.pop()}")
     if len(returned) > 1:
         outs = [f"T& out{k}" for k in range(len(returned))]
-        ends = [f"out{k} = {known[node]};" for k, node in enumerate(returned)]
+        ends = [f"out{k} = {variables[node]};" for k, node in enumerate(returned)]
     else:
-        outs, ends = [], [f"return {known[returned[0]]};"]
-    given = ", ".join([*(f"T {name}" for name in names), *outs])
-    single = "float" if dtype in (torch.float16, torch.bfloat16) else "T"
-    body = "\n  ".join([f"using A = {single};", *lines, *ends])
-    return f"template <typename T> {'void' if outs else 'T'} op({given}) {{\n  {body}\n}}", len(returned)
+        outs, ends = [], [f"return {variables[returned[0]]};"]
+    parameters = ", ".join([*(f"T {name}" for name in names), *outs])
+    compute_type = "float" if dtype in (torch.float16, torch.bfloat16) else "T"
+    body = "\n  ".join([f"using A = {compute_type};", *lines, *ends])
+    return f"template <typename T> {'void' if outs else 'T'} op({parameters}) {{\n  {body}\n}}", len(returned)
 
 
 def _expression(node, known: dict) -> str:
@@ -97,15 +97,15 @@ def _expression(node, known: dict) -> str:
         value, low, high = known[node.args[0]], *(list(node.args[1:]) + [None, None])[:2]
         low = f"({value} < A({low}) ? A({low}) : {value})" if low is not None else value
         return low if high is None else f"(A({high}) < {low} ? A({high}) : {low})"
-    if name not in _PLAIN or not _has_plain_keywords(node.kwargs):
+    if name not in _EXPRESSIONS or not _has_default_keywords(node.kwargs):
         raise author_error(f"jiterator supports elementwise functions only, and this op has `{name}`")
-    if len(node.args) != len(set(re.findall(r"{\d}", _PLAIN[name]))):
+    if len(node.args) != len(set(re.findall(r"{\d}", _EXPRESSIONS[name]))):
         raise author_error(f"jiterator supports `{name}` with its default arguments only")
     arguments = [known[a] if a in known else f"A({_literal(a)})" for a in node.args]
-    return _PLAIN[name].format(*arguments)
+    return _EXPRESSIONS[name].format(*arguments)
 
 
-def _has_plain_keywords(keywords: dict) -> bool:
+def _has_default_keywords(keywords: dict) -> bool:
     """Whether the keywords change nothing: no alpha, no rounding mode, no approximation, no cast to integers."""
     dtype = keywords.get("dtype")
     return (keywords.get("alpha", 1) == 1 and not keywords.get("rounding_mode") and keywords.get("approximate", "none") == "none"

@@ -37,7 +37,7 @@ class CudaKernel(Candidate):
     """One kernel of a file, or several kernels that are launched in order."""
 
     kind = "cuda"
-    is_raw = True
+    takes_pointers = True
 
     def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
         if not path.is_file():
@@ -49,25 +49,25 @@ class CudaKernel(Candidate):
         if not self.launches:
             raise author_error(f"the launch of the kernel in `{path}` is not known",
                                f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
-        for said in self.launches:
-            launch.check_no_constants(said)
-        self.knows_strides = any("stride" in said.text for said in self.launches)
-        self.entries = [self._entry_of(said, entry) for said in self.launches]
+        for parsed in self.launches:
+            launch.check_no_constants(parsed)
+        self.knows_strides = any("stride" in parsed.text for parsed in self.launches)
+        self.entries = [self._entry_of(parsed, entry) for parsed in self.launches]
 
-    def _entry_of(self, said: launch.Launch, entry: str) -> str:
+    def _entry_of(self, parsed: launch.Launch, entry: str) -> str:
         """The kernel of a launch: named by the launch, or by the command line, or the only one in the file."""
-        found = cuda_text.kernels(self.text)
-        names = [kernel.name for kernel in found]
-        if chosen := said.entry or entry:
-            if names and _plain_name(chosen) not in names:
-                raise author_error(f"there is no kernel `{chosen}` in {self.path}", f"there are {', '.join(names)}")
-            if "<" not in chosen:
-                self._check_is_no_template(next((k for k in found if k.name == _plain_name(chosen)), None))
-            return chosen
-        if len(found) != 1:
-            what = f"has {len(found)} kernels" if found else "shows no `__global__` function"
-            raise author_error(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
-        self._check_is_no_template(found[0])
+        kernels = cuda_text.kernels(self.text)
+        names = [kernel.name for kernel in kernels]
+        if name := parsed.entry or entry:
+            if names and _plain_name(name) not in names:
+                raise author_error(f"there is no kernel `{name}` in {self.path}", f"there are {', '.join(names)}")
+            if "<" not in name:
+                self._check_is_no_template(next((k for k in kernels if k.name == _plain_name(name)), None))
+            return name
+        if len(kernels) != 1:
+            problem = f"has {len(kernels)} kernels" if kernels else "shows no `__global__` function"
+            raise author_error(f"{self.path} {problem}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
+        self._check_is_no_template(kernels[0])
         return names[0]
 
     def _check_is_no_template(self, kernel: cuda_text.Entry | None) -> None:
@@ -94,15 +94,15 @@ class CudaKernel(Candidate):
                 f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles device code only: put host functions "
                 "and headers of the C++ library between `#ifndef __CUDACC_RTC__` and `#endif`") from None
         seconds = time.perf_counter() - begin
-        lowered = dict(zip(expressions, names))
-        shown = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}
+        mangled_names = dict(zip(expressions, names))
+        declared = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}
         parameters = {}
         for entry, signature in signatures.items():
-            types = launch.types_in(_ingot._demangle(lowered[signature]) or "")
-            words = shown.get(_plain_name(entry), ())
-            words = words if len(words) == len(types) else [""] * len(types)
-            parameters[entry] = [launch.Parameter(t, w) for t, w in zip(types, words)]
-        return Program(cubin, ptx, {entry: lowered[entry] for entry in self.entries}, parameters, log, seconds)
+            types = launch.types_in(_ingot._demangle(mangled_names[signature]) or "")
+            parameter_names = declared.get(_plain_name(entry), ())
+            parameter_names = parameter_names if len(parameter_names) == len(types) else [""] * len(types)
+            parameters[entry] = [launch.Parameter(t, n) for t, n in zip(types, parameter_names)]
+        return Program(cubin, ptx, {entry: mangled_names[entry] for entry in self.entries}, parameters, log, seconds)
 
     @functools.cache
     def _loaded(self, device: int) -> dict[str, object]:
@@ -113,13 +113,14 @@ class CudaKernel(Candidate):
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         device = next(v.device for v in (*values.values(), *results) if isinstance(v, torch.Tensor))
-        loaded, ready, kept = self._loaded(device.index), [], []
-        for entry, grid, block, shared, arguments, packed in self._launched(values, results, architecture_of(device.index)):
-            kept += [a for a in arguments if isinstance(a, torch.Tensor)]
-            ready.append((loaded[entry], grid, block, shared, packed))
+        loaded, launches, tensors = self._loaded(device.index), [], []
+        prepared = self._prepared_launches(values, results, architecture_of(device.index))
+        for entry, grid, block, shared, arguments, packed in prepared:
+            tensors += [a for a in arguments if isinstance(a, torch.Tensor)]
+            launches.append((loaded[entry], grid, block, shared, packed))
 
-        def call(_keep_alive=kept):
-            for kernel in ready:
+        def call(_keep_alive=tensors):
+            for kernel in launches:
                 _ingot._launch_kernel(*kernel)
             return results
 
@@ -127,22 +128,22 @@ class CudaKernel(Candidate):
 
     def check_launches(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
         """Raises `ingot.Error` if the arguments do not fit the kernels' parameters, or if a grid or block exceeds the limits of GPUs."""
-        for _ in self._launched(values, results, architecture):
+        for _ in self._prepared_launches(values, results, architecture):
             pass
 
-    def _launched(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
-        """For each launch: its configuration (see `threads`), the arguments, and their bytes. Launches nothing."""
+    def _prepared_launches(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
+        """For each launch: its configuration (see `configurations`), the arguments, and their bytes. Launches nothing."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
-        for said, threads in zip(self.launches, self.threads(values, results)):
-            of_kernel = parameters[threads[0]]
-            arguments = said.arguments(scope, of_kernel)
-            yield *threads, arguments, tuple(launch.packed(a, p) for a, p in zip(arguments, of_kernel))
+        for parsed, configuration in zip(self.launches, self.configurations(values, results)):
+            kernel_parameters = parameters[configuration[0]]
+            arguments = parsed.arguments(scope, kernel_parameters)
+            yield *configuration, arguments, tuple(launch.pack(a, p) for a, p in zip(arguments, kernel_parameters))
 
-    def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
+    def configurations(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
         """The configuration of each launch: the kernel's entry point, grid, block and bytes of dynamic shared memory."""
         scope = launch.scope_of(values, results)
-        return [(entry, said.extent("grid", scope), said.extent("block", scope), said.shared(scope))
-                for said, entry in zip(self.launches, self.entries)]
+        return [(entry, parsed.extent("grid", scope), parsed.extent("block", scope), parsed.shared(scope))
+                for parsed, entry in zip(self.launches, self.entries)]
 
 
 def _plain_name(entry: str) -> str:
@@ -163,6 +164,6 @@ def _include_paths(path: pathlib.Path) -> list[str]:
         folders.append(pathlib.Path(home) / "include")
     folders.append(pathlib.Path("/usr/local/cuda/include"))
     if spec := importlib.util.find_spec("nvidia"):
-        for place in spec.submodule_search_locations or ():
-            folders += map(pathlib.Path, sorted(glob.glob(f"{place}/*/include")))
+        for folder in spec.submodule_search_locations or ():
+            folders += map(pathlib.Path, sorted(glob.glob(f"{folder}/*/include")))
     return [f"-I{folder}" for folder in folders if folder.is_dir()]

@@ -35,14 +35,14 @@ class Ingot(Candidate):
         if equals:
             if option not in ("numerics", "lazy"):
                 raise author_error(f"`{option}` is not an option that changes a kernel", "the options are numerics=… and lazy=…")
-            chosen = {"numerics": op.numerics, "lazy": op.lazy, option: value}
-            made = ingot.op(op.text, name=op.name, **chosen)
+            options = {"numerics": op.numerics, "lazy": op.lazy, option: value}
+            variant = ingot.op(op.text, name=op.name, **options)
         else:
             file, _, name = spec.rpartition(":") if not pathlib.Path(spec).exists() else (spec, "", "")
             if not pathlib.Path(file or spec).is_file():
                 raise author_error(f"there is no file `{file or spec}` to read an op from")
-            made = ingot.op(cuda_text.read(pathlib.Path(file or spec)), name=name or None)
-        return cls(made, f"ingot, {spec}", f"ingot:{spec}")
+            variant = ingot.op(cuda_text.read(pathlib.Path(file or spec)), name=name or None)
+        return cls(variant, f"ingot, {spec}", f"ingot:{spec}")
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         arguments = tuple(values.values())
@@ -76,15 +76,15 @@ class Compiled(Candidate):
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         arguments = tuple(values.values())
-        form = tuple(_form(value) for value in arguments)
-        if form not in self._functions:
+        key = tuple(_specialization_key(value) for value in arguments)
+        if key not in self._functions:
             options = {"dynamic": True} if self.mode == "dynamic" else {"dynamic": False, "mode": self.mode or None}
-            self._functions[form] = torch.compile(plain_function(self.op), fullgraph=True, **options)
-        function = self._functions[form]
+            self._functions[key] = torch.compile(plain_function(self.op), fullgraph=True, **options)
+        function = self._functions[key]
         return lambda: listed(function(*arguments))
 
 
-def _form(value) -> tuple:
+def _specialization_key(value) -> tuple:
     """The properties of a value for which torch.compile gets a function of its own. One function for several forms would get guards
     for all of them."""
     if not isinstance(value, torch.Tensor):

@@ -14,34 +14,34 @@ from ..comparison import EXIT_BAD_INPUT, EXIT_ENVIRONMENT
 from . import compare, explain, verify
 from .options import IS_VALUE
 
-TEXTS = ("-e", "--expression", "--options")  # options whose value may begin with a dash
-EXIT_OF_A_SIGNAL = 128  # plus the signal's number, as shells do
+DASH_VALUE_OPTIONS = ("-e", "--expression", "--options")  # options whose value may begin with a dash
+SIGNAL_EXIT_BASE = 128  # plus the signal's number, as shells do
 
 
-def _joined(arguments: list[str]) -> list[str]:
+def _join_values(arguments: list[str]) -> list[str]:
     """Joins each such option with its value into one word."""
-    joined: list[str] = []
+    words: list[str] = []
     for word in arguments:
-        if joined and joined[-1] in TEXTS:
-            joined[-1] += f"={word}"
+        if words and words[-1] in DASH_VALUE_OPTIONS:
+            words[-1] += f"={word}"
         else:
-            joined.append(word)
-    return joined
+            words.append(word)
+    return words
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status."""
     parser = argparse.ArgumentParser(prog="ingot", description="Ingot's tools.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for each in (compare, explain, verify):
-        each.add(commands)
+    for command in (compare, explain, verify):
+        command.add(commands)
     for stream in (sys.stdout, sys.stderr):  # a terminal may not support all characters
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    options, rest = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
-    if unknown := [word for word in rest if not IS_VALUE.match(word)]:
+    options, remaining = parser.parse_known_args(_join_values(sys.argv[1:] if arguments is None else arguments))
+    if unknown := [word for word in remaining if not IS_VALUE.match(word)]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    options.values = [*getattr(options, "values", []), *rest]
+    options.values = [*getattr(options, "values", []), *remaining]
     try:
         return options.run(options)
     except ingot.Error as error:
@@ -49,9 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader has closed the pipe; Python flushes it once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OF_A_SIGNAL + signal.SIGPIPE
+        return SIGNAL_EXIT_BASE + signal.SIGPIPE
     except KeyboardInterrupt:
-        return EXIT_OF_A_SIGNAL + signal.SIGINT
+        return SIGNAL_EXIT_BASE + signal.SIGINT
     except Exception:  # a defect of Ingot, not an incorrect candidate
         traceback.print_exc()
         return EXIT_ENVIRONMENT

@@ -15,9 +15,9 @@ from ...capture import author_error
 from .. import comparison, candidates, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
-from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, add_renamed, clear_progress, device_of, op_of, positive, progress,
-                      check_writable, say, seed, size_of, values_and_sizes, write)
+from ..steps import OWN
+from .options import (IS_VALUE, VALUES, add_op, add_renamed, check_writable, clear_progress, device_of, op_of, positive_number,
+                      print_output, seed, show_step, size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
@@ -29,18 +29,18 @@ def add(commands) -> None:
         "Exit status: 1 if a candidate is incorrect or failed, 2 for bad input, 3 if --at-least or --baseline is missed,\n"
         "4 if the machine lacks something.")
     add_op(parser)
-    parser.add_argument("--against", action=_Against, nargs="+", metavar="CANDIDATE",
+    parser.add_argument("--against", action=_AddCandidates, nargs="+", metavar="CANDIDATE",
                         help="the candidates to compare with the op: see below")
-    parser.add_argument("--launch", action=_OfLast, metavar="LINE",
+    parser.add_argument("--launch", action=_CandidateOption, metavar="LINE",
                         help="how the candidate before this option is launched, instead of the launch in its file")
-    parser.add_argument("--options", action=_OfLast, metavar="OPTIONS",
+    parser.add_argument("--options", action=_CandidateOption, metavar="OPTIONS",
                         help="the compiler's options for the candidate before this option, as nvcc takes them")
     parser.add_argument("--backward", action="store_true", help="compare the kernels of the op's gradient instead")
     parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda or cuda:N; the default is cuda if there is a GPU, else cpu")
     parser.add_argument("--arch", type=int, default=0, metavar="90",
                         help="the architecture of kernels that are inspected but not run: 90 for sm_90, the default without a GPU")
     parser.add_argument("--seed", type=seed, default=0, metavar="N", help="the seed of the random tensors (default: 0)")
-    parser.add_argument("--threads", type=positive(int), metavar="N", help="the number of CPU threads")
+    parser.add_argument("--threads", type=positive_number(int), metavar="N", help="the number of CPU threads")
     parser.add_argument("--given-only", action="store_true",
                         help="check candidates on the given arguments alone, without special values, other sizes and other layouts")
     parser.add_argument("--no-specials", action="store_true",
@@ -50,27 +50,27 @@ def add(commands) -> None:
                         help="use one set of inputs, which the caches may hold, instead of many sets in turn")
     parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph: without CPU overhead between them")
     parser.add_argument("--ncu", action="store_true", help="also print hardware counters, which Nsight Compute (ncu) reads")
-    parser.add_argument("--rounds", type=positive(int), default=21, metavar="N",
+    parser.add_argument("--rounds", type=positive_number(int), default=21, metavar="N",
                         help="the number of timed samples of each candidate (default: 21)")
     parser.add_argument("--sweep", metavar="n=1e3..1e8",
                         help="also time a range of values of the size n: powers of ten, or n=LOW..HIGH/POINTS")
-    parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
+    parser.add_argument("--time-limit", type=positive_number(float), default=TIME_LIMIT, metavar="SECONDS",
                         help=f"stop a candidate after this time in one step (default: {TIME_LIMIT:g})")
-    parser.add_argument("--at-least", type=positive(float, or_zero=True), metavar="SHARE",
+    parser.add_argument("--at-least", type=positive_number(float, or_zero=True), metavar="SHARE",
                         help="exit with status 3 if Ingot reaches less than this fraction of a candidate's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="save the whole report as JSON, for --baseline")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
                         help="print the candidates that are slower than in this saved report, and exit with status 3 if there are any")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    form.add_argument("--csv", action="store_true", help="print the table of times as CSV, one line per candidate")
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    formats.add_argument("--csv", action="store_true", help="print the table of times as CSV, one line per candidate")
     parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
                         help="write a page with the tables, plots, and the stages of every kernel side by side")
     add_renamed(parser, {"--anyway": "--time-incorrect", "--as-asked": "--given-only"})
     parser.set_defaults(run=run)
 
 
-class _OfLast(argparse.Action):
+class _CandidateOption(argparse.Action):
     """An option of the candidate before it."""
 
     def __call__(self, parser, options, value, option=None):
@@ -86,7 +86,7 @@ class _OfLast(argparse.Action):
             parser.error(f"{option} {value}: {error}")
 
 
-class _Against(argparse.Action):
+class _AddCandidates(argparse.Action):
     """Candidates, and values after them: `--against kernel.cu x=f32:1024`."""
 
     def __call__(self, parser, options, words, option=None):
@@ -99,30 +99,30 @@ def run(options) -> int:
     baseline = _baseline(options.baseline, job)
     for path in filter(None, (options.save, options.html)):
         check_writable(path)
-    found = comparison.compare_job(job, options.time_limit, progress)
+    result = comparison.compare_job(job, options.time_limit, show_step)
     clear_progress()
-    kept = report.without_listings(found.found)
+    saved = report.without_listings(result.found)
     if options.json:
-        say(json.dumps(kept, indent=1))
+        print_output(json.dumps(saved, indent=1))
     else:
-        say(report.as_csv(found.found) if options.csv else str(found), end="" if options.csv else "\n")
+        print_output(report.as_csv(result.found) if options.csv else str(result), end="" if options.csv else "\n")
     if options.save:
-        write(options.save, json.dumps(kept, indent=1) + "\n")
+        write(options.save, json.dumps(saved, indent=1) + "\n")
     if options.html:
-        write(options.html, found.html())
-    too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
+        write(options.html, result.html())
+    too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in result.slower_than(options.at_least or 0)]
     if baseline:
-        too_slow += comparison.against_baseline(found.found, baseline)
-    timed = [c for c in found.found["candidates"] if c.get("speedup") is not None]
-    if (baseline or options.at_least) and found.speedup_of(OWN) is None:
+        too_slow += comparison.slower_than_baseline(result.found, baseline)
+    timed = [c for c in result.found["candidates"] if c.get("speedup") is not None]
+    if (baseline or options.at_least) and result.speedup_of(OWN) is None:
         too_slow.append("no candidate was timed, so Ingot's speed is unknown")
     elif options.at_least and len(timed) < 2:
         too_slow.append("no candidate was timed beside Ingot, so there is no speedup")
     elif options.at_least:
-        too_slow += [f"{name}: not timed, so its speed is unknown" for name in found.untimed()]
+        too_slow += [f"{name}: not timed, so its speed is unknown" for name in result.untimed()]
     for line in too_slow:
         print(line, file=sys.stderr)
-    if not found.is_correct:
+    if not result.is_correct:
         return comparison.EXIT_INCORRECT
     return comparison.EXIT_TOO_SLOW if too_slow else comparison.EXIT_OK
 
@@ -134,15 +134,16 @@ def _job(options) -> Job:
     device = device_of(options.device)
     if options.graph and not device.startswith("cuda"):
         raise author_error("a CUDA graph needs a GPU", "leave --graph out, or choose --device cuda")
-    swept, points = _sweep(options.sweep)
-    if swept:
-        if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@\s]+", r"[,\[\]:@\s]+")):
-            raise author_error(f"no value has a size named `{swept}`, which --sweep varies",
-                               f"name the size in a value: x=f32:{swept}")
-        sizes.setdefault(swept, points[-1])
+    sweep_name, sweep_sizes = _sweep(options.sweep)
+    if sweep_name:
+        separators = r"[x,\[\]:@\s]+", r"[,\[\]:@\s]+"
+        if not any(sweep_name in re.split(separator, value) for value in values.values() for separator in separators):
+            raise author_error(f"no value has a size named `{sweep_name}`, which --sweep varies",
+                               f"name the size in a value: x=f32:{sweep_name}")
+        sizes.setdefault(sweep_name, sweep_sizes[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
-               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
-               backward=options.backward, specials=not options.no_specials, given_only=options.given_only,
+               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, sweep_name=sweep_name,
+               sweep_sizes=sweep_sizes, backward=options.backward, specials=not options.no_specials, given_only=options.given_only,
                time_incorrect=options.time_incorrect, warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=options.rounds,
                threads=options.threads, architecture=options.arch)
 
@@ -151,23 +152,23 @@ def _sweep(text: str | None) -> tuple[str, list[int]]:
     """`n=1e3..1e8`, `n=1024..1e6/9`: the name, and sizes in a geometric progression."""
     if text is None:
         return "", []
-    found = re.fullmatch(r"([A-Za-z_]\w*)=([\d.e+]+?)\.\.([\d.e+]+?)(?:/(\d+))?", text)
-    low, high = (size_of(found[2]), size_of(found[3])) if found else (None, None)
+    match = re.fullmatch(r"([A-Za-z_]\w*)=([\d.e+]+?)\.\.([\d.e+]+?)(?:/(\d+))?", text)
+    low, high = (size_of(match[2]), size_of(match[3])) if match else (None, None)
     if not low or not high or low >= high:
         raise author_error(f"`--sweep {text}` is not a range of sizes", "write n=1e3..1e8, where a value uses n: x=f32:n")
-    count = int(found[4]) if found[4] else max(round(math.log10(high / low)), 1) + 1
+    count = int(match[4]) if match[4] else max(round(math.log10(high / low)), 1) + 1
     if count < 2:
         raise author_error(f"`--sweep {text}` has {count} sizes", "a sweep has two or more, its first and last among them")
     factor = (high / low) ** (1 / (count - 1))
-    return found[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
+    return match[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
 
 
 def _baseline(path: pathlib.Path | None, job: Job) -> dict | None:
     if path is None:
         return None
     try:
-        found = comparison.load_baseline(path)
+        baseline = comparison.load_baseline(path)
     except (OSError, ValueError) as error:
         raise author_error(f"cannot read the baseline {path}: {error}", "name a file that --save has written") from None
-    comparison.check_baseline(job, found)
-    return found
+    comparison.check_baseline(job, baseline)
+    return baseline

@@ -11,7 +11,7 @@ import torch
 from .. import comparison, candidates, explanation
 from ..job import read_values
 from ..workload import Workload
-from .options import VALUES, add_op, op_of, say, values_and_sizes, write
+from .options import VALUES, add_op, op_of, print_output, values_and_sizes, write
 
 
 def add(commands) -> None:
@@ -36,18 +36,18 @@ def run(options) -> int:
     words = list(options.op)
     op, _ = op_of(options, words)
     values, sizes = values_and_sizes(op, [*words, *options.values])
-    arch = options.arch or (_architecture_here() if options.device == "cuda" else 0)
+    arch = options.arch or (_gpu_architecture() if options.device == "cuda" else 0)
     workload = Workload(op, read_values(op, values, 0, sizes, shapes_alone=True))
-    found = explanation.explain_workload(workload, options.backward, options.device, arch)
+    explained = explanation.explain_workload(workload, options.backward, options.device, arch)
     if options.html:
-        write(options.html, found.html())
+        write(options.html, explained.html())
     if options.json:
-        say(json.dumps(found.found, indent=1))
+        print_output(json.dumps(explained.found, indent=1))
     elif not options.html:
-        say(str(found))
+        print_output(str(explained))
     return comparison.EXIT_OK
 
 
-def _architecture_here() -> int:
+def _gpu_architecture() -> int:
     """The GPU's architecture; 0 if there is none."""
     return candidates.kernels.architecture_of(0) if torch.cuda.is_available() else 0

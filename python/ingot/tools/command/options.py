@@ -21,7 +21,7 @@ VALUES = """\
 Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with a size n=1e6,
 i64:8@0..50 (elements in a range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
 """
-IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # the program must run to define its ops
+IMPORTS_INGOT = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # the program must run to define its ops
 IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -49,21 +49,21 @@ def add_renamed(parser: argparse.ArgumentParser, new_names: dict[str, str]) -> N
 
 def op_of(options, words: list[str]):
     """The requested op and its file; removes the word that names the op from the front of `words`."""
-    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    op_options = {"numerics": options.numerics, "lazy": options.lazy}
     if options.expression is not None:
-        return ingot.op(options.expression, **chosen), ""
+        return ingot.op(options.expression, **op_options), ""
     if not words:
         raise author_error("no op is given", "name a FILE[:op], or give an expression with -e")
     file, name = file_and_name(words.pop(0))
     text = read(file)
-    if not IS_PROGRAM.search(text):
-        return ingot.op(text, name=name or None, **chosen), file
+    if not IMPORTS_INGOT.search(text):
+        return ingot.op(text, name=name or None, **op_options), file
     if not name:
         raise author_error(f"{file} is a Python program", f"name the op in it: {file}:op")
-    found = candidates.PythonFunction.named(file, name).function
-    if not isinstance(found, ingot.Op):
+    op = candidates.PythonFunction.named(file, name).function
+    if not isinstance(op, ingot.Op):
         raise author_error(f"`{name}` of {file} is not an Ingot op", "name a function under @ingot.op")
-    return ingot.op(found.text, name=found.name, **chosen), file
+    return ingot.op(op.text, name=op.name, **op_options), file
 
 
 def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:
@@ -96,7 +96,7 @@ def file_and_name(word: str) -> tuple[str, str]:
     return (word, "") if not colon or pathlib.Path(word).exists() else (file, name)
 
 
-def positive(kind: type, or_zero: bool = False):
+def positive_number(kind: type, or_zero: bool = False):
     """A type of argparse: a number above 0, or 0 as well."""
 
     def read(text: str):
@@ -105,8 +105,8 @@ def positive(kind: type, or_zero: bool = False):
         except ValueError:
             value = None
         if value is None or not 0 <= value < math.inf or not (value or or_zero):
-            least = "of at least 0" if or_zero else "above 0"
-            raise argparse.ArgumentTypeError(f"`{text}` is not a {'whole ' * (kind is int)}number {least}")
+            minimum = "of at least 0" if or_zero else "above 0"
+            raise argparse.ArgumentTypeError(f"`{text}` is not a {'whole ' * (kind is int)}number {minimum}")
         return value
 
     return read
@@ -114,7 +114,7 @@ def positive(kind: type, or_zero: bool = False):
 
 def seed(text: str) -> int:
     """A type of argparse: a seed of PyTorch's generators."""
-    value = positive(int, or_zero=True)(text)
+    value = positive_number(int, or_zero=True)(text)
     if value >= 2**64:
         raise argparse.ArgumentTypeError(f"`{text}` is not a seed: a seed is a whole number from 0 to 2**64 - 1")
     return value
@@ -144,7 +144,7 @@ def write(path: pathlib.Path, text: str) -> None:
         raise author_error(f"cannot write `{path}`: {error.strerror}", "name a file in an existing directory") from None
 
 
-def say(text: str, end: str = "\n") -> None:
+def print_output(text: str, end: str = "\n") -> None:
     """Writes to the standard output. Raises `ingot.Error` if that fails."""
     try:
         if sys.stdout is None:  # it was closed when Python started
@@ -153,9 +153,9 @@ def say(text: str, end: str = "\n") -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        failed = author_error(f"cannot write to the standard output: {error.strerror}")
-        failed.fault = "environment"
-        raise failed from None
+        environment_error = author_error(f"cannot write to the standard output: {error.strerror}")
+        environment_error.fault = "environment"
+        raise environment_error from None
 
 
 def check_writable(path: pathlib.Path) -> None:
@@ -180,12 +180,12 @@ def device_of(name: str | None) -> str:
     return name
 
 
-def progress(step: tuple[str, ...]) -> None:
+def show_step(step: tuple[str, ...]) -> None:
     if sys.stderr.isatty():
         print(f"\r\033[K{' '.join(step)} …", end="", file=sys.stderr, flush=True)
 
 
-def share_done(what: str, share: float) -> None:
+def show_fraction(what: str, share: float) -> None:
     if sys.stderr.isatty():
         print(f"\r\033[K{what} {share:.0%}", end="", file=sys.stderr, flush=True)
 

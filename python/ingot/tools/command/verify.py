@@ -11,9 +11,9 @@ import ingot
 from ...capture import author_error
 from .. import comparison, verification
 from ..dtypes import DTYPES
-from ..job import promised_in, read_values
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, say, seed, share_done,
-                      values_and_sizes)
+from ..job import fixed_values_in, read_values
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, print_output, seed,
+                      show_fraction, values_and_sizes)
 
 
 def add(commands) -> None:
@@ -36,21 +36,22 @@ def add(commands) -> None:
 def run(options) -> int:
     if unknown := [d for d in options.dtype or () if d not in DTYPES]:
         raise author_error(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(DTYPES)}")
-    found, device = [], device_of(options.device)
-    for op, values, promised in _verified(options):
-        found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, share_done, promised))
+    verifications, device = [], device_of(options.device)
+    for op, values, fixed_values in _ops_to_verify(options):
+        verifications.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, show_fraction,
+                                                 fixed_values))
         clear_progress()
         if not options.json:
-            say(verification.text(found[-1]))
+            print_output(verification.text(verifications[-1]))
     if options.json:
-        say(json.dumps([each.as_json() for each in found], indent=1))
-    return comparison.EXIT_OK if all(each.is_correct for each in found) else comparison.EXIT_INCORRECT
+        print_output(json.dumps([result.as_json() for result in verifications], indent=1))
+    return comparison.EXIT_OK if all(result.is_correct for result in verifications) else comparison.EXIT_INCORRECT
 
 
-def _verified(options):
-    """The ops to verify; for an op with given arguments, these and the names of those that must not change."""
+def _ops_to_verify(options):
+    """The ops to verify, each with its arguments, and the names of those that must stay in their range; None without arguments."""
     words = list(options.op)
-    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    op_options = {"numerics": options.numerics, "lazy": options.lazy}
     is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")
     if not is_file:
         if not words:
@@ -58,8 +59,8 @@ def _verified(options):
         if values := [word for word in [*words, *options.values] if IS_VALUE.match(word)]:
             raise author_error(f"`{values[0]}` is a value, but {words[0]} is the name of a function",
                                f'write an expression: -e "{words[0]}(x)" {values[0]}')
-        yield from ((ingot.op(verification.text_of_name(name), **chosen), None, []) for name in words)
+        yield from ((ingot.op(verification.text_of_name(name), **op_options), None, []) for name in words)
         return
     op, _ = op_of(options, words)
     values, sizes = values_and_sizes(op, [*words, *options.values])
-    yield op, read_values(op, values, options.seed, sizes) if values else None, promised_in(values)
+    yield op, read_values(op, values, options.seed, sizes) if values else None, fixed_values_in(values)

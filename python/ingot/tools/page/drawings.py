@@ -9,16 +9,16 @@ import warnings
 from typing import Callable
 
 # Placeholders for the page's colours --ink-00, --ink-01, …
-_STAND_IN = "#0c0c"
-INK, EDGE, WARM, COOL = (f"{_STAND_IN}{number}" for number in ("00", "10", "11", "12"))
+_PLACEHOLDER = "#0c0c"
+INK, EDGE, WARM, COOL = (f"{_PLACEHOLDER}{number}" for number in ("00", "10", "11", "12"))
 
 
 def colour(number: int) -> str:
     """The colour of the number-th candidate; Ingot is the first."""
-    return f"{_STAND_IN}0{number % 8 + 1}"
+    return f"{_PLACEHOLDER}0{number % 8 + 1}"
 
 
-def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2, 3.4)) -> str:
+def draw_svg(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2, 3.4)) -> str:
     """Draws on axes with `draw` and returns the SVG; empty without matplotlib. `key` is unique among the drawings of a page. `label`
     is for screen readers."""
     try:
@@ -42,36 +42,36 @@ def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2
 def _for_a_page(svg: str, key: str, label: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{key}-", svg)
-    svg = re.sub(rf"{_STAND_IN}(\d\d)", r"var(--ink-\1)", svg)
+    svg = re.sub(rf"{_PLACEHOLDER}(\d\d)", r"var(--ink-\1)", svg)
     quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
 
 
-def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
+def speeds(axes, comparison: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
     """A bar for each timed candidate: its fraction of copy bandwidth, with the quartiles. `colour` maps a candidate's number."""
-    timed = [(k, c) for k, c in enumerate(found["candidates"]) if c.get("share_of_copy") is not None]
-    for place, (number, candidate) in enumerate(timed):
+    timed = [(k, c) for k, c in enumerate(comparison["candidates"]) if c.get("share_of_copy") is not None]
+    for row, (number, candidate) in enumerate(timed):
         share = candidate["share_of_copy"]
         low, high = (share * candidate["us"] / us for us in reversed(candidate["us_quartiles"]))
-        axes.barh(place, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=ink)
-        axes.text(max(share, high), place, f" {share:.2f}", va="center", color=ink)
+        axes.barh(row, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=ink)
+        axes.text(max(share, high), row, f" {share:.2f}", va="center", color=ink)
     axes.set_yticks(range(len(timed)), [c["name"] for _, c in timed])
     axes.invert_yaxis()
     axes.set_xlabel("fraction of copy bandwidth")
     axes.margins(x=0.12)
 
 
-def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
+def sweep(axes, comparison: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
     """Bandwidth over sizes, one line per candidate. `colour` maps a candidate's number."""
-    for number, (candidate, points) in enumerate(swept(found)):
+    for number, (candidate, points) in enumerate(sweep_points(comparison)):
         if points:
             sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
             axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=_label(candidate))
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
-    if found.get("copy_gb_s"):
-        axes.axhline(found["copy_gb_s"], color=ink, linestyle=":", linewidth=1, label="copy bandwidth")
-    axes.set_xlabel(found["sweep"]["name"])
+    if comparison.get("copy_gb_s"):
+        axes.axhline(comparison["copy_gb_s"], color=ink, linestyle=":", linewidth=1, label="copy bandwidth")
+    axes.set_xlabel(comparison["sweep"]["name"])
     axes.set_ylabel("GB/s")
     axes.grid(True, linewidth=0.5)
     axes.legend()
@@ -82,19 +82,19 @@ def _label(candidate: dict) -> str:
     return "\u200b" + candidate["name"] if candidate["name"].startswith("_") else candidate["name"]
 
 
-def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
+def sweep_points(comparison: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
     """For each candidate: sizes with microseconds and GB/s."""
-    def of(spec: str) -> list[tuple[int, float, float]]:
-        points = [(point["size"], point["candidates"].get(spec)) for point in found["sweep"]["points"]]
+    def points_of(spec: str) -> list[tuple[int, float, float]]:
+        points = [(point["size"], point["candidates"].get(spec)) for point in comparison["sweep"]["points"]]
         return [(size, times["us"], times["gb_s"]) for size, times in points if times]
 
-    return [(candidate, of(candidate["spec"])) for candidate in found["candidates"]]
+    return [(candidate, points_of(candidate["spec"])) for candidate in comparison["candidates"]]
 
 
-def roofline(axes, found: dict) -> None:
+def roofline(axes, comparison: dict) -> None:
     """FLOP/s over arithmetic intensity, below the limits of copy bandwidth and float32 throughput."""
-    points = roofline_points(found)
-    bandwidth, peak = found["copy_gb_s"] * 1e9, found["peak_flops"]
+    points = roofline_points(comparison)
+    bandwidth, peak = comparison["copy_gb_s"] * 1e9, comparison["peak_flops"]
     ridge = peak / bandwidth
     low = min(*(intensity for _, _, intensity, _ in points), ridge) / 4
     high = max(*(intensity for _, _, intensity, _ in points), ridge) * 4
@@ -109,12 +109,12 @@ def roofline(axes, found: dict) -> None:
     axes.legend()
 
 
-def roofline_points(found: dict) -> list[tuple[int, dict, float, float]]:
+def roofline_points(comparison: dict) -> list[tuple[int, dict, float, float]]:
     """Number and candidate, arithmetic intensity in FLOP/byte, and FLOP/s, for the candidates for which both are known."""
-    if not found.get("peak_flops") or not found.get("copy_gb_s") or not found.get("bytes"):
+    if not comparison.get("peak_flops") or not comparison.get("copy_gb_s") or not comparison.get("bytes"):
         return []
-    return [(number, c, c["operations"] / found["bytes"], c["operations"] / c["us"] * 1e6)
-            for number, c in enumerate(found["candidates"]) if c.get("operations") and c.get("us")]
+    return [(number, c, c["operations"] / comparison["bytes"], c["operations"] / c["us"] * 1e6)
+            for number, c in enumerate(comparison["candidates"]) if c.get("operations") and c.get("us")]
 
 
 ROWS, COLUMNS, SECTOR = 4, 16, 32
@@ -129,15 +129,15 @@ def cells(access: dict) -> list[list[int]]:
     return [[access["offset"] + r * strides[0] + c * strides[1] for c in range(columns)] for r in range(rows)]
 
 
-def elements(axes, places: list[list[int]], itemsize: int) -> None:
+def elements(axes, offsets: list[list[int]], itemsize: int) -> None:
     """Draws elements as cells with their offsets. Adjacent cells of one colour are in one sector of 32 bytes."""
     from matplotlib.patches import Rectangle
 
     sectors: dict[int, int] = {}
-    for r, c in itertools.product(range(len(places)), range(len(places[0]) if places else 0)):
-        sector = places[r][c] * itemsize // SECTOR
+    for r, c in itertools.product(range(len(offsets)), range(len(offsets[0]) if offsets else 0)):
+        sector = offsets[r][c] * itemsize // SECTOR
         shade = (WARM, COOL)[sectors.setdefault(sector, len(sectors)) % 2]
         axes.add_patch(Rectangle((c, r), 1, 1, facecolor=shade, edgecolor=EDGE, linewidth=0.6))
-        axes.text(c + 0.5, r + 0.5, str(places[r][c]), ha="center", va="center", fontsize=6.5 if places[r][c] < 1e5 else 4.5)
-    axes.set(xlim=(0, COLUMNS), ylim=(max(len(places), 1), 0))
+        axes.text(c + 0.5, r + 0.5, str(offsets[r][c]), ha="center", va="center", fontsize=6.5 if offsets[r][c] < 1e5 else 4.5)
+    axes.set(xlim=(0, COLUMNS), ylim=(max(len(offsets), 1), 0))
     axes.axis("off")

@@ -5,18 +5,18 @@
 // code have the lines of source that they came from. So a set of nodes and a set of lines decide what is highlighted.
 
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
-const meets = (few, set) => few.some((each) => set.has(each));
+const intersects = (list, set) => list.some((each) => set.has(each));
 
 const announcement = document.querySelector(".announcement");
-let pinned = null; // the bench whose highlighting is pinned, if any
+let pinned = null; // the workbench whose highlighting is pinned, if any
 
 function unpin() {
-  const bench = pinned;
+  const workbench = pinned;
   pinned = null;
-  bench?.highlight(null);
+  workbench?.highlight(null);
 }
 
-class Bench {
+class Workbench {
   constructor(root) {
     this.panes = [...root.querySelectorAll(".pane")].map((pane) => new Pane(pane));
     this.source = this.panes.find((pane) => pane.key === "source");
@@ -26,13 +26,14 @@ class Bench {
 
   /** Highlights everything related to a stretch; clears the highlighting for null. */
   highlight(origin) {
-    const { nodes, lines, end } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set(), end: null };
+    const none = { nodes: new Set(), lines: new Set(), outermostLine: null };
+    const { nodes, lines, outermostLine } = origin ? this.meaning(origin) : none;
     const counts = [];
     this.origin?.element.classList.remove("origin");
     origin?.element.classList.add("origin");
     this.origin = origin;
     for (const pane of this.panes) {
-      const highlighted = pane.highlight(nodes, lines, end);
+      const highlighted = pane.highlight(nodes, lines, outermostLine);
       if (highlighted.length > 0 && pane !== origin?.pane) pane.show(highlighted);
       if (highlighted.length > 0) counts.push(`${pane.name}: ${pane.describe(highlighted)}`);
     }
@@ -40,23 +41,23 @@ class Bench {
   }
 
   /**
-   * The nodes and the lines of source that a stretch represents. For an instruction, `end` is the outermost line of
-   * its chain of calls, in the kernel itself. Instructions inlined from the same function by other lines are not related to it.
+   * The nodes and the lines of source that a stretch represents. For an instruction, `outermostLine` is the line in the kernel
+   * itself that its chain of inlined calls starts from. Instructions that other lines have inlined are not related to it.
    */
   meaning(origin) {
     const nodes = new Set(origin.nodes);
     const lines = new Set(origin.lines);
     for (const each of this.source.stretches) {
-      if (origin.lines.length === 0 && meets(each.nodes, nodes)) each.lines.forEach((line) => lines.add(line));
-      if (origin.lines.length > 0 && meets(each.lines, lines)) each.nodes.forEach((node) => nodes.add(node));
+      if (origin.lines.length === 0 && intersects(each.nodes, nodes)) each.lines.forEach((line) => lines.add(line));
+      if (origin.lines.length > 0 && intersects(each.lines, lines)) each.nodes.forEach((node) => nodes.add(node));
     }
-    return { nodes, lines, end: origin.pane.isCode ? origin.lines.at(-1) : null };
+    return { nodes, lines, outermostLine: origin.pane.isCode ? origin.lines.at(-1) : null };
   }
 
   pin(stretch) {
-    const again = pinned === this && this.origin === stretch;
+    const wasPinned = pinned === this && this.origin === stretch;
     unpin();
-    if (again) return;
+    if (wasPinned) return;
     pinned = this;
     this.highlight(stretch);
   }
@@ -72,47 +73,48 @@ class Pane {
       element,
       pane: this,
       nodes: numbers(element.dataset.nodes),
-      within: numbers(element.dataset.within ?? element.dataset.nodes),
+      enclosing: numbers(element.dataset.enclosing ?? element.dataset.nodes), // the nodes, and those of expressions around it
       lines: numbers(element.dataset.lines),
-      highlighted: false,
+      isHighlighted: false,
     }));
     // The stretch of an element, and the index of the current stretch.
-    this.of = new Map(this.stretches.map((stretch) => [stretch.element, stretch]));
-    this.at = Math.max(0, this.stretches.findIndex((stretch) => stretch.nodes.length > 0));
-    if (["source", "ptx"].includes(this.key) && this.stretches.length > 0) this.show([this.stretches[this.at]]);
+    this.stretchOf = new Map(this.stretches.map((stretch) => [stretch.element, stretch]));
+    this.current = Math.max(0, this.stretches.findIndex((stretch) => stretch.nodes.length > 0));
+    if (["source", "ptx"].includes(this.key) && this.stretches.length > 0) this.show([this.stretches[this.current]]);
   }
 
-  listen(bench) {
-    const under = (event) => this.of.get(event.target.closest(".stretch"));
+  listen(workbench) {
+    const stretchUnder = (event) => this.stretchOf.get(event.target.closest(".stretch"));
     this.list.addEventListener("pointerover", (event) => {
-      const stretch = under(event);
-      if (stretch && !pinned) bench.highlight(stretch);
+      const stretch = stretchUnder(event);
+      if (stretch && !pinned) workbench.highlight(stretch);
     });
     this.list.addEventListener("pointerleave", () => {
-      if (!pinned) bench.highlight(null);
+      if (!pinned) workbench.highlight(null);
     });
     this.list.addEventListener("click", (event) => {
-      const stretch = under(event);
+      const stretch = stretchUnder(event);
       if (!stretch) return;
-      this.at = this.stretches.indexOf(stretch);
-      bench.pin(stretch);
+      this.current = this.stretches.indexOf(stretch);
+      workbench.pin(stretch);
     });
-    this.list.addEventListener("focus", () => this.stretches[this.at]?.element.focus({ preventScroll: true }));
+    this.list.addEventListener("focus", () => this.stretches[this.current]?.element.focus({ preventScroll: true }));
     this.list.addEventListener("focusin", (event) => {
-      const stretch = under(event);
+      const stretch = stretchUnder(event);
       if (!stretch || !event.target.matches(":focus-visible")) return;
       unpin();
-      bench.highlight(stretch);
+      workbench.highlight(stretch);
     });
     this.list.addEventListener("keydown", (event) => {
       const last = this.stretches.length - 1;
-      const steps = { ArrowDown: this.at + 1, ArrowRight: this.at + 1, ArrowUp: this.at - 1, ArrowLeft: this.at - 1, Home: 0, End: last };
-      if (event.key in steps) {
+      const next = this.current + 1, previous = this.current - 1;
+      const targets = { ArrowDown: next, ArrowRight: next, ArrowUp: previous, ArrowLeft: previous, Home: 0, End: last };
+      if (event.key in targets) {
         event.preventDefault();
-        this.go(Math.min(Math.max(steps[event.key], 0), last));
+        this.moveTo(Math.min(Math.max(targets[event.key], 0), last));
       } else if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
-        if (this.stretches.length > 0) bench.pin(this.stretches[this.at]);
+        if (this.stretches.length > 0) workbench.pin(this.stretches[this.current]);
       } else if (event.key === "Tab" && event.shiftKey) {
         this.list.tabIndex = -1; // else Shift+Tab would enter the pane again
         setTimeout(() => (this.list.tabIndex = 0));
@@ -120,21 +122,22 @@ class Pane {
     });
   }
 
-  go(to) {
+  moveTo(index) {
     if (this.stretches.length === 0) return;
-    this.at = to;
-    this.stretches[to]?.element.focus({ preventScroll: true });
-    this.show([this.stretches[to]]);
+    this.current = index;
+    this.stretches[index]?.element.focus({ preventScroll: true });
+    this.show([this.stretches[index]]);
   }
 
-  highlight(nodes, lines, end) {
+  highlight(nodes, lines, outermostLine) {
     const highlighted = [];
     for (const stretch of this.stretches) {
-      const fromLines = end !== null && this.isCode ? stretch.lines.at(-1) === end : meets(stretch.lines, lines);
-      const is = stretch.lines.length > 0 ? fromLines : meets(stretch.within, nodes);
-      if (is !== stretch.highlighted) stretch.element.setAttribute("aria-selected", is);
-      stretch.highlighted = is;
-      if (is) highlighted.push(stretch);
+      const comparesCalls = outermostLine !== null && this.isCode;
+      const sharesLines = comparesCalls ? stretch.lines.at(-1) === outermostLine : intersects(stretch.lines, lines);
+      const isHighlighted = stretch.lines.length > 0 ? sharesLines : intersects(stretch.enclosing, nodes);
+      if (isHighlighted !== stretch.isHighlighted) stretch.element.setAttribute("aria-selected", isHighlighted);
+      stretch.isHighlighted = isHighlighted;
+      if (isHighlighted) highlighted.push(stretch);
     }
     return highlighted;
   }
@@ -155,9 +158,9 @@ class Pane {
   }
 }
 
-const benches = [...document.querySelectorAll(".bench")].map((root) => new Bench(root));
+const workbenches = [...document.querySelectorAll(".workbench")].map((root) => new Workbench(root));
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   pinned = null;
-  for (const bench of benches) bench.highlight(null);
+  for (const workbench of workbenches) workbench.highlight(null);
 });

@@ -13,12 +13,12 @@ from .panes import Pane
 
 @dataclasses.dataclass
 class Table:
-    """A table of strings. `wide` are the columns that contain words and not numbers."""
+    """A table of strings. `word_columns` are the columns that contain words and not numbers."""
 
     caption: str
     header: list[str]
     rows: list[list[str]]
-    wide: tuple[int, ...] = (0,)
+    word_columns: tuple[int, ...] = (0,)
 
 
 @dataclasses.dataclass
@@ -41,8 +41,8 @@ class Workbench:
     def columns(self) -> list[list[Pane]]:
         """Three columns of panes: before the kernels' source, the source, after it."""
         columns = (("text", "graph", "schedule"), ("source",), ("ptx", "sass"))
-        found = [[pane for pane in self.panes if pane.key in keys] for keys in columns]
-        return [column for column in found if column]
+        panes = [[pane for pane in self.panes if pane.key in keys] for keys in columns]
+        return [column for column in panes if column]
 
 
 @dataclasses.dataclass
@@ -54,7 +54,7 @@ class Page:
     figures: list[Figure] = dataclasses.field(default_factory=list)
     workbenches: list[Workbench] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)  # at the end of the page
-    is_of_stages: bool = False  # whether the workbenches come first
+    starts_with_stages: bool = False  # whether the workbenches come first
 
     def html(self) -> str:
         """The page as one HTML document that needs no other file."""

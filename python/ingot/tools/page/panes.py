@@ -12,12 +12,12 @@ _ACCESS = re.compile(r"^\s*access (\d+): ")
 
 @dataclasses.dataclass
 class Stretch:
-    """Text within a line. `nodes` are the graph's nodes that it represents, `within` these and the nodes of expressions around it.
+    """Text within a line. `nodes` are the graph's nodes that it represents, `enclosing` these and the nodes of expressions around it.
     `lines` are the lines of source that it is, or that it came from."""
 
     text: str
     nodes: tuple[int, ...] = ()
-    within: tuple[int, ...] = ()
+    enclosing: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     kind: str = ""
 
@@ -71,32 +71,32 @@ def of_listing(listing: dict) -> list[Pane]:
 
 def text_lines(text: str, nodes: list[list[list[int]]]) -> list[Line]:
     """The lines of the op's source, split where a node's stretch begins or ends."""
-    stretches = [(node, begin, end) for node, places in enumerate(nodes) for begin, end in places if end > begin]
-    cuts = {place for _, begin, end in stretches for place in (begin, end)}
-    lines, at = [], 0
+    stretches = [(node, begin, end) for node, ranges in enumerate(nodes) for begin, end in ranges if end > begin]
+    cuts = {cut for _, begin, end in stretches for cut in (begin, end)}
+    lines, offset = [], 0
     for number, row in enumerate(text.split("\n"), start=1):
-        places = sorted({at, at + len(row), *(cut for cut in cuts if at < cut < at + len(row))})
-        pieces = [_piece(text[begin:end], begin, end, stretches) for begin, end in zip(places, places[1:])]
+        bounds = sorted({offset, offset + len(row), *(cut for cut in cuts if offset < cut < offset + len(row))})
+        pieces = [_make_stretch(text[begin:end], begin, end, stretches) for begin, end in zip(bounds, bounds[1:])]
         lines.append(Line(pieces, str(number)))
-        at += len(row) + 1
+        offset += len(row) + 1
     while lines and not any(stretch.text.strip() for stretch in lines[-1].stretches):
         lines.pop()
     return lines
 
 
-def _piece(text: str, begin: int, end: int, stretches: list[tuple[int, int, int]]) -> Stretch:
-    around = [(node, last - first) for node, first, last in stretches if first <= begin and end <= last]
-    size = min((size for _, size in around), default=0)
-    innermost = dict.fromkeys(node for node, s in around if s == size)
-    return Stretch(text, tuple(innermost), tuple(dict.fromkeys(node for node, _ in around)))
+def _make_stretch(text: str, begin: int, end: int, stretches: list[tuple[int, int, int]]) -> Stretch:
+    containing = [(node, last - first) for node, first, last in stretches if first <= begin and end <= last]
+    size = min((size for _, size in containing), default=0)
+    innermost = dict.fromkeys(node for node, length in containing if length == size)
+    return Stretch(text, tuple(innermost), tuple(dict.fromkeys(node for node, _ in containing)))
 
 
 def graph_lines(graph: str) -> list[Line]:
     """One line per node. A line without a node of its own, as a result or a condition, represents the nodes that it names."""
     lines = []
     for row in graph.rstrip("\n").split("\n"):
-        found = _NODE.match(row)
-        nodes = (int(found[1]),) if found else tuple(int(node) for node in _USES.findall(row))
+        match = _NODE.match(row)
+        nodes = (int(match[1]),) if match else tuple(int(node) for node in _USES.findall(row))
         lines.append(Line.of(Stretch(row, nodes, nodes)))
     return lines
 
@@ -107,8 +107,8 @@ def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
     for row in schedule.rstrip("\n").split("\n"):
         if row and not row[0].isspace():
             kernel = row.partition(":")[0]
-        found = _ACCESS.match(row)
-        nodes = tuple(a["node"] for a in accesses if found and a["kernel"] == kernel and a["number"] == int(found[1]))
+        match = _ACCESS.match(row)
+        nodes = tuple(a["node"] for a in accesses if match and a["kernel"] == kernel and a["number"] == int(match[1]))
         lines.append(Line.of(Stretch(row, nodes, nodes)))
     return lines
 
@@ -118,8 +118,8 @@ def source_lines(source: str, nodes: list[list[int]] | None) -> list[Line]:
     lines = []
     for number, row in enumerate(source.rstrip("\n").split("\n"), start=1):
         computed = tuple(nodes[number - 1]) if nodes and number <= len(nodes) else ()
-        linked = (number,) if row.strip() and not row.lstrip().startswith("//") else ()
-        lines.append(Line.of(Stretch(row, computed, computed, linked), str(number)))
+        own_line = (number,) if row.strip() and not row.lstrip().startswith("//") else ()
+        lines.append(Line.of(Stretch(row, computed, computed, own_line), str(number)))
     return lines
 
 

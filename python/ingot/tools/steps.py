@@ -21,26 +21,26 @@ from .job import Job, make
 from .check import Expected, check
 from .benchmark import COPY, Dropped, run_rounds, sets_for, wait
 from .settings import Settings
-from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copied, restore
-from .run_case import bind, run_case, written_of
+from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copy_values, restore
+from .run_case import bind, run_case, written_inputs
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
 # The length of each step that times candidates in rounds. The name of the candidate whose calls run follows the step.
 TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
-POINT_ROUNDS = 9  # at each size of a sweep
+SWEEP_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
 
 # A step: ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("sweep", size), ("profile", candidate)
 # or ("count", candidate). If a candidate fails while it is timed, its name follows: ("time", candidate) or
 # ("sweep", size, candidate).
 Step = tuple[str, ...]
-Tell = Callable[[str, Step, "dict | None"], None]
+Notify = Callable[[str, Step, "dict | None"], None]
 
 
-class Work:
-    """Does the steps. `done`: the results of steps that another process has done. `functions`: candidates that exist already.
+class Steps:
+    """The steps of one comparison. `done`: the results of steps that another process has done. `functions`: candidates that exist already.
     `workload`: the workload, if it is not to be made from the job's strings."""
 
     def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Candidate] | None = None,
@@ -61,31 +61,32 @@ class Work:
         if job.threads:
             torch.set_num_threads(job.threads)
 
-    def steps(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
+    def remaining(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
         """The remaining steps, in order. Each step may use the results of earlier steps."""
         for against in self.job.against:
             yield ("make", against.key), lambda against=against: self._make(against)
         for name, candidate in self.functions.items():
-            yield ("make", name), lambda candidate=candidate: self._made(candidate)
+            yield ("make", name), lambda candidate=candidate: self._describe(candidate)
         for case in cases(self.workload, self.job.specials):
             if (yield from self._checks(case)) > LARGE:
                 gc.collect()  # else unreferenced results fill the device's memory
             if self.job.given_only:  # the given arguments are the first case
                 break
         yield TIMING, lambda: self._time(self.workload, self.job.rounds)
-        for size in self.job.points:
-            yield (SWEEP, str(size)), lambda size=size: self._time(self.job.workload(self.op, size), POINT_ROUNDS)
+        for size in self.job.sweep_sizes:
+            yield (SWEEP, str(size)), lambda size=size: self._time(self.job.workload(self.op, size), SWEEP_ROUNDS)
         for name, candidate in self.candidates.items():
-            if candidate is not None and self.job.why:
-                yield ("profile", name), lambda c=candidate, n=name: profile.at(c, self.workload, self.job, n in self.candidates_to_time())
+            if candidate is not None and self.job.inspects:
+                yield ("profile", name), lambda c=candidate, n=name: profile.of_candidate(
+                    c, self.workload, self.job, n in self.candidates_to_time())
             if candidate is not None and self.job.ncu and name in self.candidates_to_time():
                 yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
     def _checks(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
         """The steps of a case. Returns the bytes of its arguments and results."""
-        tried = [(name, candidate) for name, candidate in self.candidates.items()
-                 if ("try", name, case.name) not in self.done and self._may_be_tried(name, candidate, case)]
-        if not tried:
+        to_try = [(name, candidate) for name, candidate in self.candidates.items()
+                  if ("try", name, case.name) not in self.done and self._can_try(name, candidate, case)]
+        if not to_try:
             return 0
         try:
             if case.workload is None:
@@ -98,11 +99,11 @@ class Work:
             if case.name == AS_GIVEN:  # eager PyTorch rejects the given arguments
                 raise
             return 0
-        for name, candidate in tried:
+        for name, candidate in to_try:
             yield ("try", name, case.name), lambda c=candidate: run_case(c, case, expected).as_json()
         return case.workload.bytes_moved(expected.run)
 
-    def _may_be_tried(self, name: str, candidate: Candidate | None, case: Case) -> bool:
+    def _can_try(self, name: str, candidate: Candidate | None, case: Case) -> bool:
         """Whether the candidate can run on the case. It cannot if it has failed on the arguments as given."""
         if candidate is None or candidate.why_not_on(self.device) or "error" in self.done.get(("try", name, AS_GIVEN), {}):
             return False
@@ -111,33 +112,33 @@ class Work:
     def candidates_to_time(self) -> list[str]:
         """The names of the candidates to time: the correct ones, or with `time_incorrect` all that returned results; not those that
         have failed while they were timed."""
-        chosen = []
+        names = []
         dropped = {dropped_in(step) for step in self.done}
         for name, candidate in self.candidates.items():
-            decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
+            decisive = [self.done[step] for case in DECISIVE if (step := ("try", name, case)) in self.done]
             if candidate is None or not decisive or any("error" in result for result in decisive):
                 continue
             if name in dropped:
                 continue
             if self.job.time_incorrect or all(result["correct"] for result in decisive):
-                chosen.append(name)
-        return chosen
+                names.append(name)
+        return names
 
     def _make(self, against) -> dict:
         candidate = make(against, self.op)
-        found = self._made(candidate)
+        description = self._describe(candidate)
         self.candidates[against.key] = candidate
-        return found
+        return description
 
-    def _made(self, candidate: Candidate) -> dict:
-        found = {"name": candidate.name, "kind": candidate.kind, "why_not": candidate.why_not_on(self.device)}
+    def _describe(self, candidate: Candidate) -> dict:
+        description = {"name": candidate.name, "kind": candidate.kind, "why_not": candidate.why_not_on(self.device)}
         if hasattr(candidate, "program"):
             architecture = profile.architecture(self.job, self.device)
             program = candidate.program(architecture)
-            found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
-            if found["why_not"]:  # else the launch is checked when it is tried
+            description |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
+            if description["why_not"]:  # else the launch is checked when it is tried
                 candidate.check_launches(self.workload.values, profile.results_like(self.workload), architecture)
-        return found
+        return description
 
     def _time(self, workload: Workload, rounds: int) -> dict:
         """Times the candidates. `seconds` and `host_seconds` (CPU overhead) are per call, `seconds` one per round. `bytes` must be
@@ -145,31 +146,32 @@ class Work:
         expected = Expected.of(workload)
         moved = workload.bytes_moved(expected.run)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
-        inputs = [copied(workload.values) for _ in range(sets)]
+        inputs = [copy_values(workload.values) for _ in range(sets)]
 
-        def ready(name: str) -> list[Callable[[], object]]:
-            made = expected.run.returned if self.candidates[name].is_raw else []
-            with self._turn(name):
-                return [bind(self.candidates[name], workload, values, [torch.empty_like(like) for like in made]) for values in inputs]
+        def bound_calls(name: str) -> list[Callable[[], object]]:
+            results = expected.run.returned if self.candidates[name].takes_pointers else []
+            with self._calls_of(name):
+                return [bind(self.candidates[name], workload, values, [torch.empty_like(like) for like in results])
+                        for values in inputs]
 
         def watch(name: str) -> None:
             self.watch(name)
-            for each in inputs if expected.changed and name != COPY else ():
-                restore(each, workload.values)  # undo what other candidates have written
+            for values in inputs if expected.written_names and name != COPY else ():
+                restore(values, workload.values)  # undo what other candidates have written
 
-        runners = {name: ready(name) for name in self.candidates_to_time()}
+        runners = {name: bound_calls(name) for name in self.candidates_to_time()}
         with torch.no_grad():
             times = run_rounds(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
         runners = {name: calls[:1] for name, calls in runners.items()}
         del inputs[1:]  # their memory is needed for the float64 results
-        wrong, not_rechecked = self._checked_again(runners, expected, inputs[0])
-        return {"bytes": moved, "sets": sets, "rounds": rounds, "incorrect": wrong, "not_rechecked": not_rechecked,
+        incorrect, not_rechecked = self._check_again(runners, expected, inputs[0])
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "incorrect": incorrect, "not_rechecked": not_rechecked,
                 "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
 
     @contextlib.contextmanager
-    def _turn(self, name: str) -> Iterator[None]:
+    def _calls_of(self, name: str) -> Iterator[None]:
         """The calls of one candidate outside of the rounds. Raises `Dropped` if it fails."""
         settings = Settings()
         self.watch(name)
@@ -180,29 +182,30 @@ class Work:
             raise Dropped(name) from error
         finally:
             settings.restore()
-        self.watch(COPY)  # no candidate's turn
+        self.watch(COPY)  # no candidate is running
 
-    def _checked_again(self, runners: dict, expected: Expected, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
+    def _check_again(self, runners: dict, expected: Expected, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
         """Checks the candidates that were correct before timing once more, on the given arguments. Returns messages for the incorrect
         ones, and reasons for those that could not be checked."""
-        found, not_rechecked, given = {}, {}, expected.workload.tensors()
+        incorrect, not_rechecked, original = {}, {}, expected.workload.tensors()
         for name, calls in runners.items():
             if all(result.get("correct", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
-                with self._turn(name), torch.no_grad():
-                    if written_of(given, inputs):
-                        restore(inputs, given)
+                with self._calls_of(name), torch.no_grad():
+                    if written_inputs(original, inputs):
+                        restore(inputs, original)
                     results = calls[0]()
-                    written = written_of(given, inputs, expected.changed)
-                said = [f"writes its input {each}" for each in written]
+                    written = written_inputs(original, inputs, expected.written_names)
+                problems = [f"writes its input {parameter}" for parameter in written]
                 try:
-                    if not (verdict := check(expected, [*(inputs[each] for each in expected.changed), *results])).correct:
-                        said.append(verdict.message)
+                    results = [*(inputs[parameter] for parameter in expected.written_names), *results]
+                    if not (verdict := check(expected, results)).correct:
+                        problems.append(verdict.message)
                 except _ingot.Error as error:
                     not_rechecked[name] = failure(error)["error"]
-                if said:
-                    found[name] = f"after it was timed: {'; '.join(said)}"
-        return found, not_rechecked
+                if problems:
+                    incorrect[name] = f"after it was timed: {'; '.join(problems)}"
+        return incorrect, not_rechecked
 
 
 def _no_memory() -> dict:
@@ -214,33 +217,33 @@ def dropped_in(step: Step) -> str | None:
     return step[-1] if len(step) > TIMED_STEPS.get(step[0], len(step)) else None
 
 
-def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
-    """Does all steps, and reports the begin and the end of each. If the GPU context is broken, calls `leave` to end the process."""
-    work.watch = lambda name: tell("turn", (name,) if name != COPY else (), None)
-    with torch.cuda.device(work.device) if work.device.type == "cuda" else contextlib.nullcontext():
-        for step, action in work.steps():
-            if step in work.done and (step[0] != "make" or "error" in work.done[step]):
+def run_steps(steps: Steps, notify: Notify, end_process: Callable[[int], None] = os._exit) -> None:
+    """Does all steps, and reports the begin and the end of each. If the GPU context is broken, calls `end_process`."""
+    steps.watch = lambda name: notify("timing", (name,) if name != COPY else (), None)
+    with torch.cuda.device(steps.device) if steps.device.type == "cuda" else contextlib.nullcontext():
+        for step, action in steps.remaining():
+            if step in steps.done and (step[0] != "make" or "error" in steps.done[step]):
                 continue  # a candidate that another process has made must be made again here
-            while not _is_done(work, step, action, tell, leave):
+            while not _run_step(steps, step, action, notify, end_process):
                 pass
 
 
-def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, leave: Callable[[int], None]) -> bool:
+def _run_step(steps: Steps, step: Step, action: Callable[[], dict], notify: Notify, end_process: Callable[[int], None]) -> bool:
     """Does a step. Returns False if it must be repeated without a candidate that has failed while it was timed."""
-    settings, of = Settings(), step
-    tell("begin", step, None)
+    settings, done_step = Settings(), step
+    notify("begin", step, None)
     try:
         result = action()
     except Dropped as dropped:
-        of, result = (*step, dropped.name), failure(dropped.__cause__)
+        done_step, result = (*step, dropped.name), failure(dropped.__cause__)
     except Exception as error:  # an error of one candidate, which must not affect the others
         result = failure(error)
     settings.restore()
-    work.done[of] = result
-    tell("end", of, result)
-    if "error" in result and is_context_broken(work.device):
-        leave(BROKEN_CONTEXT)
-    return of == step
+    steps.done[done_step] = result
+    notify("end", done_step, result)
+    if "error" in result and is_context_broken(steps.device):
+        end_process(BROKEN_CONTEXT)
+    return done_step == step
 
 
 def failure(error: Exception) -> dict:
