@@ -40,7 +40,7 @@ def first_call(device: str, runs: int = 5) -> dict:
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
-    """Microseconds of a warm call from Python on tensors so small that only the call counts; also where x requires
+    """Microseconds of a warm call from Python on tensors so small that only the call counts; also if x requires
     grad, and with the gradient."""
     x, y = torch.randn(n, device=device), torch.randn(n, device=device)
     f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
@@ -62,7 +62,7 @@ def warm_call(device: str, n: int = 1024) -> dict:
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:
-    """The same from C++ (benchmarks/call.cpp); None where that program was not built."""
+    """The same from C++ (benchmarks/call.cpp); None if that program was not built."""
     program = build / "bin" / "ingot_call_benchmark"
     if not program.exists():
         return None

@@ -80,7 +80,7 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     baselines: dict = dict(CANDIDATE_NAMES)
     if not case.autotune or device.type != "cuda":
         del baselines["autotune"], baselines["dynamic"]
-    if case.first:  # from which a compiler may specialise
+    if case.first:  # an earlier call, for which a compiler may specialise
         first = case.first(Tensors(device.type))
         op(*first)
         baselines["compile"] = with_first_call(first, torch.compile(plain_function(op), fullgraph=True))

@@ -3,7 +3,7 @@
     python benchmarks/tables.py            makes the tables again, and lists the documents that changed
     python benchmarks/tables.py --check    changes no document; fails and lists the documents that would change
 
-A comment above each table names the table and the files of results/ with its data. Where several files have a case, the last
+A comment above each table names the table and the files of results/ with its data. If several files have a case, the last
 one counts:
 
     <!-- benchmarks/tables.py: reductions 2026-11-27-h200-reductions.json -->
@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MARK = re.compile(r"(<!-- benchmarks/tables\.py: ([\w-]+) (.+?) -->\n\n)((?:\|.*\n)*)")
-ABSENT = "–"  # shown where nothing was measured
+ABSENT = "–"  # shown if nothing was measured
 BOLD_ABOVE = 1.02  # a speedup over Ingot above which it is in bold
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def join_cells(cells: list[str]) -> str:
 
 
 def figure_of(kind: str, name: str, format: Callable[[float], str]) -> Cell:
-    """The figure of one candidate: of several cases the least and the greatest, a dash where nothing was measured."""
+    """The figure of one candidate: of several cases the least and the greatest; a dash if nothing was measured."""
 
     def cell(measured: list[dict]) -> str:
         values = [row[kind][name] for row in measured if name in row.get(kind, {})]
@@ -120,7 +120,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
 
 
 def load_results(names: Iterable[str]) -> dict:
-    """All parts that the files of results/ hold. Where several files have a case, the last one counts."""
+    """All parts that the files of results/ hold. If several files have a case, the last one counts."""
     results: dict = {}
     for name in names:
         for part, value in json.loads((RESULTS / name).read_text()).items():

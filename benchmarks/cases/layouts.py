@@ -17,7 +17,7 @@ from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_J
 
 def one_off(group: str, inputs: int, make_tensor: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
             handwritten: Handwritten, *numbers: float) -> Iterator[Case]:
-    """Each input unaligned alone and all together, and the same after a call with aligned tensors. `new` makes a tensor
+    """Each input unaligned alone and all together, and the same after a call with aligned tensors. `make_tensor` makes one
     with as many more elements as its second argument says."""
 
     def arguments_at(*offsets: int) -> Callable[[Tensors], tuple]:

@@ -1,4 +1,4 @@
-// The mean GIoU loss of the valid boxes. The prediction is loaded only where the target has an area. A grid-stride loop
+// The mean GIoU loss of the valid boxes. The prediction is loaded only if the target has an area. A grid-stride loop
 // handles two boxes per thread at a time, so that their loads overlap. The last block to end adds up the blocks' sums.
 // PRED and TARGET are the types of the corners.
 //

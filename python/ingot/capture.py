@@ -66,7 +66,7 @@ def check_characters(text: str, what: str) -> None:
     """Raises `ingot.Error` if `text` is not a str, or contains a NUL or a lone surrogate. `what` names it in the message."""
     if not isinstance(text, str):
         raise author_error(f"{what} is {text!r}, which is not a str", "pass a str")
-    position = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+    position = next((i for i, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
     if position is not None:
         line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
         description = "a NUL" if text[position] == "\0" else f"a lone surrogate ({text[position]!a})"
@@ -423,10 +423,10 @@ class _Capture:
     def add_meaning(self, name: str, value, description: str, user: Snippet) -> None:
         """Records the meaning of a name. Raises `ingot.Error` if functions of several modules use the name for different
         things, because the text is a single module."""
-        known = self.meanings.setdefault(name, Meaning(value, description, user.name))
-        if known.value != value:
+        meaning = self.meanings.setdefault(name, Meaning(value, description, user.name))
+        if meaning.value != value:
             raise author_error(
-                f"`{name}` is {known.description} where `{known.user}` uses it and {description} where `{user.name}` does",
+                f"`{name}` is {meaning.description} where `{meaning.user}` uses it and {description} where `{user.name}` does",
                 "an op and all that it uses are compiled as one module; rename one of them",
             )
 

@@ -60,7 +60,7 @@ def _results(op, numbers: list[str], arguments: dict) -> list[torch.Tensor]:
     if layouts is not None and is_known:
         return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in layouts]
     results = op.reference.run_on_fakes({name: Unknown("nan") if name in numbers else value for name, value in arguments.items()})
-    # Ingot returns new tensors where the function may return views: their layout is that of a clone.
+    # Ingot returns new tensors even if the function returns views: their layout is that of a clone.
     results = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results) if result is not None]
     if layouts is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in layouts]:
         return results

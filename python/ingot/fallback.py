@@ -88,7 +88,7 @@ def _described(tensor) -> str:
 
 
 def _call_and_copy_into(out, op, args: tuple, kwargs: dict):
-    """Runs the call without `out=` and copies the results into it, where no kernel can write these tensors."""
+    """Runs the call without `out=` and copies the results into tensors that no kernel can write."""
     return copy_to(out, op(*args, **{name: value for name, value in kwargs.items() if name != "out"}))
 
 

@@ -50,13 +50,13 @@ class Op(_ingot.Op):
             return
         # Errors in the function itself are reported now. Globals are read at the first use, for they may be assigned later.
         self._files = files_of(unwrapped(source), name or "")
-        own = snippet(source, name, self._files)
-        own_source = "\n".join(own.lines) + "\n"
-        origins = [(1, own.file, own.line, own.indent)]
-        _ingot.Op()._define(own_source, own.file, origins, own.name, numerics, debug, lazy, atomics, None)
-        self._function, self._name = unwrapped(source), own.name
+        definition = snippet(source, name, self._files)
+        own_source = "\n".join(definition.lines) + "\n"
+        origins = [(1, definition.file, definition.line, definition.indent)]
+        _ingot.Op()._define(own_source, definition.file, origins, definition.name, numerics, debug, lazy, atomics, None)
+        self._function, self._name = unwrapped(source), definition.name
         functools.update_wrapper(self, self._function)
-        self.__name__ = own.name
+        self.__name__ = definition.name
 
     def _set_options(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
         self.numerics, self.debug, self.lazy, self.traced, self.atomics = numerics, debug, lazy, traced, atomics
@@ -115,12 +115,12 @@ class Op(_ingot.Op):
 
     @property
     def returns(self) -> schema.Returns | None:
-        """The kind of the op's result; None if it cannot be told from the source alone."""
+        """The kind of the op's result; None if it cannot be inferred from the source alone."""
         return self._effects.returns
 
     @property
     def writes(self) -> frozenset[str] | None:
-        """The parameters that the op writes in place; None if they cannot be told from the source alone."""
+        """The parameters that the op writes in place; None if they cannot be inferred from the source alone."""
         return self._effects.writes
 
     @functools.cached_property

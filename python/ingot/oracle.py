@@ -223,7 +223,7 @@ def _shape_difference(results, eager) -> str:
     for k, (actual, expected) in enumerate(zip(results, eager)):
         properties = [("dtype", actual.dtype, expected.dtype), ("shape", list(actual.shape), list(expected.shape))]
         if expected.numel() > 0:
-            # Ingot returns new dense tensors where eager may return views.
+            # Ingot returns new dense tensors even if eager returns views.
             properties.append(("strides", _strides(actual), _strides(torch.empty_like(expected, device="meta"))))
         for property, actual_value, expected_value in properties:
             if actual_value != expected_value:

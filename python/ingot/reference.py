@@ -76,7 +76,7 @@ class Reference:
 
     def as_written(self, *args, **kwargs):
         """A function without parameters for timing. It runs the source without overhead of this class: with PyTorch's own
-        modules, where possible, instead of `_Module`, and with the arguments already bound."""
+        modules instead of `_Module` if possible, and with the arguments already bound."""
         bound = self._bind(args, kwargs)
         function = compile_source(self._source, self._names, self._scope_with_torch_modules())
         return functools.partial(function, *bound.args, **bound.kwargs)

@@ -68,7 +68,7 @@ def _check_fits(name: str, op, schema: str) -> None:
 
 
 def schema_of(op) -> str:
-    """The schema that an op's source implies. Raises `ingot.Error` if it cannot be told from the source alone."""
+    """The schema that an op's source implies. Raises `ingot.Error` if it cannot be inferred from the source alone."""
     if op.writes is None or op.returns is None:
         what = "parameters written in place" if op.writes is None else "results"
         raise author_error(f"the {what} of `{op.name}` cannot be inferred from its source",

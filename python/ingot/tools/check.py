@@ -108,7 +108,7 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
         expected.add_bound()
     while True:
         worst = [_worst(expected, k, result) for k, result in enumerate(results)]
-        largest = max(worst, key=lambda found: found.excess)
+        largest = max(worst, key=lambda element: element.excess)
         if largest.excess <= 1 or not expected.add_bound():
             break
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
@@ -167,8 +167,8 @@ def _worst(expected: Expected, k: int, actual: torch.Tensor) -> _Worst:
         finite = exact.isfinite() & actual.isfinite() & eager.isfinite()
         off, eagers = (torch.where(finite, x / unit, 0.0) for x in (off, difference(eager, exact)))
     excess = excess.nan_to_num(nan=0.0)  # 0 · inf, from equal elements
-    at = int(excess.argmax()) if excess.max() > 0 else int(off.argmax())
-    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), actual.shape))
+    flat_index = int(excess.argmax()) if excess.max() > 0 else int(off.argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat_index), actual.shape))
     return _Worst(float(excess.max()), int((excess > 1).sum()), float(off.max()), float(eagers.max()), k, index,
                   actual[index].item(), eager[index].item(), exact[index].item())
 
@@ -224,7 +224,7 @@ def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torc
     The ways are: all elements in proportion, all by a share of their magnitude, and each up or down by a fixed random sign. The
     last one shows the effect of a subtracted mean on a row of equal elements. The sum is the effect of rounding where terms
     cancel, and in sums. 16-bit floats change by half an ulp of float32, since all kernels compute them in float32. An element
-    whose arguments are at a jump of the function, as a half that is rounded, has one correct answer: it gets no allowance."""
+    whose arguments are at a jump of the function, such as round(0.5), has one correct result: its tolerance does not grow."""
     changes = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in workload.tensors().items():
         if not value.dtype.is_floating_point:

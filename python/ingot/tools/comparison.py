@@ -147,10 +147,10 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     functions = _python_candidates(candidates_by_name, [OWN, COPY, *(each.key for each in specs)])
     if not isolated:
         workload = Workload(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
-        done: dict = {}
-        remaining = steps.Steps(job, done, functions, workload.gradient() if backward else workload)
+        step_results: dict = {}
+        remaining = steps.Steps(job, step_results, functions, workload.gradient() if backward else workload)
         steps.run_steps(remaining, lambda *_: None, _raise_broken_context)
-        return Comparison(report.document(job, done, device_name(device)))
+        return Comparison(report.document(job, step_results, device_name(device)))
     if unsupported := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
         raise author_error(f"`{unsupported[0]}` is of {tensors[unsupported[0]].dtype}, which cannot be sent to another process",
                            "compare with isolated=False")
@@ -159,13 +159,14 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         value_texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _value_text(name, value)
                        for name, value in values.items() if not _is_default(op, name, value)}
         job.values = value_texts
-        done = supervise(job, time_limit) if specs or not functions else {}
+        step_results = supervise(job, time_limit) if specs or not functions else {}
         if functions:
             # A candidate that has failed while it was timed is not run in this process.
-            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or steps.dropped_in(step)}
-            steps.run_steps(steps.Steps(job, done, functions), lambda *_: None, _raise_broken_context)
+            step_results = {step: result for step, result in step_results.items()
+                            if step[0] in ("make", "try") or steps.dropped_in(step)}
+            steps.run_steps(steps.Steps(job, step_results, functions), lambda *_: None, _raise_broken_context)
     job.values = descriptions
-    return Comparison(report.document(job, done, device_name(device)))
+    return Comparison(report.document(job, step_results, device_name(device)))
 
 
 def _raise_broken_context(_: int) -> None:
@@ -227,8 +228,8 @@ def _value_text(name: str, value) -> str:
 
 
 def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:
-    done = supervise(job, time_limit, watch)
-    return Comparison(report.document(job, done, device_name(job.device, job.threads)))
+    step_results = supervise(job, time_limit, watch)
+    return Comparison(report.document(job, step_results, device_name(job.device, job.threads)))
 
 
 def device_name(device: str, threads: int | None = None) -> str:

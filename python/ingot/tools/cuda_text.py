@@ -111,7 +111,7 @@ def _entries(text: str, marker: re.Pattern):
 
 
 def _entry_after(text: str, position: int) -> tuple[str, tuple[str, ...]] | None:
-    """The first function name and its parameters after position `at`; attributes with arguments are skipped."""
+    """The first function name and its parameters after `position`; attributes with arguments are skipped."""
     for match in re.compile(r"([A-Za-z_]\w*)\s*\(").finditer(text, position):
         if re.search(r"[;{}]", text[position : match.start()]):
             return None
@@ -127,7 +127,7 @@ def _entry_after(text: str, position: int) -> tuple[str, tuple[str, ...]] | None
 
 
 def _closing(text: str, position: int) -> int:
-    """The position after the bracket that closes the one before `at`."""
+    """The position after the bracket that closes the one before `position`."""
     depth = 1
     while depth and position < len(text):
         depth += (text[position] == "(") - (text[position] == ")")

@@ -34,7 +34,7 @@ _KINDS = [
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """One machine instruction. `places` are the file and line that it was compiled from, and the lines of the calls through which
+    """One machine instruction. `locations` are the file and line that it was compiled from, and the lines of the calls through which
     that code was inlined."""
 
     address: int

@@ -360,7 +360,7 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
 
 
 def _reads_alike(expected: torch.dtype, actual: torch.dtype) -> bool:
-    """Whether a pointer to `expected` may read `given`: the same dtype, integers of the same width, or 16-bit floats as integers."""
+    """Whether a pointer to `expected` may read `actual`: the same dtype, integers of the same width, or 16-bit floats as integers."""
     are_integers = not (expected.is_floating_point or actual.is_floating_point)
     if actual in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
         return True  # the kernel unpacks the bits itself

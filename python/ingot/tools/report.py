@@ -29,20 +29,20 @@ def request(job: Job, device: str) -> dict:
             "warm": job.warm}
 
 
-def document(job: Job, done: dict[Step, dict], device: str) -> dict:
+def document(job: Job, step_results: dict[Step, dict], device: str) -> dict:
     """The whole report as JSON-compatible data. `device`: the device's name."""
-    timing = done.get(TIMING, {})
-    names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
+    timing = step_results.get(TIMING, {})
+    names = [OWN, *dict.fromkeys(step[1] for step in step_results if step[0] == "make")]
     comparison = {
         "ingot": ingot.__version__, "torch": torch.__version__, "cuda": torch.version.cuda,
         "date": datetime.datetime.now().isoformat(timespec="seconds"), **request(job, device),
         "bytes": timing.get("bytes"), "sets": timing.get("sets"), "rounds": timing.get("rounds"), "timing_error": timing.get("error"),
         "peak_flops": timing.get("peak_flops"),
-        "left_out": {step[1]: result["error"] for step, result in done.items() if step[0] == LEFT_OUT},
-        "candidates": [_candidate(name, done, job) for name in names],
+        "left_out": {step[1]: result["error"] for step, result in step_results.items() if step[0] == LEFT_OUT},
+        "candidates": [_candidate(name, step_results, job) for name in names],
     }
     if job.sweep_sizes:
-        comparison["sweep"] = {"name": job.sweep_name, "points": [_point(size, done) for size in job.sweep_sizes]}
+        comparison["sweep"] = {"name": job.sweep_name, "points": [_point(size, step_results) for size in job.sweep_sizes]}
     if "seconds" in timing:
         comparison["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(timing["seconds"][COPY]) / 1e9
     comparison["why"] = diagnosis.differences(comparison)
@@ -50,19 +50,20 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
     return comparison
 
 
-def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
-    make, profile, timing = (done.get(step, {}) for step in (("make", name), ("profile", name), TIMING))
-    operations = done.get(("profile", OWN), {}).get("operations")  # of the formula: the same for every candidate
-    case_results = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
+def _candidate(name: str, step_results: dict[Step, dict], job: Job) -> dict:
+    make, profile, timing = (step_results.get(step, {}) for step in (("make", name), ("profile", name), TIMING))
+    operations = step_results.get(("profile", OWN), {}).get("operations")  # of the formula: the same for every candidate
+    counters = step_results.get(("count", name), {})
+    case_results = {step[2]: result for step, result in step_results.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, case_results)
     if state == CORRECT:
         points = [((SWEEP, str(size)), f"at {job.sweep_name}={size}: ") for size in job.sweep_sizes]
-        late_states = (_state_after_timing(name, step, prefix, done) for step, prefix in [(TIMING, ""), *points])
+        late_states = (_state_after_timing(name, step, prefix, step_results) for step, prefix in [(TIMING, ""), *points])
         state, message = next(filter(None, late_states), (state, message))
     candidate = {"name": make.get("name", name), "spec": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
                  "state": state, "message": message, "cases": case_results, "limits": _limits(case_results),
                  "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
-                 "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
+                 "counted": counters.get("kernels"), "count_error": counters.get("error"),
                  "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name),
                  "profile_error": profile.get("error"), "listing": profile.get("listing")}
     if name in timing.get("seconds", {}):
@@ -70,17 +71,17 @@ def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
     return candidate
 
 
-def _state_after_timing(name: str, step: Step, prefix: str, done: dict[Step, dict]) -> tuple[str, str] | None:
+def _state_after_timing(name: str, step: Step, prefix: str, step_results: dict[Step, dict]) -> tuple[str, str] | None:
     """The state and message of a candidate that failed or became incorrect while it was timed."""
-    if error := done.get((*step, name), {}).get("error"):
+    if error := step_results.get((*step, name), {}).get("error"):
         return FAILED, f"{prefix}while it was timed: {error}"
-    if message := done.get(step, {}).get("incorrect", {}).get(name):
+    if message := step_results.get(step, {}).get("incorrect", {}).get(name):
         return INCORRECT, prefix + message
     return None
 
 
-def _point(size: int, done: dict[Step, dict]) -> dict:
-    timing = done.get((SWEEP, str(size)), {})
+def _point(size: int, step_results: dict[Step, dict]) -> dict:
+    timing = step_results.get((SWEEP, str(size)), {})
     names = [name for name in timing.get("seconds", {}) if name != COPY]
     return {"size": size, "bytes": timing.get("bytes"), "error": timing.get("error"),
             "candidates": {name: _times(name, timing) for name in names}}

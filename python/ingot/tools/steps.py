@@ -40,12 +40,12 @@ Notify = Callable[[str, Step, "dict | None"], None]
 
 
 class Steps:
-    """The steps of one comparison. `done`: the results of steps that another process has done. `functions`: candidates that exist already.
+    """The steps of one comparison. `step_results`: the results of steps that another process has done. `functions`: candidates that exist already.
     `workload`: the workload, if it is not to be made from the job's strings."""
 
-    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Candidate] | None = None,
+    def __init__(self, job: Job, step_results: dict[Step, dict], functions: dict[str, Candidate] | None = None,
                  workload: Workload | None = None):
-        self.job, self.done = job, done
+        self.job, self.step_results = job, step_results
         self.op = workload.op if workload else job.make_op()
         self.workload = workload or job.workload(self.op)
         self.op.emit("ir", *self.workload.arguments.values())  # raises if the op cannot be compiled for these arguments
@@ -85,7 +85,7 @@ class Steps:
     def _checks(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
         """The steps of a case. Returns the bytes of its arguments and results."""
         to_try = [(name, candidate) for name, candidate in self.candidates.items()
-                  if ("try", name, case.name) not in self.done and self._can_try(name, candidate, case)]
+                  if ("try", name, case.name) not in self.step_results and self._can_try(name, candidate, case)]
         if not to_try:
             return 0
         try:
@@ -105,7 +105,7 @@ class Steps:
 
     def _can_try(self, name: str, candidate: Candidate | None, case: Case) -> bool:
         """Whether the candidate can run on the case. It cannot if it has failed on the arguments as given."""
-        if candidate is None or candidate.why_not_on(self.device) or "error" in self.done.get(("try", name, AS_GIVEN), {}):
+        if candidate is None or candidate.why_not_on(self.device) or "error" in self.step_results.get(("try", name, AS_GIVEN), {}):
             return False
         return candidate.knows_strides or not case.needs_strides
 
@@ -113,9 +113,9 @@ class Steps:
         """The names of the candidates to time: the correct ones, or with `time_incorrect` all that returned results; not those that
         have failed while they were timed."""
         names = []
-        dropped = {dropped_in(step) for step in self.done}
+        dropped = {dropped_in(step) for step in self.step_results}
         for name, candidate in self.candidates.items():
-            decisive = [self.done[step] for case in DECISIVE if (step := ("try", name, case)) in self.done]
+            decisive = [self.step_results[step] for case in DECISIVE if (step := ("try", name, case)) in self.step_results]
             if candidate is None or not decisive or any("error" in result for result in decisive):
                 continue
             if name in dropped:
@@ -144,8 +144,8 @@ class Steps:
         """Times the candidates. `seconds` and `host_seconds` (CPU overhead) are per call, `seconds` one per round. `bytes` must be
         moved by each call. `incorrect` and `not_rechecked` tell about the candidates after timing."""
         expected = Expected.of(workload)
-        moved = workload.bytes_moved(expected.run)
-        sets = 1 if self.job.warm else sets_for(moved, self.device)
+        bytes_moved = workload.bytes_moved(expected.run)
+        sets = 1 if self.job.warm else sets_for(bytes_moved, self.device)
         inputs = [copy_values(workload.values) for _ in range(sets)]
 
         def bound_calls(name: str) -> list[Callable[[], object]]:
@@ -165,7 +165,7 @@ class Steps:
         runners = {name: calls[:1] for name, calls in runners.items()}
         del inputs[1:]  # their memory is needed for the float64 results
         incorrect, not_rechecked = self._check_again(runners, expected, inputs[0])
-        return {"bytes": moved, "sets": sets, "rounds": rounds, "incorrect": incorrect, "not_rechecked": not_rechecked,
+        return {"bytes": bytes_moved, "sets": sets, "rounds": rounds, "incorrect": incorrect, "not_rechecked": not_rechecked,
                 "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
@@ -189,7 +189,7 @@ class Steps:
         ones, and reasons for those that could not be checked."""
         incorrect, not_rechecked, original = {}, {}, expected.workload.tensors()
         for name, calls in runners.items():
-            if all(result.get("correct", False) for step, result in self.done.items() if step[:2] == ("try", name) and
+            if all(result.get("correct", False) for step, result in self.step_results.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
                 with self._calls_of(name), torch.no_grad():
                     if written_inputs(original, inputs):
@@ -222,7 +222,7 @@ def run_steps(steps: Steps, notify: Notify, end_process: Callable[[int], None] =
     steps.watch = lambda name: notify("timing", (name,) if name != COPY else (), None)
     with torch.cuda.device(steps.device) if steps.device.type == "cuda" else contextlib.nullcontext():
         for step, action in steps.remaining():
-            if step in steps.done and (step[0] != "make" or "error" in steps.done[step]):
+            if step in steps.step_results and (step[0] != "make" or "error" in steps.step_results[step]):
                 continue  # a candidate that another process has made must be made again here
             while not _run_step(steps, step, action, notify, end_process):
                 pass
@@ -239,7 +239,7 @@ def _run_step(steps: Steps, step: Step, action: Callable[[], dict], notify: Noti
     except Exception as error:  # an error of one candidate, which must not affect the others
         result = failure(error)
     settings.restore()
-    steps.done[done_step] = result
+    steps.step_results[done_step] = result
     notify("end", done_step, result)
     if "error" in result and is_context_broken(steps.device):
         end_process(BROKEN_CONTEXT)

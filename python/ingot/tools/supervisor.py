@@ -20,26 +20,26 @@ from .job import Job
 from .steps import BROKEN_CONTEXT, TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
-START_SECONDS = 120.0  # seconds until a process reports its first step, at least: importing torch from a disk may take long
+START_SECONDS = 120.0  # the least limit for a process to report its first step: importing torch from a disk may take long
 MAX_WORKERS = 40  # worker processes that may be started for one comparison
-POLL_SECONDS = 0.2  # seconds between two checks that a process is still running
+POLL_SECONDS = 0.2  # between two checks that a process is still running
 LOG_TAIL = 2000  # characters of the end of a process's output
 
 
 def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], None] = lambda step: None) -> dict[Step, dict]:
     """The result of each step; {"error": …} if it failed. Raises `ingot.Error` if the op itself cannot be compared."""
-    done: dict[Step, dict] = {}
+    step_results: dict[Step, dict] = {}
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         path = pathlib.Path(folder)
         job.save(path / "job.json")
         for _ in range(MAX_WORKERS):
-            (path / "done.json").write_text(json.dumps(list(done.items())))
-            if _run(path, done, time_limit, watch):
-                return done
+            (path / "done.json").write_text(json.dumps(list(step_results.items())))
+            if _run(path, step_results, time_limit, watch):
+                return step_results
     raise author_error("the comparison cannot finish", f"its worker process has died {MAX_WORKERS} times")
 
 
-def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
+def _run(folder: pathlib.Path, step_results: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
     """Runs one process until it ends or is stopped. Returns whether all steps are done."""
     read_end, write_end = os.pipe()
     log = folder / "log"
@@ -65,13 +65,13 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
                     watch(current_step)
                 case "end":
                     current_step = None
-                    done[tuple(step)] = result
+                    step_results[tuple(step)] = result
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
         if current_step is None:
             raise author_error("the comparison was stopped: its process did not answer in time",
                                f"--time-limit is the time limit of a step, now {time_limit:g} s") from None
-        done[current_step] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
+        step_results[current_step] = {"error": f"did not finish within {time_limit:g} s (--time-limit)"}
         return False
     finally:
         os.close(read_end)
@@ -80,7 +80,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         if status == BROKEN_CONTEXT:
             return False
         raise author_error(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-LOG_TAIL:])
-    done[current_step] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-LOG_TAIL:]}
+    step_results[current_step] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-LOG_TAIL:]}
     return False
 
 

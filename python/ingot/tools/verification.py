@@ -62,7 +62,7 @@ class Verification:
 def text_of_name(name: str) -> str:
     """A call of a supported function, with one tensor if the function takes one, else with two or three. Raises `ingot.Error` if
     there is no function of that name, or if it takes other arguments."""
-    names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
+    names = {spelled for function in ingot.language() for spelled in (function.name, *function.aliases)}
     if name not in names:
         ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # raises an error that suggests similar names
         raise author_error(f"`{name}` is not a supported function", "`ingot ops` lists them")

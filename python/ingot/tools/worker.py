@@ -25,7 +25,7 @@ def main(folder: str, pipe: str) -> None:
     # Ends with its parent, so that a kernel that hangs does not stay.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     path = pathlib.Path(folder)
-    done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
+    step_results = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
     with os.fdopen(int(pipe), "w") as out:
         def notify(event: str, step: Step, result: dict | None) -> None:
             out.write(json.dumps([event, step, result]) + "\n")
@@ -34,7 +34,7 @@ def main(folder: str, pipe: str) -> None:
         try:
             job = Job.load(path / "job.json")
             sys.path += [folder for folder in job.folders if folder not in sys.path]
-            run_steps(Steps(job, done), notify)
+            run_steps(Steps(job, step_results), notify)
             notify("finished", (), None)
         except Exception as error:  # an error of the op or its arguments: nothing can be compared
             notify("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})

@@ -91,17 +91,17 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
     return f"template <typename T> {'void' if outs else 'T'} op({parameters}) {{\n  {body}\n}}", len(returned)
 
 
-def _expression(node, known: dict) -> str:
+def _expression(node, variables: dict) -> str:
     name = node.target.overloadpacket.__name__ if hasattr(node.target, "overloadpacket") else str(node.target)
     if name == "clamp":
-        value, low, high = known[node.args[0]], *(list(node.args[1:]) + [None, None])[:2]
+        value, low, high = variables[node.args[0]], *(list(node.args[1:]) + [None, None])[:2]
         low = f"({value} < A({low}) ? A({low}) : {value})" if low is not None else value
         return low if high is None else f"(A({high}) < {low} ? A({high}) : {low})"
     if name not in _EXPRESSIONS or not _has_default_keywords(node.kwargs):
         raise author_error(f"jiterator supports elementwise functions only, and this op has `{name}`")
     if len(node.args) != len(set(re.findall(r"{\d}", _EXPRESSIONS[name]))):
         raise author_error(f"jiterator supports `{name}` with its default arguments only")
-    arguments = [known[a] if a in known else f"A({_literal(a)})" for a in node.args]
+    arguments = [variables[a] if a in variables else f"A({_literal(a)})" for a in node.args]
     return _EXPRESSIONS[name].format(*arguments)
 
 
