@@ -37,7 +37,7 @@ def run(options) -> int:
     op, _ = op_of(options, words)
     values, sizes = values_and_sizes(op, [*words, *options.values])
     arch = options.arch or (_gpu_architecture() if options.device == "cuda" else 0)
-    workload = Workload(op, read_values(op, values, 0, sizes, shapes_alone=True))
+    workload = Workload(op, read_values(op, values, 0, sizes, shapes_only=True))
     explained = explanation.explain_workload(workload, options.backward, options.device, arch)
     if options.html:
         write(options.html, explained.html())
