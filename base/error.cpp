@@ -50,7 +50,7 @@ std::string excerpt(Span span, size_t width) {
   if (!has_caret) carets += '^';  // the span is at the end of the line
   if (is_cut_after) excerpt_line += "…";
 
-  std::string number = std::to_string(source.place(span.begin).line);
+  std::string number = std::to_string(source.location(span.begin).line);
   std::string blank(width, ' ');
   std::string text = blank + " |\n";
   text += std::string(width - number.size(), ' ') + number + " | " + excerpt_line + "\n";
@@ -59,11 +59,11 @@ std::string excerpt(Span span, size_t width) {
 }
 
 std::string place(Span span) {
-  Source::Place at = span.source->place(span.begin);
+  Source::Location at = span.source->location(span.begin);
   return std::string(at.name) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-size_t gutter(Span span) { return span ? std::to_string(span.source->place(span.begin).line).size() : 1; }
+size_t gutter(Span span) { return span ? std::to_string(span.source->location(span.begin).line).size() : 1; }
 
 /// Replaces each NUL, which would end what() early, by the two characters \0.
 std::string without_nuls(std::string text) {

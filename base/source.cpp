@@ -30,7 +30,7 @@ Source::Position Source::position(uint32_t offset) const {
   return {line, column};
 }
 
-Source::Place Source::place(uint32_t offset) const {
+Source::Location Source::location(uint32_t offset) const {
   Position at = position(offset);
   auto after = std::upper_bound(origins_.begin(), origins_.end(), at.line,
                                 [](uint32_t line, const Origin& origin) { return line < origin.line; });

@@ -27,7 +27,7 @@ class Source {
     uint32_t indent = 0;     ///< number of characters removed from the start of each line
   };
   /// A position in the original file, as error messages show it.
-  struct Place {
+  struct Location {
     std::string_view name;
     uint32_t line, column;
   };
@@ -39,7 +39,7 @@ class Source {
   const std::string& text() const { return text_; }
   Position position(uint32_t offset) const;
   /// The position in the original file (see Origin).
-  Place place(uint32_t offset) const;
+  Location location(uint32_t offset) const;
   /// Returns line `number` (counted from 1) without its line break; empty past the end.
   std::string_view line(uint32_t number) const;
 

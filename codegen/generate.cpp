@@ -52,9 +52,9 @@ Source generate_functions(const ir::Graph& graph, const Outline& outline, const 
 }
 
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                const Target& target, const Options& options, std::string_view author_text) {
+                const Target& target, const Options& options, std::string_view op_source) {
   Source source = generate_functions(graph, outline, layouts, target, options, "");
-  const std::string header = comment_out(author_text);
+  const std::string header = comment_out(op_source);
   const std::string preamble = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
   source.text = preamble + source.text;
   source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(preamble, '\n')), {});

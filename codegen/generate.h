@@ -34,9 +34,9 @@ std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options);
 
-/// `author_text`, the op's source, becomes the header comment.
+/// `op_source`, the op's source, becomes the header comment.
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                const Target& target, const Options& options, std::string_view author_text);
+                const Target& target, const Options& options, std::string_view op_source);
 
 /// The functions without header comment and prelude; `join` combines them with other functions. `suffix` is appended to
 /// each function's name, so that the names of different sources differ.

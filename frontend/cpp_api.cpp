@@ -197,7 +197,7 @@ class CppDefinition : public frontend::Definition {
 
   const std::string& name() const override { return name_; }
   std::span<const frontend::Parameter> parameters() const override { return parameters_; }
-  std::string_view text() const override { return {}; }
+  std::string_view source_text() const override { return {}; }
 
   frontend::Value evaluate(Evaluation& evaluation,
                            std::span<const std::optional<frontend::Value>> arguments) const override {

@@ -101,7 +101,7 @@ class Definition {
   virtual const std::string& name() const = 0;
   virtual std::span<const Parameter> parameters() const = 0;
   /// The op's source, for the header of generated code; empty for a C++ function.
-  virtual std::string_view text() const = 0;
+  virtual std::string_view source_text() const = 0;
   /// Distinguishes the op from every other op of its name in cache keys; empty if the op cannot be distinguished.
   virtual std::string identity() const { return std::string(text()); }
   /// The source as a readable syntax tree; empty for a C++ function.

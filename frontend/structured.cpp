@@ -19,7 +19,7 @@ class StructuredDefinition : public Definition {
 
   const std::string& name() const override { return op_->name(); }
   std::span<const Parameter> parameters() const override { return leaves_; }
-  std::string_view text() const override { return op_->text(); }
+  std::string_view source_text() const override { return op_->source_text(); }
   std::string tree() const override { return op_->tree(); }
   std::string identity() const override {
     std::string identity = op_->identity();

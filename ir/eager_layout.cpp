@@ -317,7 +317,7 @@ std::vector<SizesAndStrides> eager_tensors(std::span<const LayoutStep> steps, st
         tensor.strides = pointwise_strides(tensor.sizes, inputs);
         break;
       case Kind::View:
-        for (const std::vector<Term>& row : step.rows) {
+        for (const std::vector<Term>& row : step.stride_map) {
           int64_t stride = 0;
           for (const Term& term : row) {
             const bool is_unit = term.dim == inputs[0].strides.size();

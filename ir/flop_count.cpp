@@ -80,7 +80,7 @@ int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
   for (const Result& result : graph.results) {
     for (const OutputBlock& block : result.blocks) counter.add_elements(block.node, block.domain);
     if (!is_floating(result.dtype)) continue;
-    for (const Scatter& scatter : result.scatters)
+    for (const ScatterAdd& scatter : result.scatters)
       additions += counter.elements_of(graph.results[scatter.values].shape);
   }
   const std::vector<bool> live = graph.live();

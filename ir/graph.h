@@ -119,11 +119,11 @@ enum class Use : uint8_t {
 
 /// A scatter-add into a result, here called the sum. `values` and `positions` (int64) are the indices of two other
 /// results. The leading dims of `values` are the dims of `positions`. A position is a row-major offset over the dims
-/// `through` of the sum; a value at a position out of range is not added. The trailing dims of `values` map to the dims
-/// `along` of the sum.
-struct Scatter {
+/// `scattered_dims` of the sum; a value at a position out of range is not added. The trailing dims of `values` map to
+/// the dims `copied_dims` of the sum.
+struct ScatterAdd {
   uint32_t values, positions;
-  std::vector<uint32_t> through, along;
+  std::vector<uint32_t> scattered_dims, copied_dims;
 };
 
 struct Result {
@@ -145,9 +145,9 @@ struct Result {
   uint64_t gradients = 0;
   Use use = Use::Returned;
   /// If not empty, the result has no blocks. The result is the sum of these scatter-adds and, if given, of the result
-  /// `beside`, which has the same shape. The sum is computed in the dtype of the summands and rounded to `dtype`.
-  std::vector<Scatter> scatters = {};
-  std::optional<uint32_t> beside = {};
+  /// `addend`, which has the same shape. The sum is computed in the dtype of the summands and rounded to `dtype`.
+  std::vector<ScatterAdd> scatters = {};
+  std::optional<uint32_t> addend = {};
 };
 
 /// The largest size that lowering specialises because a constant index or slice uses its dim.
@@ -167,7 +167,7 @@ struct LayoutStep {
   enum class Kind : uint8_t {
     Param,       ///< the strides of parameter `param`
     Pointwise,   ///< TensorIterator's rule over `inputs`; a number that PyTorch wraps is an input of rank 0
-    View,        ///< index map `rows` over one input: stride[k] = Σ rows[k].coef(d) · stride_in[d]
+    View,        ///< index map `stride_map` over one input: stride[k] = Σ stride_map[k].coef(d) · stride_in[d]
     Reshape,     ///< a view if PyTorch can make one, else contiguous
     Preserve,    ///< like empty_like(input): its strides if dense, else dense strides in the same order. For casts,
                  ///< clones and flips; on the CPU also for each input of a Pointwise step that does not have the common
@@ -183,10 +183,10 @@ struct LayoutStep {
     Gather,  ///< x[i, j]; inputs are x, after its integers and slices, and the index tensors
   } kind;
   uint32_t param = 0;
-  std::vector<uint32_t> inputs = {};         ///< earlier steps
-  std::vector<HostId> shape = {};            ///< of this step's tensor
-  std::vector<std::vector<Term>> rows = {};  ///< View: for each new dim k, terms over the input's dims (dim, coef); a
-                                             ///< dim equal to the input's rank has stride 1
+  std::vector<uint32_t> inputs = {};               ///< earlier steps
+  std::vector<HostId> shape = {};                  ///< of this step's tensor
+  std::vector<std::vector<Term>> stride_map = {};  ///< View: for each new dim k, terms over the input's dims (dim,
+                                                   ///< coef); a dim equal to the input's rank has stride 1
   std::vector<uint32_t> dims = {};  ///< Gather: the dims of the first input that the indices replace, ascending
 };
 

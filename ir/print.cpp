@@ -212,10 +212,10 @@ class GraphPrinter {
 
   std::string print_sum(const Result& result) const {
     std::string text;
-    for (const Scatter& scatter : result.scatters)
+    for (const ScatterAdd& scatter : result.scatters)
       text += fmt::format("{} {} at {} through dim {}", text.empty() ? "" : " +", graph_.results[scatter.values].name,
-                          graph_.results[scatter.positions].name, fmt::join(scatter.through, ", "));
-    return result.beside ? fmt::format("{} + {}", text, graph_.results[*result.beside].name) : text;
+                          graph_.results[scatter.positions].name, fmt::join(scatter.scattered_dims, ", "));
+    return result.addend ? fmt::format("{} + {}", text, graph_.results[*result.addend].name) : text;
   }
 
   std::string print(const Condition& condition) const {

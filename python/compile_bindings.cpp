@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "python/errors.h"
 #include "python/object.h"
-#include "runtime/api/value_text.h"
+#include "runtime/api/parse_value.h"
 #include "runtime/cache/interrupt.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/host/cuda_backend.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/api/op.h"
-#include "runtime/api/value_text.h"
+#include "runtime/api/parse_value.h"
 
 namespace ingot::tools {
 

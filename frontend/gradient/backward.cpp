@@ -35,7 +35,7 @@ class BackwardDefinition : public Definition {
 
   const std::string& name() const override { return name_; }
   std::span<const Parameter> parameters() const override { return parameters_; }
-  std::string_view text() const override { return forward_->text(); }
+  std::string_view source_text() const override { return forward_->source_text(); }
   std::string identity() const override {
     if (forward_->identity().empty()) return {};
     std::string flags;

@@ -8,7 +8,7 @@
 
 // The gradient of a gather that may read an element several times is a scatter-add. A kernel in which every element
 // compares all indices computes the gradient in one pass (transpose.h). If tables and indices are large, the values and
-// their positions become results, and the caller of the graph adds them up (ir::Scatter).
+// their positions become results, and the caller of the graph adds them up (ir::ScatterAdd).
 
 namespace ingot::frontend {
 

@@ -24,7 +24,7 @@ class ValueAndGrad : public Definition {
 
   const std::string& name() const override { return name_; }
   std::span<const Parameter> parameters() const override { return op_->parameters(); }
-  std::string_view text() const override { return op_->text(); }
+  std::string_view source_text() const override { return op_->source_text(); }
   std::string identity() const override {
     if (op_->identity().empty()) return {};
     std::string flags;

@@ -109,7 +109,7 @@ class SourceDefinition : public Definition {
 
   const std::string& name() const override { return module_[function_].name; }
   std::span<const Parameter> parameters() const override { return parameters_; }
-  std::string_view text() const override { return module_.source->text(); }
+  std::string_view source_text() const override { return module_.source->text(); }
   std::string tree() const override { return print(module_); }
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     return evaluate_definition(evaluation, module_, module_[function_], arguments,

@@ -52,7 +52,7 @@ size_t checked_index(Evaluation& evaluation, const Value& sequence, const Value&
 /// The values in a container: the items of a tuple or list, the values of a dict; null for anything else.
 const std::vector<Value>* contained_values(const Value& value) {
   if (value.is<Dict>()) return value.as<Dict>().values.get();
-  if (value.is<DictView>()) return value.as<DictView>().of.values.get();
+  if (value.is<DictView>()) return value.as<DictView>().dict.values.get();
   return value.items();
 }
 
@@ -124,7 +124,7 @@ Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view 
 
 size_t Sequence::size() const {
   if (const auto* range = std::get_if<Range>(&source_)) return static_cast<size_t>(length(*range));
-  if (const auto* view = std::get_if<DictView>(&source_)) return view->of.keys->size();
+  if (const auto* view = std::get_if<DictView>(&source_)) return view->dict.keys->size();
   return std::get<1>(source_)->size();
 }
 
@@ -135,7 +135,7 @@ Value Sequence::operator[](size_t i) const {
   }
   if (const auto* view = std::get_if<DictView>(&source_)) {
     if (size() != initial_size_) evaluation_.fail("dictionary changed size during iteration", "iterate over `list(d)`");
-    const Value &key = (*view->of.keys)[i], &value = (*view->of.values)[i];
+    const Value &key = (*view->dict.keys)[i], &value = (*view->dict.values)[i];
     return view->part == DictView::Part::Keys     ? key
            : view->part == DictView::Part::Values ? value
                                                   : Value::tuple({key, value});

@@ -40,7 +40,7 @@ struct ResidualBindings {
   std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
 };
 
-/// An ir::Scatter whose values and positions are tensors.
+/// An ir::ScatterAdd whose values and positions are tensors.
 struct TensorScatterAdd {
   Tensor values, positions;
   std::vector<uint32_t> scattered_dims, copied_dims;

@@ -25,8 +25,8 @@ TensorHandle sharing_storage(Builder& builder, LayoutId step, const TensorHandle
 }
 
 LayoutId append_view(Builder& builder, LayoutId input, StrideMap stride_map, Shape shape) {
-  return append(builder,
-                {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(stride_map)});
+  return append(
+      builder, {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .stride_map = std::move(stride_map)});
 }
 
 }  // namespace

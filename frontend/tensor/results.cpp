@@ -202,11 +202,11 @@ void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   const auto add_summand = [&](const Tensor& tensor, std::string_view what) {
     return make_inner_result(builder, tensor, ir::Use::Summed, fmt::format("{}_{}", results[result].name, what));
   };
-  std::vector<ir::Scatter> scatters;
+  std::vector<ir::ScatterAdd> scatters;
   for (const TensorScatterAdd& scatter_add : sum.scatter_adds)
     scatters.push_back({add_summand(scatter_add.values, "values"), add_summand(scatter_add.positions, "positions"),
                         scatter_add.scattered_dims, scatter_add.copied_dims});
-  if (sum.addend) results[result].beside = add_summand(*sum.addend, "beside");
+  if (sum.addend) results[result].addend = add_summand(*sum.addend, "beside");
   results[result].scatters = std::move(scatters);
   results[result].blocks.clear();
 }

@@ -91,7 +91,7 @@ struct Dict {
 /// dict.keys(), .values() and .items(): a live view of the dict.
 struct DictView {
   enum class Part : uint8_t { Keys, Values, Items } part;
-  Dict of;
+  Dict dict;
 };
 struct Slice {
   std::shared_ptr<const std::array<Value, 3>> bounds;

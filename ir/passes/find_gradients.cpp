@@ -22,8 +22,8 @@ void find_gradients(Graph& graph) {
     for (const OutputBlock& block : result.blocks) result.gradients |= params_of[block.node.index];
   }
   for (Result& result : graph.results) {
-    for (const Scatter& scatter : result.scatters) result.gradients |= graph.results[scatter.values].gradients;
-    if (result.beside) result.gradients |= graph.results[*result.beside].gradients;
+    for (const ScatterAdd& scatter : result.scatters) result.gradients |= graph.results[scatter.values].gradients;
+    if (result.addend) result.gradients |= graph.results[*result.addend].gradients;
   }
 }
 

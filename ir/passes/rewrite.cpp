@@ -44,7 +44,7 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
   }
   for (LayoutStep& step : graph.eager_layouts) {
     for (HostId& size : step.shape) visit(size);
-    for (std::vector<Term>& row : step.rows) for_each_host(row, visit);
+    for (std::vector<Term>& row : step.stride_map) for_each_host(row, visit);
   }
 }
 

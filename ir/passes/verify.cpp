@@ -141,7 +141,7 @@ class Verifier {
     if (step.kind != LayoutStep::Kind::View) return;
     expect(step.inputs.size() == 1, "a view must have one input");
     const size_t rank = graph_.eager_layouts[step.inputs[0]].shape.size();
-    for (const std::vector<Term>& row : step.rows) check_ids(row, rank + 1);
+    for (const std::vector<Term>& row : step.stride_map) check_ids(row, rank + 1);
   }
 
   void check_ids_of_node(NodeId id) const {
@@ -334,27 +334,27 @@ class Verifier {
   }
 
   void check_sum(const Result& result) const {
-    expect(!result.beside || !result.scatters.empty(), "it has a summand `beside` but no scatters");
+    expect(!result.addend || !result.scatters.empty(), "it has a summand `addend` but no scatters");
     const auto check_summed = [&](uint32_t index) {
       expect(index < graph_.results.size(), "a summand does not exist");
       expect(graph_.results[index].use == Use::Summed, "a summand is not marked as summed");
     };
-    if (result.beside) {
-      check_summed(*result.beside);
-      expect(std::ranges::equal(graph_.results[*result.beside].shape, result.shape,
+    if (result.addend) {
+      check_summed(*result.addend);
+      expect(std::ranges::equal(graph_.results[*result.addend].shape, result.shape,
                                 EqualSizes(graph_.host, graph_.conditions)),
-             "the summand `beside` has another shape");
+             "the summand `addend` has another shape");
     }
-    for (const Scatter& scatter : result.scatters) {
+    for (const ScatterAdd& scatter : result.scatters) {
       check_summed(scatter.values);
       check_summed(scatter.positions);
       const Result &values = graph_.results[scatter.values], &positions = graph_.results[scatter.positions];
       expect(positions.dtype == DType::I64 && category(values.dtype) == Category::Floating,
              "positions must be int64 and values floating");
-      expect(positions.shape.size() + scatter.along.size() == values.shape.size(),
+      expect(positions.shape.size() + scatter.copied_dims.size() == values.shape.size(),
              "the rank of values must be that of positions plus the dims `along`");
-      std::vector<uint32_t> dims = scatter.through;
-      dims.insert(dims.end(), scatter.along.begin(), scatter.along.end());
+      std::vector<uint32_t> dims = scatter.scattered_dims;
+      dims.insert(dims.end(), scatter.copied_dims.begin(), scatter.copied_dims.end());
       std::ranges::sort(dims);
       bool are_all = dims.size() == result.shape.size();
       for (uint32_t dim = 0; are_all && dim < dims.size(); ++dim) are_all = dims[dim] == dim;
@@ -391,8 +391,8 @@ class Verifier {
                "its parameter is not a tensor");
         break;
       case Kind::View:
-        expect(step.rows.size() == step.shape.size(), "it does not have one row for each dim");
-        for (const std::vector<Term>& row : step.rows) check_terms(row);
+        expect(step.stride_map.size() == step.shape.size(), "it does not have one row for each dim");
+        for (const std::vector<Term>& row : step.stride_map) check_terms(row);
         break;
       case Kind::Reshape:
       case Kind::Preserve:

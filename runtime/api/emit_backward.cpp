@@ -137,7 +137,7 @@ std::string OpState::emit_backward(const runtime::Program& forward, const CallKe
     if (result.forwards)
       text += fmt::format("\nthe gradient of {} is {} itself\n", names[r],
                           op->definition_->parameters()[*result.forwards].name);
-    for (const ir::Scatter& scatter : result.scatters)
+    for (const ir::ScatterAdd& scatter : result.scatters)
       text += fmt::format("\nthe gradient of {} is the sum of the values {} at the positions {}\n", names[r],
                           graph->results[scatter.values].name, graph->results[scatter.positions].name);
   }

@@ -69,14 +69,14 @@ std::string Stages::kernel_text() const {
   return codegen::kernel_text(*graph, outline, resolved.layouts, target, options);
 }
 
-codegen::Source Stages::source(std::string_view author_text) const {
+codegen::Source Stages::source(std::string_view op_source) const {
   return runtime::generate_source({.program = *program,
                                    .strategy = resolved.strategy,
                                    .layouts = resolved.layouts,
                                    .target = target,
                                    .options = options,
                                    .graph = [&] { return graph; },
-                                   .author_text = author_text});
+                                   .op_source = op_source});
 }
 
 EmitContext OpState::make_emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
@@ -117,7 +117,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const Stages stages = make_stages(context, target);
   if (stage == Stage::Schedule) return stages.schedule_text();
   if (stage == Stage::Kernel) return stages.kernel_text();
-  const codegen::Source source = stages.source(definition_->text());
+  const codegen::Source source = stages.source(definition_->source_text());
   if (stage == Stage::Source) return source.text;
   if (!context.on_cuda)
     throw_author(Span{}, "the ptx stage exists for CUDA only, and these arguments are on the CPU",

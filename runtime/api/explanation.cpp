@@ -107,7 +107,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
 
   Explanation explanation;
   const Source* text = source_of(graph);
-  explanation.op_source = text ? text->text() : std::string(definition_->text());
+  explanation.op_source = text ? text->text() : std::string(definition_->source_text());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     std::vector<Span> spans = graph.mentions({i});
     spans.insert(spans.begin(), graph.span({i}));
@@ -118,7 +118,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
   explanation.operations = operations_of(graph, context.key);
   explanation.graph = ir::print(graph);
   explanation.schedule = stages.schedule_text();
-  const codegen::Source source = stages.source(definition_->text());
+  const codegen::Source source = stages.source(definition_->source_text());
   explanation.kernel_source = source.text;
   for (const codegen::ComputedNodes& nodes : source.lines) {
     std::vector<uint32_t>& line = explanation.lines.emplace_back();

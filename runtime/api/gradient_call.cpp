@@ -6,8 +6,8 @@
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
 #include "runtime/cache/fork_guard.h"
-#include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
+#include "runtime/call/without_storage.h"
 
 // Derives the gradient's call from the op's call, before there are gradients with respect to the results. The derived
 // call shows the gradient, and tells which tensors the gradient reads.

@@ -86,7 +86,7 @@ Explanation Op::explain(std::span<const Argument> arguments, bool of_gradient, E
 
 const std::string& Op::name() const { return state_->definition().name(); }
 std::span<const frontend::Parameter> Op::parameters() const { return state_->definition().parameters(); }
-std::string_view Op::text() const { return state_->definition().text(); }
+std::string_view Op::text() const { return state_->definition().source_text(); }
 
 void prepare(std::span<const CallToPrepare> calls) {
   std::exception_ptr failure;

@@ -10,10 +10,10 @@
 #include "runtime/autograd/record.h"
 #include "runtime/cache/fork_guard.h"
 #include "runtime/cache/interrupt.h"
-#include "runtime/call/dataless.h"
 #include "runtime/call/profiled_call.h"
 #include "runtime/call/refusals.h"
 #include "runtime/call/seed.h"
+#include "runtime/call/without_storage.h"
 
 namespace ingot {
 
@@ -191,7 +191,7 @@ runtime::KernelRequest OpState::kernel_request(const std::shared_ptr<const runti
           .options = codegen_options(on_cuda),
           .device = on_cuda ? key.device.index() : c10::DeviceIndex{0},
           .graph = [&] { return program->graph ? program->graph : programs_.graph(key, variant_of(*program, key)); },
-          .author_text = definition_->text()};
+          .op_source = definition_->source_text()};
 }
 
 std::shared_ptr<const OpState> OpState::op_of_leaves(std::span<const Argument> arguments,

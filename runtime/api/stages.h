@@ -34,7 +34,7 @@ struct Stages {
 
   std::string schedule_text() const;
   std::string kernel_text() const;
-  codegen::Source source(std::string_view author_text) const;
+  codegen::Source source(std::string_view op_source) const;
 };
 
 /// A call of the gradient, with made-up tensors for its inputs: the gradients with respect to the results, and the

@@ -14,9 +14,9 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/call/dataless.h"
 #include "runtime/call/host_run.h"
 #include "runtime/call/refusals.h"
+#include "runtime/call/without_storage.h"
 
 namespace ingot::runtime {
 

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "runtime/call/aliasing.h"
-#include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
 #include "runtime/call/refusals.h"
+#include "runtime/call/without_storage.h"
 
 namespace ingot::runtime {
 

@@ -41,17 +41,19 @@ at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64
   return sum.narrow(0, 0, size);
 }
 
-at::Tensor scatter_sum(const ir::Scatter& scatter, const Results& results, const std::vector<int64_t>& sizes,
+at::Tensor scatter_sum(const ir::ScatterAdd& scatter, const Results& results, const std::vector<int64_t>& sizes,
                        bool atomics) {
   const at::Tensor &values = results[scatter.values], &positions = results[scatter.positions];
-  const std::vector<int64_t> through = sizes_at(sizes, scatter.through), along = sizes_at(sizes, scatter.along);
-  at::Tensor sum = add_rows(values.reshape({positions.numel(), count_of(along)}), positions.reshape({-1}),
-                            count_of(through), atomics);
-  std::vector<int64_t> shape = through;
-  shape.insert(shape.end(), along.begin(), along.end());
+  const std::vector<int64_t> scattered_sizes = sizes_at(sizes, scatter.scattered_dims),
+                             copied_sizes = sizes_at(sizes, scatter.copied_dims);
+  at::Tensor sum = add_rows(values.reshape({positions.numel(), count_of(copied_sizes)}), positions.reshape({-1}),
+                            count_of(scattered_sizes), atomics);
+  std::vector<int64_t> shape = scattered_sizes;
+  shape.insert(shape.end(), copied_sizes.begin(), copied_sizes.end());
   std::vector<int64_t> order(sizes.size());
-  for (size_t k = 0; k < through.size(); ++k) order[scatter.through[k]] = static_cast<int64_t>(k);
-  for (size_t k = 0; k < along.size(); ++k) order[scatter.along[k]] = static_cast<int64_t>(through.size() + k);
+  for (size_t k = 0; k < scattered_sizes.size(); ++k) order[scatter.scattered_dims[k]] = static_cast<int64_t>(k);
+  for (size_t k = 0; k < copied_sizes.size(); ++k)
+    order[scatter.copied_dims[k]] = static_cast<int64_t>(scattered_sizes.size() + k);
   return sum.view(shape).permute(order);
 }
 
@@ -66,11 +68,11 @@ void add_scatter_sums(const BoundCall& call, Results& results) {
     if (call.atomics && results[program_result.scatters.front().values].is_cuda())
       at::globalContext().alertNotDeterministic(call.program->name + " with atomics=True");
     at::Tensor sum;
-    for (const ir::Scatter& scatter : program_result.scatters) {
+    for (const ir::ScatterAdd& scatter : program_result.scatters) {
       const at::Tensor part = scatter_sum(scatter, results, result.sizes, call.atomics);
       sum = sum.defined() ? sum.add_(part) : part;
     }
-    if (program_result.beside) sum.add_(results[*program_result.beside]);
+    if (program_result.addend) sum.add_(results[*program_result.addend]);
     if (sum.scalar_type() != result.dtype || sum.strides() != at::IntArrayRef(result.strides)) {
       const at::Tensor converted = at::empty_strided(result.sizes, result.strides, sum.options().dtype(result.dtype));
       sum = converted.copy_(sum);

@@ -21,7 +21,7 @@ void for_each_id(ir::Access& access, F&& f) {
 template <typename F>
 void for_each_id(ir::LayoutStep& step, F&& f) {
   for (ir::HostId& size : step.shape) f(size);
-  for (std::vector<ir::Term>& row : step.rows)
+  for (std::vector<ir::Term>& row : step.stride_map)
     for (ir::Term& term : row) f(term.coef);
 }
 

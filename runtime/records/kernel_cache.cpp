@@ -89,7 +89,7 @@ std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::Launch
 codegen::Source generate_source(const KernelRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
   return codegen::generate(*graph, codegen::outline(*graph, request.strategy), request.layouts, request.target,
-                           request.options, request.author_text);
+                           request.options, request.op_source);
 }
 
 std::shared_ptr<const KernelSet> KernelCache::find(const std::string& key) {

@@ -60,7 +60,7 @@ struct KernelRequest {
   c10::DeviceIndex device = 0;  ///< CUDA: the device on which they will run
   /// Returns the program's graph, for generation; called at most once, only when no cache has the kernels.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
-  std::string_view author_text;
+  std::string_view op_source;
   /// Whether a compiler may run; otherwise `get` returns null if one would have to.
   bool may_compile = true;
 };

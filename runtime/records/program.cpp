@@ -157,12 +157,12 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     for (const ir::OutputBlock& part : result.blocks) of_result |= reads[part.node.index];
     if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
-                               result.gradients, of_result, result.use, result.scatters, result.beside});
+                               result.gradients, of_result, result.use, result.scatters, result.addend});
   }
   for (Program::Result& result : program.results) {
-    for (const ir::Scatter& scatter : result.scatters)
+    for (const ir::ScatterAdd& scatter : result.scatters)
       result.reads |= program.results[scatter.values].reads | program.results[scatter.positions].reads;
-    if (result.beside) result.reads |= program.results[*result.beside].reads;
+    if (result.addend) result.reads |= program.results[*result.addend].reads;
   }
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;

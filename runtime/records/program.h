@@ -44,8 +44,8 @@ struct Program {
     uint64_t reads = 0;  ///< the parameters on which its elements depend, in any way; bits as of `gradients`
     ir::Use use = ir::Use::Returned;
     /// The summands of the result, as in ir::Result.
-    std::vector<ir::Scatter> scatters = {};
-    std::optional<uint32_t> beside = {};
+    std::vector<ir::ScatterAdd> scatters = {};
+    std::optional<uint32_t> addend = {};
 
     bool is_residual() const { return use == ir::Use::Residual; }
   };

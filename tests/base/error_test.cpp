@@ -36,7 +36,7 @@ TEST(Source, MapsARangeToItsOriginalLocation) {
   const Source source("<op>", "def g(x):\n    return x\ndef f(x):\n    return g(x)\n",
                       {{1, "helpers.py", 41, 4}, {3, "model.py", 7, 0}});
   const auto at = [&](const std::string& text) {
-    const Source::Place place = source.place(span_of(source, text).begin);
+    const Source::Location place = source.location(span_of(source, text).begin);
     return std::string(place.name) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
   };
   EXPECT_EQ(at("return x"), "helpers.py:42:9");

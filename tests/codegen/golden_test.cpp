@@ -206,7 +206,7 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
     const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_pass=*/is_cuda);
     const Options options{golden.check_indices, false};
     texts[folder / (std::string(golden.layout) + (is_cuda ? ".cuda.cu" : ".cpu.cpp"))] =
-        generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
+        generate(graph, prepared.outline, prepared.layouts, target, options, definition->source_text()).text;
     if (!first || !is_cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
     texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target, options);

@@ -173,10 +173,10 @@ TEST(Gradient, MakesARepeatedGatherAScatterAdd) {
   ASSERT_EQ(graph.results.size(), 3u);
   const ir::Result& sum = graph.results[0];
   ASSERT_EQ(sum.scatters.size(), 1u);
-  EXPECT_FALSE(sum.beside);
+  EXPECT_FALSE(sum.addend);
   EXPECT_EQ(sum.gradients, graph.results[1].gradients);
-  EXPECT_EQ(sum.scatters[0].through, std::vector<uint32_t>{0});
-  EXPECT_EQ(sum.scatters[0].along, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(sum.scatters[0].scattered_dims, std::vector<uint32_t>{0});
+  EXPECT_EQ(sum.scatters[0].copied_dims, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(graph.results[sum.scatters[0].values].shape.size(), 3u);
   EXPECT_EQ(graph.results[sum.scatters[0].positions].shape.size(), 1u);
   EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
@@ -185,15 +185,15 @@ TEST(Gradient, MakesARepeatedGatherAScatterAdd) {
 TEST(Gradient, CopiesDimsThatAGatherKeeps) {
   const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[:, k, 1:]\n", {9, 5, 2}, true);
   ASSERT_EQ(graph.results[0].scatters.size(), 1u);
-  EXPECT_EQ(graph.results[0].scatters[0].through, (std::vector<uint32_t>{1, 2}));
-  EXPECT_EQ(graph.results[0].scatters[0].along, std::vector<uint32_t>{0});
+  EXPECT_EQ(graph.results[0].scatters[0].scattered_dims, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(graph.results[0].scatters[0].copied_dims, std::vector<uint32_t>{0});
 }
 
 TEST(Gradient, AddsReadsWithoutAGatherToTheScatterAdd) {
   const ir::Graph graph = gather_gradient("def f(t, k):\n    return t[k] * t[:5] + t[k - 1]\n", {5, 4, 3}, true);
   EXPECT_EQ(graph.results[0].scatters.size(), 2u);
-  ASSERT_TRUE(graph.results[0].beside);
-  EXPECT_EQ(graph.results[*graph.results[0].beside].use, ir::Use::Summed);
+  ASSERT_TRUE(graph.results[0].addend);
+  EXPECT_EQ(graph.results[*graph.results[0].addend].use, ir::Use::Summed);
 }
 
 TEST(Gradient, MakesNoScatterAddIfNoElementIsReadTwice) {

@@ -81,11 +81,12 @@ TEST(EagerLayout, EvaluatesStepsInOrder) {
   using Kind = LayoutStep::Kind;
   std::vector<LayoutStep> steps(6);
   steps[0] = {.kind = Kind::Param, .param = 0, .shape = {n, three}};
-  steps[1] = {.kind = Kind::View, .inputs = {0}, .shape = {three, n}, .rows = {{{1, one}}, {{0, one}}}};
+  steps[1] = {.kind = Kind::View, .inputs = {0}, .shape = {three, n}, .stride_map = {{{1, one}}, {{0, one}}}};
   steps[2] = {.kind = Kind::Contiguous};
   steps[3] = {.kind = Kind::Pointwise, .inputs = {1, 2}, .shape = {three, n}};
   steps[4] = {.kind = Kind::Cat, .inputs = {3, 3}, .shape = {pool.integer(6), n}};
-  steps[5] = {.kind = Kind::View, .inputs = {0}, .shape = {one, n, three}, .rows = {{{0, n}}, {{0, one}}, {{2, one}}}};
+  steps[5] = {
+      .kind = Kind::View, .inputs = {0}, .shape = {one, n, three}, .stride_map = {{{0, n}}, {{0, one}}, {{2, one}}}};
   std::vector<HostValue> slots(pool.count());
   evaluate(pool, {.size = [](uint32_t, uint32_t) { return 5; }, .scalar = {}}, slots);
   const std::vector<SizesAndStrides> arguments{{{5, 3}, {3, 1}}};

@@ -27,7 +27,7 @@ class Mutating final : public frontend::Definition {
 
   const std::string& name() const override { return inner_->name(); }
   std::span<const frontend::Parameter> parameters() const override { return inner_->parameters(); }
-  std::string_view text() const override { return text_; }
+  std::string_view source_text() const override { return text_; }
 
   frontend::Value evaluate(frontend::Evaluation& evaluation,
                            std::span<const std::optional<frontend::Value>> arguments) const override {

@@ -59,7 +59,7 @@ class KernelCacheOfCuda : public testing::Test {
                         .options = {},
                         .device = device,
                         .graph = [&] { return graph_; },
-                        .author_text = "x + 1"});
+                        .op_source = "x + 1"});
   }
 
   Scratch scratch_;

@@ -1,4 +1,4 @@
-#include "runtime/call/dataless.h"
+#include "runtime/call/without_storage.h"
 
 #include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>

@@ -1,4 +1,4 @@
-#include "runtime/api/value_text.h"
+#include "runtime/api/parse_value.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
