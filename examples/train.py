@@ -32,21 +32,21 @@ class Denoiser(torch.nn.Module):
 
 def losses(model, device) -> list[float]:
     """Return the loss of each step. The data depend only on the seed."""
-    draw = torch.Generator(device).manual_seed(1)
-    table = torch.rand(5, TIMESTEPS, device=device, generator=draw)
-    optimiser, found = torch.optim.AdamW(model.parameters(), lr=3e-3), []
+    generator = torch.Generator(device).manual_seed(1)
+    table = torch.rand(5, TIMESTEPS, device=device, generator=generator)
+    optimiser, curve = torch.optim.AdamW(model.parameters(), lr=3e-3), []
     for _ in range(STEPS):
-        eps, clean, noise = torch.randn(3, BATCH, 4, 64, device=device, generator=draw)
-        t = torch.randint(TIMESTEPS, (BATCH, 1, 1), device=device, generator=draw)
+        eps, clean, noise = torch.randn(3, BATCH, 4, 64, device=device, generator=generator)
+        t = torch.randint(TIMESTEPS, (BATCH, 1, 1), device=device, generator=generator)
         sample = clean.cumsum(-1) / 8 + eps
-        wanted = denoise(eps, sample, noise, table, t)
+        expected = denoise(eps, sample, noise, table, t)
 
         optimiser.zero_grad()
-        loss = torch.nn.functional.mse_loss(model(sample, noise, table, t), wanted)
+        loss = torch.nn.functional.mse_loss(model(sample, noise, table, t), expected)
         loss.backward()
         optimiser.step()
-        found.append(loss.item())
-    return found
+        curve.append(loss.item())
+    return curve
 
 
 def main():
@@ -57,15 +57,15 @@ def main():
     eager.load_state_dict(fused.state_dict())
 
     before = ingot.counters()
-    mine = losses(fused, device)
+    fused_losses = losses(fused, device)
     spent = ingot.counters().since(before)
-    theirs = losses(eager, device)
+    eager_losses = losses(eager, device)
 
     print("step     ingot     eager")
     for k in range(0, STEPS, 3):
-        print(f"{k:4}  {mine[k]:8.6f}  {theirs[k]:8.6f}")
-    apart = max(abs(a / b - 1) for a, b in zip(mine, theirs))
-    print(f"at most {apart:.1e} apart; {spent.compiles} compiled, {spent.launches} launched in {STEPS} steps")
+        print(f"{k:4}  {fused_losses[k]:8.6f}  {eager_losses[k]:8.6f}")
+    difference = max(abs(a / b - 1) for a, b in zip(fused_losses, eager_losses))
+    print(f"at most {difference:.1e} apart; {spent.compiles} compiled, {spent.launches} launched in {STEPS} steps")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ extern "C" __global__ void denoise_by_four(const float* __restrict__ eps, const 
                                            const float* __restrict__ noise, const float* __restrict__ table,
                                            const long long* __restrict__ t, float* __restrict__ out, int steps,
                                            int per_sample) {
-  const int within = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
-  if (within >= per_sample) return;
-  const long long i = blockIdx.y * (long long)per_sample + within;
+  const int index_in_sample = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (index_in_sample >= per_sample) return;
+  const long long i = blockIdx.y * (long long)per_sample + index_in_sample;
   const float* now = table + t[blockIdx.y];
   const Step step = {now[0], now[steps], now[2 * steps], now[3 * steps], now[4 * steps]};
   const float4 e = *reinterpret_cast<const float4*>(eps + i);

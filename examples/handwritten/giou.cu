@@ -19,9 +19,9 @@ extern "C" __global__ void giou(const float* pred, const float* target, float ep
   float w = fmaxf(fminf(p[2], t[2]) - fmaxf(p[0], t[0]), 0.0f);
   float h = fmaxf(fminf(p[3], t[3]) - fmaxf(p[1], t[1]), 0.0f);
   float overlap = w * h;
-  float uni = area_p + area_t - overlap;
+  float union_area = area_p + area_t - overlap;
   float hull_w = fmaxf(fmaxf(p[2], t[2]) - fminf(p[0], t[0]), 0.0f);
   float hull_h = fmaxf(fmaxf(p[3], t[3]) - fminf(p[1], t[1]), 0.0f);
   float hull = hull_w * hull_h;
-  loss[i] = 1.0f - (overlap / (uni + eps) - (hull - uni) / (hull + eps));
+  loss[i] = 1.0f - (overlap / (union_area + eps) - (hull - union_area) / (hull + eps));
 }

@@ -34,9 +34,9 @@ extern "C" __global__ void giou_by_box(const float4* __restrict__ pred, const fl
   const float w = larger(smaller(p.z, t.z) - larger(p.x, t.x), 0.0f);
   const float h = larger(smaller(p.w, t.w) - larger(p.y, t.y), 0.0f);
   const float overlap = w * h;
-  const float either = area(p) + area_t - overlap;
+  const float union_area = area(p) + area_t - overlap;
   const float hull_w = larger(larger(p.z, t.z) - smaller(p.x, t.x), 0.0f);
   const float hull_h = larger(larger(p.w, t.w) - smaller(p.y, t.y), 0.0f);
   const float hull = hull_w * hull_h;
-  loss[i] = 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
+  loss[i] = 1.0f - (overlap / (union_area + eps) - (hull - union_area) / (hull + eps));
 }

@@ -23,11 +23,11 @@ extern "C" __global__ void add_losses(const float* pred, const float* target, fl
   float w = fmaxf(fminf(p[2], t[2]) - fmaxf(p[0], t[0]), 0.0f);
   float h = fmaxf(fminf(p[3], t[3]) - fmaxf(p[1], t[1]), 0.0f);
   float overlap = w * h;
-  float either = area_p + area_t - overlap;
+  float union_area = area_p + area_t - overlap;
   float hull_w = fmaxf(fmaxf(p[2], t[2]) - fminf(p[0], t[0]), 0.0f);
   float hull_h = fmaxf(fmaxf(p[3], t[3]) - fminf(p[1], t[1]), 0.0f);
   float hull = hull_w * hull_h;
-  atomicAdd(&sums[0], 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps)));
+  atomicAdd(&sums[0], 1.0f - (overlap / (union_area + eps) - (hull - union_area) / (hull + eps)));
   atomicAdd(&sums[1], 1.0f);
 }
 

@@ -25,9 +25,9 @@ __device__ float loss_of(float4 p, float4 t, float eps) {
 /// Sum the losses and their count over the block; the first thread has the result.
 __device__ float2 sum_of_block(float2 sum) {
   __shared__ float2 warps[kWarps];
-  for (int apart = 16; apart; apart /= 2) {
-    sum.x += __shfl_down_sync(~0u, sum.x, apart);
-    sum.y += __shfl_down_sync(~0u, sum.y, apart);
+  for (int offset = 16; offset; offset /= 2) {
+    sum.x += __shfl_down_sync(~0u, sum.x, offset);
+    sum.y += __shfl_down_sync(~0u, sum.y, offset);
   }
   __syncthreads();
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;

@@ -10,7 +10,7 @@ constexpr int kThreads = 256, kVectors = 8;
 
 __device__ float sum_of_block(float value) {
   __shared__ float warps[kThreads / 32];
-  for (int apart = 16; apart; apart /= 2) value += __shfl_xor_sync(~0u, value, apart);
+  for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(~0u, value, offset);
   __syncthreads();
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
   __syncthreads();

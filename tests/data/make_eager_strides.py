@@ -16,12 +16,12 @@ import torch
 CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
-def written(tensor):
+def as_text(tensor):
     sizes, strides = "x".join(map(str, tensor.shape)), ",".join(map(str, tensor.stride()))
     return f"{sizes}@{strides}"
 
 
-def laid_out(rng, shape, dtype=torch.float32):
+def random_layout(rng, shape, dtype=torch.float32):
     """A tensor of the shape in one of the layouts that are usual in programs."""
     rank = len(shape)
     if rng.random() < 0.25:
@@ -47,10 +47,10 @@ def sizes_of(rng, rank, largest=4):
 
 def pointwise(rng):
     shape = sizes_of(rng, rng.choice([0, 1, 2, 3, 4, 4, 4, 5]))
-    inputs, wanted = [], rng.choice([1, 2, 2, 2, 3])
-    for _ in range(wanted):
-        own = [1 if rng.random() < 0.25 else n for n in shape][rng.randrange(len(shape) + 1) * (rng.random() < 0.3):]
-        inputs.append(laid_out(rng, own, torch.bool if wanted == 3 and not inputs else torch.float32))
+    inputs, input_count = [], rng.choice([1, 2, 2, 2, 3])
+    for _ in range(input_count):
+        input_shape = [1 if rng.random() < 0.25 else n for n in shape][rng.randrange(len(shape) + 1) * (rng.random() < 0.3):]
+        inputs.append(random_layout(rng, input_shape, torch.bool if input_count == 3 and not inputs else torch.float32))
     if len(inputs) == 1 and rng.random() < 0.5:
         return "", [inputs[0], torch.tensor(0.0)], inputs[0] + 2.0
     if len(inputs) == 3:
@@ -59,28 +59,28 @@ def pointwise(rng):
 
 
 def preserve(rng):
-    tensor = laid_out(rng, sizes_of(rng, rng.choice([1, 2, 3, 4, 4, 5, 5])))
+    tensor = random_layout(rng, sizes_of(rng, rng.choice([1, 2, 3, 4, 4, 5, 5])))
     return "", [tensor], torch.empty_like(tensor)
 
 
 def reshape(rng):
-    tensor = laid_out(rng, sizes_of(rng, rng.randrange(5)))
-    left, shape = tensor.numel(), []
-    while left > 1:
-        n = rng.choice([k for k in range(2, left + 1) if left % k == 0])
+    tensor = random_layout(rng, sizes_of(rng, rng.randrange(5)))
+    remaining, shape = tensor.numel(), []
+    while remaining > 1:
+        n = rng.choice([k for k in range(2, remaining + 1) if remaining % k == 0])
         shape += [1] * (rng.random() < 0.2) + [n]
-        left //= n
+        remaining //= n
     shape = list(tensor.shape[::-1]) if tensor.numel() == 0 else shape
     return "x".join(map(str, shape)), [tensor], tensor.reshape(shape)
 
 
 def cat(rng):
     rank = rng.choice([1, 2, 3, 4, 4, 4, 5, 5])
-    shape, dim, alike = sizes_of(rng, rank), rng.randrange(rank), rng.random() < 0.5
+    shape, dim, are_channels_last = sizes_of(rng, rank), rng.randrange(rank), rng.random() < 0.5
     inputs = []
     for _ in range(rng.choice([1, 2, 3])):
-        tensor = laid_out(rng, shape)
-        if alike and rank in CHANNELS_LAST:
+        tensor = random_layout(rng, shape)
+        if are_channels_last and rank in CHANNELS_LAST:
             tensor = tensor.contiguous(memory_format=CHANNELS_LAST[rank])
         inputs.append(tensor)
     return dim, inputs, torch.cat(inputs, dim)
@@ -88,22 +88,22 @@ def cat(rng):
 
 def gather(rng):
     rank = rng.randrange(1, 5)
-    source = laid_out(rng, [rng.choice([1, 2, 3, 4]) for _ in range(rank)])
+    source = random_layout(rng, [rng.choice([1, 2, 3, 4]) for _ in range(rank)])
     dims = sorted(rng.sample(range(rank), rng.choice([k for k in (1, 1, 2, 3) if k <= rank])))
     shape = sizes_of(rng, rng.randrange(4))
     indices = []
     for _ in dims:
-        own = [1 if rng.random() < 0.2 else n for n in shape]
-        indices.append(laid_out(rng, own, torch.int64))
-    where = [slice(None)] * rank
+        index_shape = [1 if rng.random() < 0.2 else n for n in shape]
+        indices.append(random_layout(rng, index_shape, torch.int64))
+    position = [slice(None)] * rank
     for d, index in zip(dims, indices):
-        where[d] = index
-    return ",".join(map(str, dims)), [source, *indices], source[tuple(where)]
+        position[d] = index
+    return ",".join(map(str, dims)), [source, *indices], source[tuple(position)]
 
 
 def channels_last(rng):
     rank = rng.choice([4, 5])
-    tensor = laid_out(rng, sizes_of(rng, rank))
+    tensor = random_layout(rng, sizes_of(rng, rank))
     return "", [tensor], torch.empty(tensor.shape, memory_format=CHANNELS_LAST[rank])
 
 
@@ -114,7 +114,7 @@ def main(count):
     while len(seen) < count:
         maker = makers[len(seen) % len(makers)]
         argument, inputs, result = maker(rng)
-        line = f"{maker.__name__} {argument} | {' '.join(map(written, inputs))} | {written(result)}"
+        line = f"{maker.__name__} {argument} | {' '.join(map(as_text, inputs))} | {as_text(result)}"
         if line not in seen and (len(result.shape) > 1 or rng.random() < 0.1):
             seen.add(line)
             print(line)

@@ -15,8 +15,7 @@ operands = [(f"{name}:2", torch.ones(2, dtype=dtype)) for name, dtype in TYPES.i
 operands += [(f"{name}:", torch.ones((), dtype=dtype)) for name, dtype in TYPES.items()]
 operands += [("bool=1", True), ("int=1", 1), ("float=1", 1.0)]
 
-lines = ["# What PyTorch promotes two operands to: `a b dtype of a * b`. A dtype with :2 has one dim, with : none; the rest"]
-lines[0] += " are numbers."
+lines = ["# PyTorch's type promotion: `a b dtype of a * b`. A dtype with :2 is a tensor of one dim, with : of none; the rest are numbers."]
 for a, x in operands:
     for b, y in operands:
         if isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor):

@@ -10,7 +10,7 @@ from ingot.tools import report, supervisor
 from ingot.tools.job import Against, Job
 
 RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
-PATIENT = 600.0  # time limit in seconds of a step that should not hang: a first torch.compile takes over a minute on busy cores
+LONG_TIME_LIMIT = 600.0  # time limit in seconds of a step that should not hang: a first torch.compile takes over a minute on busy cores
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
@@ -21,11 +21,11 @@ def job(*against, text=RELU_ADD, device="cpu", **options) -> Job:
                   "against": [a if isinstance(a, Against) else Against(a) for a in against], **options})
 
 
-def found(asked: Job, time_limit: float = PATIENT) -> dict:
-    return report.document(asked, supervisor.supervise(asked, time_limit), "here")
+def run_comparison(task: Job, time_limit: float = LONG_TIME_LIMIT) -> dict:
+    return report.document(task, supervisor.supervise(task, time_limit), "here")
 
 
-def of(document: dict, spec: str) -> dict:
+def candidate_of(document: dict, spec: str) -> dict:
     return next(c for c in document["candidates"] if c["spec"] == spec)
 
 

@@ -4,7 +4,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The tests' kernels have a cache of their own, apart from the user's and from earlier runs.
+# The tests use their own kernel cache, not the user's.
 os.environ.setdefault("INGOT_CACHE_DIR", str(ROOT / "build" / "test-cache"))
 
 import torch  # noqa: E402
@@ -27,7 +27,7 @@ def device(request):
 
 @pytest.fixture
 def command_line():
-    """The program `ingot` that was built beside the package."""
+    """The program `ingot` that was built together with the package."""
     program = pathlib.Path(ingot._ingot.__file__).parents[2] / "bin" / "ingot"
     if not program.exists():
         pytest.skip(f"the command line is not built: {program}")

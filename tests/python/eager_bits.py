@@ -8,19 +8,19 @@ WIDE = (torch.float32, torch.float64)
 _BOTH = frozenset(WIDE)
 
 # Pattern in an op's source → dtypes → the reason why results are compared by ulps.
-NOT_EAGERS_BITS = {
-    r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta|airy_ai|gammaincc?|igammac?|mvlgamma|multigammaln|\w*bessel_\w+)_?\(": (_BOTH, "eager's kernel is text of PyTorch's own, not CUDA's"),
-    r"approximate='tanh'": (_BOTH, "where eager contracts is known for the cube alone"),
-    r"\bpow\(|\*\*|float_power": ({torch.float64}, "nvcc contracts within the library's function as it is inlined"),
+COMPARED_BY_ULPS = {
+    r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta|airy_ai|gammaincc?|igammac?|mvlgamma|multigammaln|\w*bessel_\w+)_?\(": (_BOTH, "eager's kernel is PyTorch's own source, not a function of CUDA's library"),
+    r"approximate='tanh'": (_BOTH, "eager contracts some steps; which ones is known for the cube only"),
+    r"\bpow\(|\*\*|float_power": ({torch.float64}, "nvcc inlines the library's function and contracts its steps"),
 }
 
 
-def held_to_bits(text: str, tensors, result: torch.Tensor) -> bool:
+def must_have_eagers_bits(text: str, tensors, result: torch.Tensor) -> bool:
     """Whether the result of an op's source on these tensors must equal eager's bit for bit."""
     dtypes = {t.dtype for t in (*tensors, result) if t.dtype.is_floating_point}
     if not result.is_cuda or not dtypes <= _BOTH:
         return False
-    return not any(re.search(part, text) and dtypes & listed for part, (listed, _) in NOT_EAGERS_BITS.items())
+    return not any(re.search(part, text) and dtypes & listed for part, (listed, _) in COMPARED_BY_ULPS.items())
 
 
 # Functions that are sums whose terms cancel near their zeros. There neither eager nor Ingot is within ulps of the exact

@@ -12,14 +12,15 @@ import ingot
 
 # Known differences from eager, and their reasons.
 KNOWN = {
-    "torch.fill(x, 3)": "requires no grad, of which there is none but 0",
-    "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')": "no NaN out of the arm that was not taken",
-    "(m[:, :7] * math.nan).addmm(d[:8], f.t(), beta=0)": "no NaN out of what is multiplied by nothing",
-    "F.interpolate(cube, size=41 * 4)": "eager's backward takes other neighbours than its forward",
-}
+    "torch.fill(x, 3)": "Ingot's result does not require grad, because its gradient is always 0",
+    "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')":
+        "in eager, the operand of a `where` that is not selected makes the gradient NaN",
+    "(m[:, :7] * math.nan).addmm(d[:8], f.t(), beta=0)": "with beta=0, eager's gradient is 0 times NaN; Ingot omits this product",
+    "F.interpolate(cube, size=41 * 4)": "eager's backward pass reads other neighbours than its forward pass",
+}  # fmt: skip
 
 
-def floats(results) -> list[torch.Tensor]:
+def differentiable(results) -> list[torch.Tensor]:
     """The results that require grad."""
     results = results if isinstance(results, (tuple, list)) else [results]
     return [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
@@ -29,58 +30,60 @@ def leaves_of(tensors: dict) -> dict:
     return {name: t.detach().clone().requires_grad_() if t.is_floating_point() else t for name, t in tensors.items()}
 
 
-def evaluated(text: str, tensors: dict):
+def evaluate(text: str, tensors: dict):
     return eval(text, {**NAMES, **tensors})
 
 
-def expected(eager, leaves: dict):
-    """The cotangents and eager's gradients; None if eager has no derivative."""
-    wanted = [t for t in leaves.values() if t.requires_grad]
+def eager_gradients(eager, leaves: dict):
+    """The gradients of the results, and eager's gradients of the leaves; None if eager has no derivative."""
+    inputs = [t for t in leaves.values() if t.requires_grad]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            results = floats(eager(leaves))
+            results = differentiable(eager(leaves))
             if not results:
                 return None
             generator = torch.Generator().manual_seed(7)
-            given = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(r) for r in results]
-            return given, torch.autograd.grad(results, wanted, given, allow_unused=True)
+            cotangents = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(r) for r in results]
+            return cotangents, torch.autograd.grad(results, inputs, cotangents, allow_unused=True)
         except (RuntimeError, TypeError, IndexError):
             return None  # PyTorch has no derivative of this op
 
 
-def differs(name: str, leaf: torch.Tensor, mine, theirs, tolerance: dict) -> str:
-    theirs = torch.zeros_like(leaf) if theirs is None else theirs
-    mine = torch.zeros_like(leaf) if mine is None else mine
-    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-        return f"{name}: {mine.dtype} {tuple(mine.shape)} for {theirs.dtype} {tuple(theirs.shape)}"
-    if mine.is_sparse != theirs.is_sparse:
-        return f"{name}: {mine.layout} for {theirs.layout}"
-    mine, theirs = mine.to_dense(), theirs.to_dense()
-    wrong = ~torch.isclose(mine, theirs, **tolerance, equal_nan=True)
+def leaf_mismatch(name: str, leaf: torch.Tensor, actual, expected, tolerance: dict) -> str:
+    """How the gradient of a leaf differs from eager's; empty if it does not. None is a gradient of 0."""
+    expected = torch.zeros_like(leaf) if expected is None else expected
+    actual = torch.zeros_like(leaf) if actual is None else actual
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return f"{name}: got {actual.dtype} {tuple(actual.shape)}, expected {expected.dtype} {tuple(expected.shape)}"
+    if actual.is_sparse != expected.is_sparse:
+        return f"{name}: got {actual.layout}, expected {expected.layout}"
+    actual, expected = actual.to_dense(), expected.to_dense()
+    wrong = ~torch.isclose(actual, expected, **tolerance, equal_nan=True)
     if not wrong.any():
         return ""
-    return f"{name}: {mine[wrong][:3].tolist()} for {theirs[wrong][:3].tolist()} at {leaf[wrong][:3].tolist()}"
+    return f"{name}: got {actual[wrong][:3].tolist()}, expected {expected[wrong][:3].tolist()} at {leaf[wrong][:3].tolist()}"
 
 
-def complaint(op, eager, tensors: dict, tolerance=None) -> str:
+def mismatch(op, eager, tensors: dict, tolerance=None) -> str:
+    """How an op's gradients differ from eager's; empty if they do not, or if eager has no derivative."""
     tolerance = tolerance or dict(rtol=1e-7, atol=1e-9)
     leaves = leaves_of(tensors)
-    known = expected(eager, leaves)
-    if known is None:
+    in_eager = eager_gradients(eager, leaves)
+    if in_eager is None:
         return ""
-    given, theirs = known
+    cotangents, expected = in_eager
     try:
-        results = floats(op(*leaves.values()))
-        if not results and not any(t is not None and t.any() for t in theirs):
+        results = differentiable(op(*leaves.values()))
+        if not results and not any(t is not None and t.any() for t in expected):
             return ""  # a result whose gradients are all 0 need not require grad
-        if len(results) != len(given):
-            return f"{len(results)} of {len(given)} results require grad"
-        wanted = {name: t for name, t in leaves.items() if t.requires_grad}
-        mine = torch.autograd.grad(results, list(wanted.values()), given, allow_unused=True)
+        if len(results) != len(cotangents):
+            return f"{len(results)} of {len(cotangents)} results require grad"
+        inputs = {name: t for name, t in leaves.items() if t.requires_grad}
+        actual = torch.autograd.grad(results, list(inputs.values()), cotangents, allow_unused=True)
     except RuntimeError as error:
         return str(error).splitlines()[0]
-    lines = (differs(name, leaf, a, b, tolerance) for (name, leaf), a, b in zip(wanted.items(), mine, theirs))
+    lines = (leaf_mismatch(name, leaf, a, e, tolerance) for (name, leaf), a, e in zip(inputs.items(), actual, expected))
     return next(filter(None, lines), "")
 
 
@@ -95,7 +98,8 @@ def op_of(text: str, names) -> ingot.Op:
 
 
 def check(lines: dict[str, str]):
+    """Fails for mismatches that are not KNOWN, and for KNOWN ones that no longer occur; `lines` are keyed by source."""
     wrong = {text: line for text, line in lines.items() if line and text not in KNOWN}
     assert not wrong, "\n".join(f"{text}: {line}" for text, line in itertools.islice(wrong.items(), 12))
-    mended = [text for text, line in lines.items() if not line and text in KNOWN]
-    assert not mended, f"right by now, take it out of KNOWN: {mended}"
+    fixed = [text for text, line in lines.items() if not line and text in KNOWN]
+    assert not fixed, f"no longer differs: remove it from KNOWN: {fixed}"

@@ -25,40 +25,40 @@ def largest(tensor: torch.Tensor) -> float:
     return finite.max().item() if finite.numel() else 0.0
 
 
-def complaint(eager: typing.Callable, tensors, results, ulps: float = 8, strides: bool = True) -> str:
+def mismatch(eager: typing.Callable, tensors, results, ulps: float = 8, strides: bool = True) -> str:
     """The first difference in the results of an op, or an empty string. Results that are not floats must equal eager's.
     An error against float64 may be at most twice eager's, plus a few ulp of the op's scale: eager's result on absolute
     values."""
 
-    def of(change=lambda tensor: tensor) -> list[torch.Tensor]:
+    def in_eager(change=lambda tensor: tensor) -> list[torch.Tensor]:
         return as_list(eager(*(change(t.clone()) if t.is_floating_point() else t for t in tensors)))
 
-    results, expected = as_list(results), of()
+    results, references = as_list(results), in_eager()
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # for results of integers
     try:
-        truth, scales = of(torch.Tensor.double), of(lambda tensor: tensor.double().abs())
+        truth, scales = in_eager(torch.Tensor.double), in_eager(lambda tensor: tensor.double().abs())
     except RuntimeError:  # the call names a narrower dtype
-        truth = scales = expected
+        truth = scales = references
     finally:
         torch.set_default_dtype(default)
-    if len(results) != len(expected):
-        return f"{len(results)} results, eager gives {len(expected)}"
-    for ours, theirs, exact, scale in zip(results, expected, truth, scales):
-        if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
-            return f"{ours.dtype}{list(ours.shape)}, eager gives {theirs.dtype}{list(theirs.shape)}"
-        if strides and ours.numel() and ours.stride() != theirs.stride():
-            return f"strides {ours.stride()}, eager's are {theirs.stride()}"
-        if not ours.dtype.is_floating_point:
-            if not torch.equal(ours, theirs):
-                return f"{ours.flatten()[:8].tolist()}, eager gives {theirs.flatten()[:8].tolist()}"
+    if len(results) != len(references):
+        return f"{len(results)} results, eager gives {len(references)}"
+    for actual, expected, exact, scale in zip(results, references, truth, scales):
+        if actual.dtype != expected.dtype or actual.shape != expected.shape:
+            return f"{actual.dtype}{list(actual.shape)}, eager gives {expected.dtype}{list(expected.shape)}"
+        if strides and actual.numel() and actual.stride() != expected.stride():
+            return f"strides {actual.stride()}, eager's are {expected.stride()}"
+        if not actual.dtype.is_floating_point:
+            if not torch.equal(actual, expected):
+                return f"{actual.flatten()[:8].tolist()}, eager gives {expected.flatten()[:8].tolist()}"
             continue
-        # Where the exact result is outside of the dtype's range, eager's result is the correct one.
-        error = torch.where(error_of(ours, theirs) == 0, 0.0, error_of(ours, exact))
-        unit = torch.finfo(ours.dtype).eps
+        # If the exact result is outside of the dtype's range, eager's result is the correct one.
+        error = torch.where(error_of(actual, expected) == 0, 0.0, error_of(actual, exact))
+        eps = torch.finfo(actual.dtype).eps
         size = exact.double().abs().nan_to_num(0, 0, 0) + largest(scale)
-        allowed = 2 * largest(error_of(theirs, exact)) + ulps * unit * size
+        allowed = 2 * largest(error_of(expected, exact)) + ulps * eps * size
         if (error > allowed).any():
-            at = tuple((error > allowed).nonzero()[0].tolist())
-            return f"at {list(at)} {ours[at].item()!r}, eager {theirs[at].item()!r}, in float64 {exact[at].item()!r}"
+            index = tuple((error > allowed).nonzero()[0].tolist())
+            return f"at {list(index)} {actual[index].item()!r}, eager {expected[index].item()!r}, in float64 {exact[index].item()!r}"
     return ""

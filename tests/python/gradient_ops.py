@@ -27,15 +27,15 @@ def norm_gelu(x, w, b):
     return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b))
 
 
-def two_of_one(x):
+def softmax_and_double(x):
     return x.softmax(-1), x * 2
 
 
-def steps(x):
+def even_times_odd(x):
     return x[:, ::2] * x[:, 1::2]
 
 
-def back_to_front(x):
+def flipped_flat(x):
     return x.flip(0).reshape(-1) * 2
 
 
@@ -51,11 +51,11 @@ def gathered(x, i):
     return x[i] * x[i.flip(0)]
 
 
-def along(x, y):
+def outer_product(x, y):
     return x[:, None] * y
 
 
-def expanded_twice(x):
+def expand_and_square(x):
     return x[:1].expand(4, 6).reshape(2, 12) ** 2
 
 
@@ -64,7 +64,7 @@ def shares_a_sum(x, y):
     return s * y + s.max(), (x - s).square().mean()
 
 
-def rows_turned(x, y):
+def softmax_of_columns(x, y):
     return x.t().softmax(0) * y.t()
 
 
@@ -80,14 +80,14 @@ OPS = {
     bias_gelu: [random(5, 6), random(6), random(5, 6)],
     giou_loss: [random(6, 4).sigmoid() + BOXES, random(7, 4)[:6].sigmoid() + BOXES],
     norm_gelu: [random(3, 8), random(8), random(8)],
-    two_of_one: [random(3, 7)],
-    steps: [random(3, 6)],
-    back_to_front: [random(3, 4)],
+    softmax_and_double: [random(3, 7)],
+    even_times_odd: [random(3, 6)],
+    flipped_flat: [random(3, 4)],
     windows: [random(2, 8)],
     diagonal: [random(3, 5)],
     gathered: [random(3, 4), torch.tensor([0, 0, 2])],
-    along: [random(3), random(4)],
-    expanded_twice: [random(2, 6)],
+    outer_product: [random(3), random(4)],
+    expand_and_square: [random(2, 6)],
     shares_a_sum: [random(4, 5), random(5)],
-    rows_turned: [random(4, 5), random(4, 5)],
+    softmax_of_columns: [random(4, 5), random(4, 5)],
 }

@@ -1,7 +1,7 @@
 """Random programs of in-place ops, written line by line while eager PyTorch runs them.
 
 A line enters a program once eager has run it, so that shapes fit and the storage of each tensor is known. A line that
-eager refuses becomes the last line of another program. Every operation is exact in every dtype, so results have one
+eager rejects becomes the last line of another program. Every operation is exact in every dtype, so results have one
 value.
 """
 
@@ -26,29 +26,29 @@ CHANGE = ["{0} += {1}", "{0} -= {1} * 2", "{0} *= 3", "{0} += 0.5", "{0} //= 2",
           "{0}.masked_fill_({1} > 0, 1)", "torch.square_({0})", "F.relu({0}, inplace=True)", "F.threshold_({0}, 1, 0)",
           "{0}[...] = {1}", "{0}[{0} > 1] = 0", "{0}[{1} > 0] += 1", "{0}[0] = 7", "{0}[..., -1] *= 2", "{0}[::2] = 1",
           "{0}[1:] = {0}[:1]", "{0}[{1} > 0] = {0}.clone()[(0,) * {0}.ndim]", "{0}.t().mul_(2)", "{0}.fill_({1})"]  # fmt: skip
-# Calls that return a view or a copy, depending on the strides. Ingot refuses programs whose result depends on that.
-UNCLEAR = ["{0}.reshape(-1)", "{0}.flatten()", "{0}.contiguous()"]
+# Calls that return a view or a copy, depending on the strides. Ingot rejects programs whose result depends on that.
+STRIDE_DEPENDENT = ["{0}.reshape(-1)", "{0}.flatten()", "{0}.contiguous()"]
 
 
 @dataclasses.dataclass
 class Program:
     source: str
     inputs: list[torch.Tensor]  # some may share memory
-    is_refused: bool = False  # by eager, at the last line
+    is_rejected: bool = False  # by eager, at the last line
 
 
 class Writer:
     """Writes a program while eager PyTorch runs it."""
 
-    def __init__(self, rng: random.Random, unclear: bool = False):
-        self.rng, self.unclear = rng, unclear
+    def __init__(self, rng: random.Random, may_depend_on_strides: bool = False):
+        self.rng, self.may_depend_on_strides = rng, may_depend_on_strides
         self.inputs = [self.tensor() for _ in range(rng.randint(1, 3))]
         self.names = ["x", "y", "z"][: len(self.inputs)]
         self.head = f"def f({', '.join(self.names)}):\n"
         self.scope = {n: t.clone() for n, t in zip(self.names, self.inputs)}
         self.params = list(self.names)
         self.lines: list[str] = []
-        self.refused: list[Program] = []
+        self.rejected: list[Program] = []
 
     def tensor(self) -> torch.Tensor:
         rng = self.rng
@@ -62,19 +62,19 @@ class Writer:
         """A random kind of view of a named tensor."""
         rng, shape = self.rng, self.scope[name].shape
         rank = len(shape)
-        always = [f"{name}.unsqueeze({rng.randint(0, rank)})", f"{name}.detach()", f"{name}[None]", f"{name}.squeeze()",
-                  f"{name}.to({name}.dtype)", f"{name}.expand(2, *{name}.shape)", f"{name}[...]", f"{name}.view(-1)",
-                  f"{name}.float()"]  # fmt: skip
+        views = [f"{name}.unsqueeze({rng.randint(0, rank)})", f"{name}.detach()", f"{name}[None]", f"{name}.squeeze()",
+                 f"{name}.to({name}.dtype)", f"{name}.expand(2, *{name}.shape)", f"{name}[...]", f"{name}.view(-1)",
+                 f"{name}.float()"]  # fmt: skip
         if self.scope[name].itemsize == 4:
-            always.append(f"{name}.view(torch.int32)")
+            views.append(f"{name}.view(torch.int32)")
         if not rank:
-            return rng.choice(always)
+            return rng.choice(views)
         d = rng.randrange(rank)
         size = shape[d]
         start, order = rng.randrange(max(size, 1)), rng.sample(range(rank), rank)
         before = ":, " * d
         return rng.choice(
-            [*always, f"{name}[{before}{start}]", f"{name}[{before}{start}:]", f"{name}[{before}:{start + 1}]",
+            [*views, f"{name}[{before}{start}]", f"{name}[{before}{start}:]", f"{name}[{before}:{start + 1}]",
              f"{name}[{before}::2]", f"{name}[{before}1::2]", f"{name}[{before}{start}::3]", f"{name}[..., {rng.choice([0, -1])}]",
              f"{name}.permute({', '.join(map(str, order))})", f"{name}.transpose({d}, -1)", f"{name}.select({d}, {start})",
              f"{name}.narrow({d}, {start}, {rng.randint(0, size - start)})", f"{name}.chunk(2, {d})[0]",
@@ -86,10 +86,10 @@ class Writer:
         kind = rng.random()
         if kind < 0.5:
             return rng.choice(CHANGE).format(pick(), pick())
-        if kind > 0.97 and self.unclear:
-            return f"t{len(self.names)} = {rng.choice(UNCLEAR).format(pick())}"
-        made = self.view(pick()) if kind < 0.85 else rng.choice(MAKE).format(pick(), pick())
-        return f"t{len(self.names)} = {made}"
+        if kind > 0.97 and self.may_depend_on_strides:
+            return f"t{len(self.names)} = {rng.choice(STRIDE_DEPENDENT).format(pick())}"
+        value = self.view(pick()) if kind < 0.85 else rng.choice(MAKE).format(pick(), pick())
+        return f"t{len(self.names)} = {value}"
 
     def add_line(self) -> None:
         line = self.candidate()
@@ -99,8 +99,8 @@ class Writer:
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             if "view size is not compatible" in str(error):
                 return  # depends on the strides, which Ingot checks when the op is called
-            self.refused.append(Program(self.head + "".join(f"    {each}\n" for each in [*self.lines, line]),
-                                        [t.clone() for t in self.inputs], is_refused=True))  # fmt: skip
+            self.rejected.append(Program(self.head + "".join(f"    {each}\n" for each in [*self.lines, line]),
+                                         [t.clone() for t in self.inputs], is_rejected=True))  # fmt: skip
             return
         self.scope = after
         self.lines.append(line)
@@ -114,6 +114,6 @@ class Writer:
         return Program(self.head + "".join(f"    {line}\n" for line in body), self.inputs)
 
     def returned(self, name: str) -> str:
-        """The name, cloned where it shares memory with a parameter: a result must have a storage of its own."""
+        """The name, cloned if it shares memory with a parameter: a result must have its own storage."""
         storages = {self.scope[param].untyped_storage().data_ptr() for param in self.params}
         return f"{name}.clone()" if self.scope[name].untyped_storage().data_ptr() in storages else name

@@ -86,7 +86,7 @@ NUMBERED = {
     "(x[:k] + x).unfold(0, 2, 1)": (1, 4),
 }  # fmt: skip
 
-REFUSED = [
+REJECTED = [
     "x.roll((1, 2), 0)", "x.roll(1, 2)", "s.roll(1, 0)", "x.rot90(1, (0, 0))", "x.rot90(1, (0, -2))", "v.rot90()", "x.rot90(1, (0, 1, 1))",
     "x.repeat(2)", "x.repeat(-1, 2)", "x.tile(-1, 1)", "x.repeat_interleave(-1, 0)", "x.repeat_interleave(2, 2)",
     "x.repeat_interleave(2, 0, output_size=3)", "F.pad(x, (1, 1, 1))", "F.pad(x, (1, 1, 1, 1, 1, 1))", "F.pad(x, (-4, -4))",

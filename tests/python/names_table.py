@@ -31,7 +31,7 @@ class Row:
         return ", ".join("xyz"[: self.arity])
 
 
-def named(names: str, arity: int, exact: bool, module=torch, kinds: str = "bif") -> list[Row]:
+def named_rows(names: str, arity: int, exact: bool, module=torch, kinds: str = "bif") -> list[Row]:
     """Functions that have the same call in both."""
     inputs = ", ".join("xyz"[:arity])
     return [Row(n, f"{n}({inputs})", getattr(module, n), arity, exact, kinds) for n in names.split()]
@@ -43,22 +43,22 @@ POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynom
     legendre_polynomial_p""".split()
 
 # Random numbers differ from PyTorch's: test_random_numbers.py tests these.
-DRAWN = set("""rand rand_like randn randn_like randint randint_like bernoulli dropout1d dropout2d dropout3d feature_dropout
+RANDOM = set("""rand rand_like randn randn_like randint randint_like bernoulli dropout1d dropout2d dropout3d feature_dropout
     feature_alpha_dropout""".split())
 
 UNARY = [
-    *named("neg negative abs absolute sign sgn floor ceil trunc fix round frac square relu isnan isinf isfinite isneginf", 1, True),
-    *named("isposinf signbit logical_not bitwise_not reciprocal positive nan_to_num conj real isreal", 1, True),
-    *named("relu6 hardtanh hardswish hardsigmoid leaky_relu hardshrink softshrink", 1, True, F, "if"),
-    *named("exp exp2 expm1 log log2 log10 log1p sin cos tan asin arcsin acos arccos atan arctan sinh cosh tanh", 1, False),
-    *named("asinh arcsinh acosh arccosh atanh arctanh erf erfc erfinv lgamma digamma sigmoid sqrt rsqrt deg2rad rad2deg", 1, False),
-    *named("sinc logit i0 selu celu", 1, False),
-    *named("expit erfcx ndtr ndtri gammaln psi entr i0e i1 i1e log_ndtr bessel_j0 bessel_j1", 1, False, torch.special),
-    *named("bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1", 1, False, torch.special),
-    *named("scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai", 1, False, torch.special),
-    *named("i1", 1, False, torch.special),
-    *named("angle conj_physical resolve_conj resolve_neg", 1, True),
-    *named("rrelu", 1, True, F, "f"),
+    *named_rows("neg negative abs absolute sign sgn floor ceil trunc fix round frac square relu isnan isinf isfinite isneginf", 1, True),
+    *named_rows("isposinf signbit logical_not bitwise_not reciprocal positive nan_to_num conj real isreal", 1, True),
+    *named_rows("relu6 hardtanh hardswish hardsigmoid leaky_relu hardshrink softshrink", 1, True, F, "if"),
+    *named_rows("exp exp2 expm1 log log2 log10 log1p sin cos tan asin arcsin acos arccos atan arctan sinh cosh tanh", 1, False),
+    *named_rows("asinh arcsinh acosh arccosh atanh arctanh erf erfc erfinv lgamma digamma sigmoid sqrt rsqrt deg2rad rad2deg", 1, False),
+    *named_rows("sinc logit i0 selu celu", 1, False),
+    *named_rows("expit erfcx ndtr ndtri gammaln psi entr i0e i1 i1e log_ndtr bessel_j0 bessel_j1", 1, False, torch.special),
+    *named_rows("bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1", 1, False, torch.special),
+    *named_rows("scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai", 1, False, torch.special),
+    *named_rows("i1", 1, False, torch.special),
+    *named_rows("angle conj_physical resolve_conj resolve_neg", 1, True),
+    *named_rows("rrelu", 1, True, F, "f"),
     *(Row("frexp", f"torch.frexp(x)[{k}]", lambda x, k=k: torch.frexp(x)[k], 1) for k in (0, 1)),
     *(Row("polygamma", f"torch.polygamma({n}, x)", lambda x, n=n: torch.polygamma(n, x), 1, False) for n in range(5)),
     *(Row("mvlgamma", f"x.mvlgamma({p})", lambda x, p=p: x.mvlgamma(p), 1, False) for p in (1, 3)),
@@ -75,7 +75,7 @@ UNARY = [
         lambda x: torch.maximum(x, torch.full_like(x, torch.finfo(x.dtype).min)) * 1, 1, True, "f"),
     Row("iinfo", "x & torch.iinfo(x.dtype).max", lambda x: x & torch.iinfo(x.dtype).max, 1, True, "i"),
     Row("iinfo", "x | torch.iinfo(x.dtype).min", lambda x: x | torch.iinfo(x.dtype).min, 1, True, "i"),
-    *named("silu gelu mish softplus elu logsigmoid softsign tanhshrink", 1, False, F, "f"),
+    *named_rows("silu gelu mish softplus elu logsigmoid softsign tanhshrink", 1, False, F, "f"),
     Row("gelu", "gelu(x, approximate='tanh')", lambda x: F.gelu(x, approximate="tanh"), 1, False, "f"),
     Row("elu", "F.elu(x, 0.5)", lambda x: F.elu(x, 0.5), 1, False, "f"),
     Row("softplus", "F.softplus(x, beta=2, threshold=5)", lambda x: F.softplus(x, beta=2, threshold=5), 1, False, "f"),
@@ -120,24 +120,24 @@ CASTS = [
 ]  # fmt: skip
 
 BINARY = [
-    *named("maximum minimum fmax fmin copysign nextafter eq ne lt le gt ge not_equal less less_equal greater", 2, True),
-    *named("greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor heaviside isclose", 2, True),
-    *named("add sub subtract mul multiply div divide true_divide rsub", 2, True),
-    # Exact. Eager's vector loops are not exact where the quotient has more digits than the type, and eager rounds
+    *named_rows("maximum minimum fmax fmin copysign nextafter eq ne lt le gt ge not_equal less less_equal greater", 2, True),
+    *named_rows("greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor heaviside isclose", 2, True),
+    *named_rows("add sub subtract mul multiply div divide true_divide rsub", 2, True),
+    # Exact. Eager's vector loops are not exact if the quotient has more digits than the type, and eager rounds
     # 16-bit floats on the way.
-    *named("remainder fmod floor_divide", 2, False),
-    *named("bitwise_left_shift bitwise_right_shift", 2, True, kinds="i"),
-    *named("atan2 arctan2 hypot xlogy logaddexp logaddexp2 pow ldexp", 2, False, kinds="f"),
+    *named_rows("remainder fmod floor_divide", 2, False),
+    *named_rows("bitwise_left_shift bitwise_right_shift", 2, True, kinds="i"),
+    *named_rows("atan2 arctan2 hypot xlogy logaddexp logaddexp2 pow ldexp", 2, False, kinds="f"),
     Row("float_power", "float_power(x, y)", torch.float_power, 2, False),
     Row("float_power", "torch.float_power(x, 3)", lambda x, y: torch.float_power(x, 3), 2, False),
-    *named("xlog1py", 2, False, torch.special),
-    *named("zeta", 2, False, torch.special),
-    *named("gcd", 2, True, kinds="i"),
+    *named_rows("xlog1py", 2, False, torch.special),
+    *named_rows("zeta", 2, False, torch.special),
+    *named_rows("gcd", 2, True, kinds="i"),
     # Eager's kernel divides the least integer by -1, which raises a processor exception.
     Row("lcm", "lcm(x // 2, y // 2)", lambda x, y: torch.lcm(x // 2, y // 2), 2, True, "i"),
     *(Row(name, f"special.{name}(abs(x), abs(y))", lambda x, y, f=getattr(torch.special, name): f(x.abs(), y.abs()), 2, False, "f")
       for name in ("gammainc", "gammaincc")),
-    *named("igamma igammac", 2, False, kinds="f"),
+    *named_rows("igamma igammac", 2, False, kinds="f"),
     Row("zeta", "special.zeta(3, y)", lambda x, y: torch.special.zeta(3, y), 2, False),
     Row("zeta", "special.zeta(x, 2.5)", lambda x, y: torch.special.zeta(x, 2.5), 2, False),
     # For NaN, eager's kernels return what the result's memory held before.
@@ -220,7 +220,7 @@ OPERATORS = [
     *(Row("", t, eval(f"lambda x: {t}"), 1, True, "i") for t in ("x << 2", "x >> 1", "3 << (x & 3)")),
 ]  # fmt: skip
 
-# Inputs: x: f32[4, 6] (f32[2, 3, 4] where the source says `cube`), and i: i64[5] with values below 4.
+# Inputs: x: f32[4, 6] (f32[2, 3, 4] if the source says `cube`), and i: i64[5] with values below 4.
 VIEWS = {
     "t": "x.t()", "T": "x.T", "mT": "x.mT", "H": "x.H", "mH": "x.mH", "transpose": "x.transpose(0, 1)", "swapaxes": "x.swapaxes(0, 1)",
     "swapdims": "x.swapdims(0, 1)", "permute": "cube.permute(2, 0, 1)", "movedim": "cube.movedim(0, 2)",

@@ -95,10 +95,10 @@ class InPlaceCall(Call):
         return self.op_of(self.text)
 
     def run(self) -> torch.Tensor:
-        changed, *rest = self.tensors
-        changed = changed.clone()
-        self.op(changed, *rest)
-        return changed
+        result, *rest = self.tensors
+        result = result.clone()
+        self.op(result, *rest)
+        return result
 
 
 _NAMES = "abcdeghijk"  # f is the function's name
@@ -115,14 +115,14 @@ def function_of(entry: str) -> str:
     return OP_DB[entry].name.removeprefix("nn.functional.").removeprefix("special.").removeprefix("linalg.")
 
 
-def is_spelled(entry: str, language: set[str]) -> bool:
+def is_in_the_language(entry: str, language: set[str]) -> bool:
     return OP_DB[entry].name in _OPERATORS or function_of(entry) in language
 
 
 def dtypes_of(entry: str, device: str) -> list[torch.dtype]:
     supported = (d for d in OP_DB[entry].supported_dtypes(device) if not d.is_complex)
-    chosen = MOVED_DTYPES if entry in MOVEMENT else REDUCED_DTYPES if entry in REDUCTION else None
-    return sorted((d for d in supported if chosen is None or d in chosen), key=str)
+    selected = MOVED_DTYPES if entry in MOVEMENT else REDUCED_DTYPES if entry in REDUCTION else None
+    return sorted((d for d in supported if selected is None or d in selected), key=str)
 
 
 def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False) -> typing.Iterator[Call]:
@@ -143,8 +143,8 @@ def _is_complex(value) -> bool:
 
 def _leaves_the_device(sample, device: str) -> bool:
     """Whether device= differs from the tensors' device: an op's results are on the device of its tensors."""
-    wanted = sample.kwargs.get("device")
-    return wanted is not None and torch.device(wanted).type != device
+    device_argument = sample.kwargs.get("device")
+    return device_argument is not None and torch.device(device_argument).type != device
 
 
 def _divides_by_zero(call: Call, device: str) -> bool:
@@ -157,7 +157,7 @@ def _divides_by_zero(call: Call, device: str) -> bool:
 
 
 def _never_ends(call: Call, device: str) -> bool:
-    """Whether eager's CUDA kernel loops up to the degree, where an infinite degree is 2 ** 63 - 1. op_db itself leaves
+    """Whether eager's CUDA kernel loops up to the degree; an infinite degree is 2 ** 63 - 1. op_db itself leaves
     these out."""
     if device == "cpu" or not re.search("laguerre|legendre", call.entry):
         return False
@@ -165,7 +165,7 @@ def _never_ends(call: Call, device: str) -> bool:
 
 
 def errors(entry: str, device: str) -> typing.Iterator[Call]:
-    """The inputs that PyTorch refuses, if a call can be made of them."""
+    """The inputs that PyTorch rejects, if a call can be made of them."""
     info = OP_DB[entry]
     for error in info.error_inputs(device) if info.error_inputs_func else ():
         try:
@@ -181,18 +181,18 @@ def _holds_tensors(value) -> bool:
 
 
 def in_place(entry: str, dtype: torch.dtype, device: str) -> typing.Iterator[InPlaceCall]:
-    """The samples for the in-place variant of an entry, including those that PyTorch refuses."""
+    """The samples for the in-place variant of an entry, including those that PyTorch rejects."""
     info = OP_DB[entry]
     for sample in info.sample_inputs(device, dtype):
         if not isinstance(sample.input, torch.Tensor):
             continue
-        tensors, arguments, keywords = _spelled(entry, sample)
+        tensors, arguments, keywords = _literals(entry, sample)
 
         def eager(first, *rest, sample=sample):
-            changed = first.clone()
-            args, kwargs = _replaced(sample, [changed, *rest])
+            result = first.clone()
+            args, kwargs = _with_tensors(sample, [result, *rest])
             info.inplace_variant(*args, **kwargs)
-            return changed
+            return result
 
         if hasattr(torch.Tensor, f"{info.name}_"):
             text = f"{arguments[0]}.{info.name}_({', '.join(arguments[1:] + keywords)})"
@@ -204,10 +204,10 @@ def in_place(entry: str, dtype: torch.dtype, device: str) -> typing.Iterator[InP
 def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
     """Raises ValueError if an argument is neither a tensor nor has a literal."""
     info = OP_DB[entry]
-    tensors, arguments, keywords = _spelled(entry, sample)
+    tensors, arguments, keywords = _literals(entry, sample)
 
-    def eager(*given):
-        args, kwargs = _replaced(sample, given)
+    def eager(*operands):
+        args, kwargs = _with_tensors(sample, operands)
         if info.name in _OPERATORS:  # Tensor.__rdiv__ itself has another formula than division, and no program calls it
             return _OPERATORS[info.name][1](args[1], args[0])
         return info.op(*args, **kwargs)
@@ -215,16 +215,16 @@ def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
     return Call(entry, dtype, _text(info, arguments, keywords), tensors, eager)
 
 
-def _spelled(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[str]]:
+def _literals(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[str]]:
     """A sample's tensors, and its arguments and keywords as source."""
     tensors: list[torch.Tensor] = []
 
-    def spelled(value) -> str:
+    def as_source(value) -> str:
         if isinstance(value, torch.Tensor):
             tensors.append(value)
             return _NAMES[len(tensors) - 1]
         if _holds_tensors(value):
-            return f"[{', '.join(map(spelled, value))}]"
+            return f"[{', '.join(map(as_source, value))}]"
         if isinstance(value, (torch.memory_format, torch.device)):
             return str(value) if isinstance(value, torch.memory_format) else repr(str(value))
         text = literal(value)
@@ -232,18 +232,18 @@ def _spelled(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[st
             raise ValueError(f"{entry}: no literal of a {type(value).__name__}")
         return text
 
-    arguments = [spelled(sample.input), *map(spelled, sample.args)]
-    return tensors, arguments, [f"{name}={spelled(value)}" for name, value in sample.kwargs.items()]
+    arguments = [as_source(sample.input), *map(as_source, sample.args)]
+    return tensors, arguments, [f"{name}={as_source(value)}" for name, value in sample.kwargs.items()]
 
 
-def _replaced(sample, given) -> tuple[list, dict]:
+def _with_tensors(sample, replacements) -> tuple[list, dict]:
     """A sample's arguments and keywords with its tensors replaced."""
-    rest = iter(given)
+    remaining = iter(replacements)
 
     def replaced(value):
         if _holds_tensors(value):
             return [replaced(item) for item in value]
-        return next(rest) if isinstance(value, torch.Tensor) else value
+        return next(remaining) if isinstance(value, torch.Tensor) else value
 
     args = [replaced(sample.input), *map(replaced, sample.args)]
     return args, {name: replaced(value) for name, value in sample.kwargs.items()}

@@ -9,10 +9,10 @@ NAMELESS = {"native_dropout_backward"}
 # Entry → substrings of a failing call or of its message → the reason.
 KNOWN: dict[str, dict[str, str]] = {
     # Results that depend on the values of a tensor:
-    "narrow": {"not a int64 tensor": "where a slice begins"},
-    "nn.functional.one_hot": {"num_classes=-1": "the number of classes"},
-    "repeat_interleave": {"repeats=b": "the size of the result"},
-    "tensor_split": {"split(a, b": "the sizes of the pieces"},
+    "narrow": {"not a int64 tensor": "the start of the slice depends on values"},
+    "nn.functional.one_hot": {"num_classes=-1": "the number of classes depends on values"},
+    "repeat_interleave": {"repeats=b": "the size of the result depends on values"},
+    "tensor_split": {"split(a, b": "the sizes of the parts depend on values"},
     "nn.functional.embedding": {"max_norm=1.0": "eager changes the weight"},
     # Singular values:
     **{norm: {"'nuc'": "their sum", "singular value": "the largest and the smallest"}
@@ -20,12 +20,12 @@ KNOWN: dict[str, dict[str, str]] = {
     "nn.functional.batch_norm": {"float32[0]": "eager takes a vector without elements", "bfloat16[0]": "the same", "float64[0]": "the same"},
     "gather": {"treats it as a mask": "in eager an index without elements has any dtype"},
     # With a GPU, the CPU's samples are moved to the GPU; the GPU's own samples stay there.
-    **({"to": {"it cannot create tensors on cuda:0 or move them there": "results of an op are where its tensors are",
-               "to be on the same device": "so are its tensors"}} if torch.cuda.is_available() else {}),
+    **({"to": {"it cannot create tensors on cuda:0 or move them there": "an op's results are on the device of its tensors",
+               "to be on the same device": "an op's tensors are on one device"}} if torch.cuda.is_available() else {}),
 }  # fmt: skip
 
 # The same, on CUDA only.
-KNOWN_ON_CUDA: dict[str, dict[str, str]] = {"trace": {"of bool": "eager refuses it on the CPU, and an op means one thing"}}
+KNOWN_ON_CUDA: dict[str, dict[str, str]] = {"trace": {"of bool": "eager rejects it on the CPU, and an op accepts the same dtypes on every device"}}
 
 # Entry → largest error in ulps of eager's result: functions of several steps of 4 ulp each, which eager computes in one
 # step.

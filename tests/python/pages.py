@@ -11,11 +11,11 @@ def relu_add(**options) -> ingot.Explanation:
     return ingot.explain(ingot.op(RELU_ADD), torch.empty(64, 256, device="meta"), torch.empty(256, device="meta"), 0.5, **options)
 
 
-def of(text: str, *args, **options) -> ingot.Explanation:
+def explain(text: str, *args, **options) -> ingot.Explanation:
     return ingot.explain(ingot.op(text), *args, **options)
 
 
-def measured() -> dict:
+def measured_document() -> dict:
     """A comparison's document as measured on a GPU, with made-up figures."""
     def candidate(name, us, **more):
         return {"name": name, "spec": name, "kind": "", "state": "correct", "message": "bit for bit", "cases": {}, "limits": [],

@@ -50,7 +50,7 @@ class Expression:
     text: str
     names: list[str]
     dtypes: list[torch.dtype]
-    squares: bool  # M must equal N
+    is_square: bool  # M must equal N
     reduces: bool = False
 
     @property
@@ -58,7 +58,7 @@ class Expression:
         return f"def random_op({', '.join(self.names)}):\n    return {self.text}\n"
 
 
-def reduced(rng: random.Random, text: str) -> str:
+def random_reduction(rng: random.Random, text: str) -> str:
     """A reduction of a matrix to a shape that broadcasts with it, or an op with a reduction that keeps the matrix's
     shape."""
     kind = rng.random()
@@ -78,13 +78,13 @@ def reduced(rng: random.Random, text: str) -> str:
 def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
     names = ["a", "b", "c", "d"][: rng.randint(1, 4)]
     group = rng.choice([[torch.float32], FLOATS, FLOATS, INTEGERS, ALL])
-    squares = rng.random() < 0.2
+    is_square = rng.random() < 0.2
 
     def make(depth: int) -> str:
         if depth == 0 or rng.random() < 0.15:
             return rng.choice(names)
         if reduces and rng.random() < 0.25:
-            return reduced(rng, whole(make(depth - 1)))
+            return random_reduction(rng, whole(make(depth - 1)))
         kind = rng.random()
         if kind < 0.35:
             return rng.choice(UNARY).format(make(depth - 1))
@@ -92,7 +92,7 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
             return rng.choice(BINARY).format(make(depth - 1), make(depth - 1))
         if kind < 0.9:
             return rng.choice(MIXED).format(make(depth - 1), make(depth - 1))
-        if squares and rng.random() < 0.5:
+        if is_square and rng.random() < 0.5:
             return f"({whole(make(depth - 1))}).transpose(0, 1)"
         return rng.choice(SAME_SHAPE).format(whole(make(depth - 1)))
 
@@ -103,7 +103,7 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
     last = rng.choice(LAST_REDUCED if reduces and rng.random() < 0.6 else LAST)
     text = last.format(f"({whole(make(rng.randint(2, 4)))})")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
-    return Expression(text, used, [rng.choice(group) for _ in used], squares, reduces)
+    return Expression(text, used, [rng.choice(group) for _ in used], is_square, reduces)
 
 
 @dataclasses.dataclass
@@ -176,19 +176,19 @@ def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list
     """The tensors of one call. Calls of one form differ only in the sizes of their tensors."""
     m = 1 if form.m_is_one else rng.choice([2, 3, 5, 8, 16, 17, 33, 0] if rng.random() < 0.1 else [2, 3, 8, 17, 32])
     if expression.reduces and not all(dtype.is_floating_point for dtype in expression.dtypes):
-        m = max(m, 1)  # without elements, eager accepts dtypes that it otherwise refuses
+        m = max(m, 1)  # without elements, eager accepts dtypes that it otherwise rejects
     n = 1 if form.n_is_one else rng.choice([2, 3, 4, 8, 15, 16, 32, 65])
     if expression.reduces and not form.n_is_one and rng.random() < 0.1:
         n = rng.choice([300, 1025, 5000])
-    length = {"m": m, "n": m if expression.squares else n, "1": 1}
+    length = {"m": m, "n": m if expression.is_square else n, "1": 1}
     special = SPECIAL_IN_SUMS if expression.reduces else SPECIAL
     recipes = []
     for k, dtype in enumerate(expression.dtypes):
         sizes = tuple(length[d] for d in form.dims[k])
-        strides, at = [0] * len(sizes), form.step[k]
+        strides, stride = [0] * len(sizes), form.step[k]
         for dim in range(len(sizes)) if form.reversed_order[k] else reversed(range(len(sizes))):
-            strides[dim] = at
-            at = at * max(sizes[dim], 1) + 4 * form.padded[k]
+            strides[dim] = stride
+            stride = stride * max(sizes[dim], 1) + 4 * form.padded[k]
         if form.repeated[k] is not None:
             strides[form.repeated[k]] = 0
         injected = form.injected[k] if dtype.is_floating_point else 0.0

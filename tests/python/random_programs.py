@@ -1,7 +1,7 @@
 """Random programs of many statements, written line by line while eager PyTorch runs them.
 
-A line stays in a program once eager has run it, so that shapes fit and indices are in range. A line that eager refuses
-becomes the last line of another program, which Ingot must refuse as well. Tensors have any dtype, rank, layout and
+A line stays in a program once eager has run it, so that shapes fit and indices are in range. A line that eager rejects
+becomes the last line of another program, which Ingot must reject as well. Tensors have any dtype, rank, layout and
 size, 0 and 1 among them. Numbers are literals, run-time arguments or 0-dim tensors.
 """
 
@@ -23,7 +23,7 @@ DTYPES = [*FLOATS, *FLOATS, *INTEGERS, torch.bool]
 SHAPES = [(), (1,), (5,), (2, 3), (4, 4), (3, 1), (2, 3, 4), (1, 2, 4), (2, 4, 3, 3), (2, 2, 2, 2, 2)]
 EMPTY = [(0,), (3, 0), (0, 4)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.5, 1e30, -1e30, 1e-40, 6.0, -88.5]
-MOST_ELEMENTS = 3000  # of a value: a program that grows without end tests nothing more
+MAX_ELEMENTS = 3000  # of a value: larger values would test nothing more
 
 NUMBERS = ["2", "-1", "0", "0.5", "-0.0", "2.5", "0.1999", "1e-3", "3", "True", "s"]
 # {0} and {1} are tensors, {n} is a number, {d} and {e} are dims of {0}, {i} is an index into dim d.
@@ -82,7 +82,7 @@ PYTHON = [
     "{t} = {0}[{0}.long() % {0}.shape[0], {0}.long() % {0}.shape[1]]",
 ]
 KINDS = [(UNARY, 3), (BINARY, 6), (NUMBERED, 4), (CASTS, 2), (VIEWS, 4), (REDUCTIONS, 3), (CHANGES, 3), (PYTHON, 2)]
-REFUSALS = (NameError, RuntimeError, IndexError, TypeError, ValueError, ZeroDivisionError, NotImplementedError)
+EAGER_ERRORS = (NameError, RuntimeError, IndexError, TypeError, ValueError, ZeroDivisionError, NotImplementedError)
 
 
 @dataclasses.dataclass
@@ -107,7 +107,7 @@ class Program:
     results: list[str]
     arguments: dict[str, Argument]
     numerics: str
-    is_refused: bool = False  # by eager, at its last statement
+    is_rejected: bool = False  # by eager, at its last statement
 
     @property
     def source(self) -> str:
@@ -131,11 +131,11 @@ class Program:
 
 
 class Writer:
-    """Writes a program while eager PyTorch runs it; `refused` is the last program that eager refuses, at its last
+    """Writes a program while eager PyTorch runs it; `rejected` is the last program that eager rejects, at its last
     statement."""
 
-    def __init__(self, rng: random.Random, dtypes: list[torch.dtype] = DTYPES, changes: bool = True):
-        self.rng, self.dtypes, self.changes = rng, dtypes, changes
+    def __init__(self, rng: random.Random, dtypes: list[torch.dtype] = DTYPES):
+        self.rng, self.dtypes = rng, dtypes
         self.group = rng.choice([dtypes, dtypes, FLOATS if dtypes is DTYPES else dtypes])
         self.arguments = {f"x{k}": self.tensor() for k in range(rng.randint(1, 3))}
         self.names = list(self.arguments)
@@ -143,15 +143,15 @@ class Writer:
             self.arguments["s"] = Argument(rng.choice(["0.5", "-2.0", "0.1999", "3.0"]))
         self.scope = {name: argument.make("cpu") for name, argument in self.arguments.items()}
         self.statements: list[str] = []
-        self.refused: Program | None = None
+        self.rejected: Program | None = None
 
     def tensor(self) -> Argument:
         rng = self.rng
         dtype = rng.choice(self.group)
         shape = rng.choice(EMPTY) if rng.random() < 0.04 else rng.choice(SHAPES)
-        strides, at = [0] * len(shape), 1
+        strides, stride = [0] * len(shape), 1
         for dim in rng.sample(range(len(shape)), len(shape)) if rng.random() < 0.3 else reversed(range(len(shape))):
-            strides[dim], at = at, at * max(shape[dim], 1) + rng.choice([0, 0, 0, 3])
+            strides[dim], stride = stride, stride * max(shape[dim], 1) + rng.choice([0, 0, 0, 3])
         if shape and rng.random() < 0.1:
             strides[rng.randrange(len(shape))] = 0
         offset = rng.choice([0, 0, 0, 1, 2])
@@ -169,10 +169,9 @@ class Writer:
         return rng.choice(SPECIAL) if rng.random() < 0.04 else rng.randint(-8, 8) / 2
 
     def statement(self) -> str:
-        """A random statement of one or more lines, which eager may refuse."""
+        """A random statement of one or more lines, which eager may reject."""
         rng = self.rng
-        kinds = [(pool, weight) for pool, weight in KINDS if self.changes or pool is not CHANGES]
-        (pool,) = rng.choices([pool for pool, _ in kinds], [weight for _, weight in kinds])
+        (pool,) = rng.choices([pool for pool, _ in KINDS], [weight for _, weight in KINDS])
         first, second = rng.choice(self.names[-4:] if rng.random() < 0.6 else self.names), rng.choice(self.names)
         value = self.scope[first]
         d, e = (rng.randrange(-value.ndim, value.ndim) if value.ndim else 0 for _ in range(2))
@@ -182,40 +181,39 @@ class Writer:
         text = rng.choice(pool).format(first, second, n=number, c=rng.choice(self.dtypes), d=d, e=e, i=i, t=name)
         return text if pool in (CHANGES, PYTHON) else f"{name} = {text}"
 
-    def add(self) -> None:
+    def add_statement(self) -> None:
         statement, name = self.statement(), f"t{len(self.names)}"
         after = copy.deepcopy(self.scope)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 exec(statement, {"torch": torch, "F": F}, after)
-        except REFUSALS:
+        except EAGER_ERRORS:
             # The program returns what the statement makes, because an op checks only statements on which a result
             # depends.
             result = name if re.search(rf"^ *{name} =", statement, re.M) else self.names[0]
-            self.refused = Program([*self.statements, statement], [result], self.arguments, "default", True)
+            self.rejected = Program([*self.statements, statement], [result], self.arguments, "default", True)
             return
-        made = after.get(name)
-        if made is not None and (not isinstance(made, torch.Tensor) or made.is_complex() or made.numel() > MOST_ELEMENTS):
+        value = after.get(name)
+        if value is not None and (not isinstance(value, torch.Tensor) or value.is_complex() or value.numel() > MAX_ELEMENTS):
             return
         self.scope = after
         self.statements.append(statement)
-        if made is not None:
+        if value is not None:
             self.names.append(name)
 
     def program(self, statements: int) -> Program:
         while len(self.statements) < statements:
-            self.add()
-        made = [name for name in self.names if name not in self.arguments]
-        results = self.rng.sample(made, min(len(made), self.rng.choice([1, 1, 2, 3])))
+            self.add_statement()
+        computed = [name for name in self.names if name not in self.arguments]
+        results = self.rng.sample(computed, min(len(computed), self.rng.choice([1, 1, 2, 3])))
         return Program(self.statements, results, self.arguments, self.rng.choice(["default", "default", "eager"]))
 
 
-def shrunk(program: Program, differs) -> Program:
-    """The program without the statements that the difference does not need; `differs` describes the difference, or is
-    empty."""
+def shrink(program: Program, mismatch) -> Program:
+    """Removes the statements that the mismatch does not need. `mismatch` returns its description, or an empty string."""
     for k in reversed(range(len(program.statements))):
         shorter = dataclasses.replace(program, statements=program.statements[:k] + program.statements[k + 1 :])
-        if differs(shorter):
+        if mismatch(shorter):
             program = shorter
     return program

@@ -17,7 +17,7 @@ NAMES = {"torch": torch, "F": F, "math": math, "linalg": torch.linalg, "special"
 
 def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch.Tensor]:
     """x, y, z: cubes; m, n: matrices; v: a vector. With the shape of m: s: signs, p, q: probabilities, w: weights. With
-    the shape of x: b: bools, k: int64, u: uint8, c: small uint8. Classes of m's rows: t, and g, where some are ignored.
+    the shape of x: b: bools, k: int64, u: uint8, c: small uint8. Classes of m's rows: t, and g, some of which are ignored.
     l: classes of x's."""
     generator = torch.Generator().manual_seed(seed)
     cube, matrix = (5, 6, 7), (8, 10)
@@ -169,19 +169,19 @@ KNOWN_IN_NUMERICS_OF_EAGER = {}
 
 def texts_of(table: dict[str, list[str]]) -> list[str]:
     """The sources of a name. Losses are tried with each reduction mode."""
-    spelled = []
+    expanded = []
     for text in (text for texts in table.values() for text in texts):
-        spelled += [text.replace("REDUCED", way) for way in REDUCED] if "REDUCED" in text else [text]
-    return spelled
+        expanded += [text.replace("REDUCED", reduction) for reduction in REDUCED] if "REDUCED" in text else [text]
+    return expanded
 
 
-# On x, of 3 × n, where several n are tried.
+# On x of 3 × n, for several n.
 SIZED = ["x.sum(1)", "x.sum()", "x.sum(0)", "x.t().sum(0)", "x.mean(1)", "(1 + x / 1000).prod(1)", "x.var(1)", "torch.var_mean(x)",
          "x.logsumexp(1)", "x.softmax(1)", "x.t().softmax(0)", "x.softmax(0)", "x.log_softmax(-1)", "x.norm(dim=1)", "x.norm(3)",
          "F.layer_norm(x, x.shape[1:])", "x.nansum(1)", "F.normalize(x)", "F.mse_loss(x, x * 2)"]  # fmt: skip
 SIZED_EXACT = ["x.any(1)", "(x < 9).all(1)", "x.count_nonzero(1)", "(x * 8).long().sum(1)", "(x > 1).sum()", "(x * 8).to(torch.int32).sum(0)"]
-SIZED_OF_SOME = ["x.amax(1)", "x.max(1)", "x.max()", "x.t().max(0)", "(x * 2).round().argmax(1)", "(x * 2).round().argmin()",
-                 "(x * 2).round().min(1)", "x.aminmax(dim=1)", "x.amin((0, 1))", "(x > 1).max(1)"]  # fmt: skip
+SIZED_NONEMPTY = ["x.amax(1)", "x.max(1)", "x.max()", "x.t().max(0)", "(x * 2).round().argmax(1)", "(x * 2).round().argmin()",
+                  "(x * 2).round().min(1)", "x.aminmax(dim=1)", "x.amin((0, 1))", "(x > 1).max(1)"]  # fmt: skip
 
 # Views and gathers of results, reductions of reductions, and several reductions in one op, on INPUTS.
 COMPOSED = [

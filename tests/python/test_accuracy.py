@@ -29,13 +29,13 @@ def of_all_sizes_and_signs(rows: int, size: int, random: torch.Generator) -> tor
 
 # The size that the error of a sum is proportional to, for any number of elements. For sums with terms of both signs it
 # is the norm.
-DRAWN = {
+SAMPLERS = {
     cancelling: lambda x: x.double().norm(dim=1),
     of_all_sizes: lambda x: x.sum(1, dtype=torch.float64),
     of_all_sizes_and_signs: lambda x: x.double().norm(dim=1),
 }
 # How a function sums the rows of x.
-WAYS = {
+SUMMATIONS = {
     "x.sum()": lambda f, x: torch.stack([f(row) for row in x]),
     "x.mean()": lambda f, x: torch.stack([f(row) for row in x]) * x.shape[1],
     "x.sum(-1)": lambda f, x: f(x),
@@ -53,53 +53,53 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: drawn.__name__)
-def test_sums(device, drawn):
-    random, ops = torch.Generator().manual_seed(5), {text: ingot.op(text) for text in WAYS}
-    ours, eagers = {text: [] for text in WAYS}, {text: [] for text in WAYS}
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: sampler.__name__)
+def test_errors_of_sums_are_about_eagers(device, sampler):
+    random, ops = torch.Generator().manual_seed(5), {text: ingot.op(text) for text in SUMMATIONS}
+    actual_errors, eager_errors = {text: [] for text in SUMMATIONS}, {text: [] for text in SUMMATIONS}
     for size, (sums, at_a_time) in SUMS.items():
         for _ in range(sums // at_a_time):
-            x = drawn(at_a_time, size, random).to(device)
-            truth, scale = x.sum(1, dtype=torch.float64), DRAWN[drawn](x)
-            for text, way in WAYS.items():
-                for f, errors in ((ops[text], ours), (ops[text].reference, eagers)):
-                    errors[text].append((way(f, x).double() - truth).abs() / scale)
-    ratios = {text: (torch.cat(ours[text]).quantile(0.99) / torch.cat(eagers[text]).quantile(0.99)).item() for text in WAYS}
+            x = sampler(at_a_time, size, random).to(device)
+            truth, scale = x.sum(1, dtype=torch.float64), SAMPLERS[sampler](x)
+            for text, summation in SUMMATIONS.items():
+                for f, errors in ((ops[text], actual_errors), (ops[text].reference, eager_errors)):
+                    errors[text].append((summation(f, x).double() - truth).abs() / scale)
+    ratios = {text: (torch.cat(actual_errors[text]).quantile(0.99) / torch.cat(eager_errors[text]).quantile(0.99)).item() for text in SUMMATIONS}
     assert max(ratios.values()) <= 1.1, ratios
 
 
 @pytest.mark.parametrize("text", ["x.sum()", "x.mean()"])
-def test_a_thousand_million_ones(device, text):
+def test_a_sum_of_a_thousand_million_ones_is_accurate(device, text):
     x, op, truth = torch.ones(1, device=device).expand(2**30), ingot.op(text), 2**30 if text == "x.sum()" else 1
     assert abs(op(x).item() - truth) <= 1.1 * abs(op.reference(x).item() - truth)
 
 
 @pytest.mark.parametrize("columns", [2, 33, 77])
-def test_softmax_of_large_differences(columns):
+def test_softmax_of_large_differences_is_accurate(columns):
     """A row's largest element less any number that has an exponential, and less larger numbers, and NaN."""
     below = torch.cat([torch.linspace(0, 110, 100_001), torch.tensor([1e-30, 1e4, 3e38, float("inf"), float("nan")])])
     x = torch.zeros(len(below), columns)
     x[:, -1] = -below
-    want = torch.softmax(x.double(), -1)
-    got = ingot.op("x.softmax(-1)")(x).double()
-    assert torch.equal(got.isnan(), want.isnan())
-    unit = torch.exp2(want.log2().floor().clamp(-126, 0) - 23)
-    assert ((got - want).abs() / unit).nan_to_num(0).max() <= 2.5
+    expected = torch.softmax(x.double(), -1)
+    actual = ingot.op("x.softmax(-1)")(x).double()
+    assert torch.equal(actual.isnan(), expected.isnan())
+    ulp = torch.exp2(expected.log2().floor().clamp(-126, 0) - 23)
+    assert ((actual - expected).abs() / ulp).nan_to_num(0).max() <= 2.5
 
 
 def test_bfloat16_rounds_as_eager_does():
-    """NaNs stay NaNs. Their bits are not compared where float32 results bring other NaNs."""
+    """NaNs stay NaNs. Their bits are not compared: float32 results may give other NaNs."""
     x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.bfloat16)
     y = torch.tensor([0.0, 1.0, 3.0, float("nan"), float("inf")], dtype=torch.bfloat16)[:, None]
-    odd = torch.tensor([0x7FFFFFFF, 0x7F800001, -1, 0x7FFF8000], dtype=torch.int32).view(torch.float32)
-    for got, want in ((ingot.op("x + y")(x, y), x + y), (ingot.op("x / y")(x, y), x / y),
-                      (ingot.op("x.to(torch.bfloat16)")(odd), odd.to(torch.bfloat16))):
-        same = (got.view(torch.int16) == want.view(torch.int16)) | (got.isnan() & want.isnan())
+    nans = torch.tensor([0x7FFFFFFF, 0x7F800001, -1, 0x7FFF8000], dtype=torch.int32).view(torch.float32)
+    for actual, expected in ((ingot.op("x + y")(x, y), x + y), (ingot.op("x / y")(x, y), x / y),
+                             (ingot.op("x.to(torch.bfloat16)")(nans), nans.to(torch.bfloat16))):
+        same = (actual.view(torch.int16) == expected.view(torch.int16)) | (actual.isnan() & expected.isnan())
         assert same.all()
 
 
-# Whether the argument of the exponential cannot be above 0: an element less the largest of its own row, with the same
-# bits.
+# Whether the argument of the exponential is surely at most 0: it is an element minus the largest element of its row,
+# and both are computed with the same bits.
 @pytest.mark.parametrize("text, decays", [
     ("x.softmax(-1)", True), ("x.log_softmax(0)", True), ("(x - x.amax(0, True)).exp()", True),
     ("(x * y).softmax(-1)", True), ("(x - y.amax(-1, True)).exp()", False), ("(x - x.amin(-1, True)).exp()", False),
@@ -117,7 +117,7 @@ def test_exponentials_of_nonpositive_arguments_use_decay_of(text, decays):
     torch.testing.assert_close(op(*arguments), op.reference(*arguments), rtol=1e-3, atol=1e-5)
 
 
-def test_no_vector_is_longer_than_the_accumulators_of_a_row():
+def test_vectors_fit_the_accumulators_of_a_row():
     """A vector may be computed beyond a row's end, so each array of accumulators has at least as many elements."""
     for columns in range(1, 40):
         source = ingot.op("(x.sum(-1), x.amax(-1), x.var(-1))").source(torch.ones(3, columns))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import ingot
-from comparisons import found, job, on_a_gpu
+from comparisons import job, on_a_gpu, run_comparison
 from ingot.tools import anatomy, command, candidates, counters, disassembly, profile, steps
 from ingot.tools.job import Against
 from ingot.tools.workload import Workload
@@ -22,28 +22,28 @@ from examples import compare_line, preparation  # noqa: E402
 HANDWRITTEN = sorted((ROOT / "examples/handwritten").glob("*.cu"))
 
 
-def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
-    asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
-    done = {}
-    steps.run_steps(steps.Steps(asked, done), lambda *_: None)
-    return done[("profile", word)]["kernels"], done[("profile", "ingot")]["kernels"]
+def kernels_of(spec: str, op: str, **values) -> tuple[dict, dict]:
+    task = job(spec, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
+    results = {}
+    steps.run_steps(steps.Steps(task, results), lambda *_: None)
+    return results[("profile", spec)]["kernels"], results[("profile", "ingot")]["kernels"]
 
 
 def test_a_kernel_is_analysed_without_a_gpu():
-    (by_hand,), (own,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
-    assert by_hand["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
-    assert own["loads"]["x"]["widest"] == own["stores"]["out"]["widest"] == 16
-    assert by_hand["load_widths"] == {4: 2} and by_hand["branches"] == 0 and own["branches"] > 0
-    assert by_hand["threads"] == own["threads"] == 256 and by_hand["occupancy"] == 1.0
-    assert by_hand["kinds"]["float32"] >= 3 and by_hand["local_bytes"] == 0 and by_hand["registers"] < 32
+    (hand_written,), (ingots,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
+    assert hand_written["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
+    assert ingots["loads"]["x"]["widest"] == ingots["stores"]["out"]["widest"] == 16
+    assert hand_written["load_widths"] == {4: 2} and hand_written["branches"] == 0 and ingots["branches"] > 0
+    assert hand_written["threads"] == ingots["threads"] == 256 and hand_written["occupancy"] == 1.0
+    assert hand_written["kinds"]["float32"] >= 3 and hand_written["local_bytes"] == 0 and hand_written["registers"] < 32
 
 
 def test_differences_are_explained():
-    document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
+    document = run_comparison(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
     assert "relu_add.cu reads x and y with 4-byte loads, Ingot with 16-byte loads" in document["why"][0]
 
 
-def test_tensors_are_called_as_the_op_calls_them(tmp_path):
+def test_tensors_have_the_names_of_the_ops_parameters(tmp_path):
     path = tmp_path / "swapped.cu"
     path.write_text("// launch: grid=ceil(n / 128), block=128, args=y, x, out, n\n"
                     "__global__ void k(const float4* x, const float* a, float* res, int n) {\n  int i = blockIdx.x * 128 + threadIdx.x;\n"
@@ -66,20 +66,20 @@ def test_blocks_that_fit_depend_on_the_architecture():
 
 def test_the_systems_shared_memory_is_not_counted(monkeypatch):
     """Cubins for 9.0 and later count the system's shared memory with the kernel's own. A launch may add more."""
-    for architecture, counted in ((80, 2048), (90, 3072)):
-        monkeypatch.setattr(anatomy, "resources", lambda cubin, counted=counted: {"k": (32, 0, counted)})
-        found = anatomy.anatomy(b"", "", "k", threads=256, shared_bytes=100, architecture=architecture)
-        assert found.shared_bytes == 2148
+    for architecture, bytes_in_cubin in ((80, 2048), (90, 3072)):
+        monkeypatch.setattr(anatomy, "resources", lambda cubin, bytes_in_cubin=bytes_in_cubin: {"k": (32, 0, bytes_in_cubin)})
+        resources = anatomy.anatomy(b"", "", "k", threads=256, shared_bytes=100, architecture=architecture)
+        assert resources.shared_bytes == 2148
     monkeypatch.setattr(anatomy, "resources", lambda cubin: {"k": (32, 0, 0)})
     assert anatomy.anatomy(b"", "", "k", threads=256, architecture=90).shared_bytes == 0
 
 
-def test_asynchronous_copies_are_loads_and_the_widest_are_known():
+def test_instructions_have_kinds_and_widths():
     kinds = {"LDGSTS.E.BYPASS.128": ("global load", 16), "LDG.E.ENL2.256": ("global load", 32), "VIADD": ("integer", 4),
              "FFMA2": ("float32", 4)}
     for op, (kind, width) in kinds.items():
-        made = disassembly.Instruction(0, op, op)
-        assert (made.kind, made.width) == (kind, width), op
+        instruction = disassembly.Instruction(0, op, op)
+        assert (instruction.kind, instruction.width) == (kind, width), op
 
 
 LAUNCHES = {
@@ -101,21 +101,21 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     (tmp_path / "d.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void d(const double* x, float* out) { *out = *x; }\n")
     (tmp_path / "h.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void d(float* x, float* out) {}\nint main() {}\n")
     (tmp_path / "t.cu").write_text("template <typename T> __global__ void t(const T* x, T* out) {}\nnamespace a { __global__ void k(const float* x, float* out) {} }\n")
-    said = "grid=4, block=256, args=x, out"
+    launch = "grid=4, block=256, args=x, out"
     against = [Against(f"{tmp_path}/k.cu", [line]) for line in LAUNCHES]
-    others = [(Against(f"{tmp_path}/d.cu"), "points to float64, but gets a tensor of float32"),
-              (Against(f"{tmp_path}/h.cu"), "between `#ifndef __CUDACC_RTC__` and `#endif`"),
-              (Against(f"{tmp_path}/t.cu:t", [said]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [said]), "failed to compile")]
-    right = [Against(f"{tmp_path}/k.cu", ["grid=ceil(n / 256), block=256, args=x, out, n"]), Against(f"{tmp_path}/t.cu:a::k", [said]),
-             Against(f"{tmp_path}/t.cu", [f"entry=t<float>, {said}"])]
-    document = found(job(*against, *(other for other, _ in others), *right, text="x * 2", values={"x": "f32:1000"}))
-    messages = [*LAUNCHES.values(), *(message for _, message in others)]
-    for candidate, message in zip(document["candidates"][1:], messages):
-        assert candidate["state"] == "failed" and message in candidate["message"], (candidate["spec"], candidate["message"])
+    invalid = [(Against(f"{tmp_path}/d.cu"), "points to float64, but gets a tensor of float32"),
+               (Against(f"{tmp_path}/h.cu"), "between `#ifndef __CUDACC_RTC__` and `#endif`"),
+               (Against(f"{tmp_path}/t.cu:t", [launch]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [launch]), "failed to compile")]
+    valid = [Against(f"{tmp_path}/k.cu", ["grid=ceil(n / 256), block=256, args=x, out, n"]), Against(f"{tmp_path}/t.cu:a::k", [launch]),
+             Against(f"{tmp_path}/t.cu", [f"entry=t<float>, {launch}"])]
+    document = run_comparison(job(*against, *(candidate for candidate, _ in invalid), *valid, text="x * 2", values={"x": "f32:1000"}))
+    messages = [*LAUNCHES.values(), *(message for _, message in invalid)]
+    for result, message in zip(document["candidates"][1:], messages):
+        assert result["state"] == "failed" and message in result["message"], (result["spec"], result["message"])
     assert [c["state"] for c in document["candidates"][1 + len(messages) :]] == ["unchecked"] * 3
 
 
-def test_the_analysed_gradient_is_the_compared_one():
+def test_analysis_uses_the_compared_gradient():
     op, values = ingot.op("(x * y).sum(-1)"), {"x": torch.randn(4, 8), "y": torch.randn(4, 8), "grad": torch.randn(4)}
     for leaves, count in (({"x"}, 1), ({"x", "y"}, 2), (set(), 2)):
         explained = profile.explain(op, Workload(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
@@ -138,7 +138,7 @@ def test_scattered_additions_are_counted():
     assert profile.explain(op, Workload(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
 
 
-def test_a_candidate_that_is_not_timed_misses_every_speed(tmp_path, capsys):
+def test_untimed_candidates_fail_at_least(tmp_path, capsys):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]
     assert command.main(words) == 3
@@ -185,8 +185,8 @@ def test_counters_of_ncu_are_parsed():
 
 
 @on_a_gpu
-def test_counters_are_reported_or_the_reason():
-    document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
+def test_counters_or_an_error_are_reported():
+    document = run_comparison(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
     for candidate in document["candidates"]:
         counted, error = candidate["counted"], candidate["count_error"]
         assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), candidate

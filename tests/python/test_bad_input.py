@@ -1,6 +1,6 @@
-"""Errors of an op's author: the message, the place, and the advice, in every API alike.
+"""Errors in an op's source or call: the message, the location and the hint, which are the same in every API.
 
-`¦` in a source marks where the caret must point. A source without it has an error of the call, which has no place.
+`¦` in a source marks where the caret must point. A source without it has an error of the call, which has no location.
 """
 
 import os
@@ -54,7 +54,7 @@ ROWS = [
     ("def f(x):\n    return ¦clamp(x, mni=0)", "x=f32:3", "mni.*min"),
     ("def g(a, b): return a\ndef f(x):\n    return ¦g(x)", "x=f32:3", "`b`"),
     ("def f(x):\n    return ¦relu('a')", "x=f32:3", "relu.*(tensor|str)"),
-    # Dtypes that PyTorch refuses
+    # Dtypes that PyTorch rejects
     ("def f(x):\n    return ¦~x", "x=f32:3", "float|f32"),
     ("def f(x, y):\n    return ¦x & y", "x=f32:3 y=i64:3", "float|f32"),
     ("def f(x, y):\n    return ¦x - y", "x=bool:3 y=bool:3", "bool"),
@@ -219,7 +219,7 @@ def tensors(arguments: str) -> dict:
     return values
 
 
-def place(text: str):
+def split_mark(text: str):
     """The source without its mark, and the line and column of the mark."""
     if "¦" not in text:
         return text, None
@@ -240,17 +240,17 @@ def raised(text: str, arguments: str) -> ingot.Error:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=identify)
-def test_errors_have_a_message_and_a_place(row):
-    text, where = place(row[0])
+def test_errors_have_a_message_and_a_location(row):
+    text, position = split_mark(row[0])
     error = raised(text, row[1])
     assert error.fault == "author"
     assert re.search(row[2], str(error), re.DOTALL), str(error)
-    if where is not None:
-        assert f"<text>:{where[0]}:{where[1]}\n" in str(error), str(error)
+    if position is not None:
+        assert f"<text>:{position[0]}:{position[1]}\n" in str(error), str(error)
         assert "^" in str(error)
 
 
-def test_arithmetic_fails_at_every_call_and_only_where_python_computes():
+def test_division_by_zero_is_an_error_only_if_python_divides():
     x = torch.ones(3)
     f = ingot.op("def f(x, k: int):\n    y = 1 // k\n    return x * 2")
     assert torch.equal(f(x, 1), x * 2)
@@ -264,19 +264,19 @@ def test_arithmetic_fails_at_every_call_and_only_where_python_computes():
 
 
 @pytest.mark.parametrize("row", ROWS[::4], ids=identify)
-def test_the_command_line_says_the_same(row, command_line, tmp_path):
-    text, _ = place(row[0])
+def test_the_command_line_prints_the_same_error(row, command_line, tmp_path):
+    text, _ = split_mark(row[0])
     (tmp_path / "op.py").write_text(text)
-    done = subprocess.run(
+    completed = subprocess.run(
         [command_line, "run", "op.py", *row[1].split(), "--no-check"],
         cwd=tmp_path, capture_output=True, text=True, env={**os.environ},
     )  # fmt: skip
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.strip() == str(raised(text, row[1])).strip().replace("<text>", "op.py")
+    assert completed.returncode == 2, completed.stdout + completed.stderr
+    assert completed.stderr.strip() == str(raised(text, row[1])).strip().replace("<text>", "op.py")
 
 
-def test_ten_thousand_parentheses():
-    """Gives an error with a place, or the result, because this is legal Python up to a limit; never crashes."""
+def test_ten_thousand_parentheses_do_not_crash():
+    """Gives an error with a location, or the result: this is legal Python up to a limit."""
     try:
         result = ingot.op(NESTED)(torch.ones(3))
         assert torch.equal(result, torch.ones(3))
@@ -284,7 +284,7 @@ def test_ten_thousand_parentheses():
         assert error.fault == "author" and "nested" in str(error) and re.search(r"<text>:1:\d+", str(error))
 
 
-def test_ten_thousand_terms():
+def test_ten_thousand_terms_do_not_crash():
     x = torch.ones(3)
     try:
         assert torch.equal(ingot.op(" + ".join(["x"] * 10_000))(x), x * 10_000)
@@ -292,7 +292,7 @@ def test_ten_thousand_terms():
         assert error.fault == "author"
 
 
-def test_two_devices():
+def test_tensors_on_two_devices_are_an_error():
     if torch.cuda.is_available():
         with pytest.raises(ingot.Error, match="same device"):
             ingot.op("x + y")(torch.ones(3), torch.ones(3, device="cuda"))
@@ -312,14 +312,14 @@ def test_deep_recursion_of_helpers_is_an_error():
     assert re.search("recurs|calls itself|deep", str(raised(text, "x=f32:3")))
 
 
-@pytest.mark.parametrize("call, says", [
+@pytest.mark.parametrize("call, message", [
     (lambda op, bad: ingot.op("x", numerics=bad), "numerics contains"), (lambda op, bad: ingot.op("x", lazy=bad), "lazy contains"),
     (lambda op, bad: ingot.op("x", name=bad), "the op's name contains"), (lambda op, bad: op.emit(bad, 1), "the stage contains"),
     (lambda op, bad: op.emit("ir", 1, device=bad), "the device contains"), (lambda op, bad: op(**{bad: 1}), "name contains a lone surrogate|parameter"),
 ], ids=["numerics", "lazy", "name", "stage", "device", "keyword"])
 @pytest.mark.parametrize("bad", ["no\0thing", "\ud800"], ids=["NUL", "surrogate"])
-def test_names_that_no_source_can_contain(call, says, bad):
-    with pytest.raises(ingot.Error, match=says) as raised:
+def test_invalid_characters_in_options_are_errors(call, message, bad):
+    with pytest.raises(ingot.Error, match=message) as raised:
         call(ingot.op("x * 2"), bad)
     assert raised.value.fault == "author"
     assert "= help: " in str(raised.value)
@@ -335,7 +335,7 @@ def test_garbage_never_crashes(text):
         assert "\0" in text
 
 
-def test_the_librarys_errors_name_their_function_once():
+def test_errors_name_the_library_function_once():
     x = torch.zeros(3, 3)
     for text, begins in (("torch.dot(x, x)", "dot: 1D"), ("F.nll_loss(x, x)", "nll_loss: expected"), ("x.mean(7)", "mean: Dimension"),
                          ("torch.linalg.norm(x.long())", "linalg.norm: ")):

@@ -25,64 +25,64 @@ def test_sets_exceed_the_cache():
 
 
 class SimulatedGpu:
-    """A device queue and a CPU, in seconds: a call takes `device` of the one and `host` of the other."""
+    """A device queue and a CPU, in seconds: a call takes `device` seconds in the queue and `cpu` seconds of the CPU."""
 
     COPY = 600e-6  # device seconds of a copy, which takes no CPU time
 
-    def __init__(self, monkeypatch, device: float, host: float):
-        self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
-        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / benchmark.CYCLES_PER_SECOND), "Event": lambda **_: Moment(self),
+    def __init__(self, monkeypatch, device: float, cpu: float):
+        self.device, self.cpu, self.now, self.queue_end = device, cpu, 0.0, 0.0
+        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / benchmark.CYCLES_PER_SECOND), "Event": lambda **_: SimulatedEvent(self),
                            "synchronize": lambda _: self.wait()}.items():
             monkeypatch.setattr(torch.cuda, name, fake)
         monkeypatch.setattr(benchmark.time, "perf_counter", lambda: self.now)
         monkeypatch.setattr(benchmark, "_copy", lambda device: lambda: self.enqueue(self.COPY))
 
     def enqueue(self, seconds: float) -> None:
-        self.done = max(self.done, self.now) + seconds
+        self.queue_end = max(self.queue_end, self.now) + seconds
 
     def call(self) -> None:
-        self.now += self.host
+        self.now += self.cpu
         self.enqueue(self.device)
 
     def wait(self) -> None:
-        self.now = max(self.now, self.done)
+        self.now = max(self.now, self.queue_end)
 
 
-class Moment:
+class SimulatedEvent:
     """A CUDA event on the simulated GPU."""
 
     def __init__(self, gpu: SimulatedGpu):
         self.gpu = gpu
 
     def record(self) -> None:
-        self.at = max(self.gpu.done, self.gpu.now)
+        self.time = max(self.gpu.queue_end, self.gpu.now)
 
     def query(self) -> bool:
-        return self.at <= self.gpu.now
+        return self.time <= self.gpu.now
 
     def synchronize(self) -> None:
-        self.gpu.now = max(self.gpu.now, self.at)
+        self.gpu.now = max(self.gpu.now, self.time)
 
     def elapsed_time(self, end: "Moment") -> float:
-        return (end.at - self.at) * 1e3
+        return (end.time - self.time) * 1e3
 
 
-@pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6), (10e-6, 500e-6)])
-def test_device_time_excludes_cpu_overhead_except_in_a_loop(monkeypatch, device, host):
-    gpu = SimulatedGpu(monkeypatch, device, host)
+@pytest.mark.parametrize("device, cpu", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6), (10e-6, 500e-6)])
+def test_device_time_excludes_cpu_overhead_except_in_a_loop(monkeypatch, device, cpu):
+    gpu = SimulatedGpu(monkeypatch, device, cpu)
     for sets in (1, 64):
         alone = benchmark.run_rounds({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
-        assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
+        assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(cpu)
     in_a_loop = benchmark.run_rounds({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
     for name in "xy":  # also the runner that follows the copy
-        assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
+        assert in_a_loop[name].device == pytest.approx([max(device, cpu)] * 6, rel=0.1)
 
 
 def test_a_sample_is_repeated_if_the_cpu_was_late(monkeypatch):
-    gpu, paces = SimulatedGpu(monkeypatch, device=5e-6, host=0.0), iter([400e-6] * 10 + [20e-6] * 10)
+    gpu, paces = SimulatedGpu(monkeypatch, device=5e-6, cpu=0.0), iter([400e-6] * 10 + [20e-6] * 10)
 
     def call():
-        gpu.host = next(paces)
+        gpu.cpu = next(paces)
         gpu.call()
 
     assert benchmark._device_sample(benchmark.Rotation(), [call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
@@ -90,17 +90,17 @@ def test_a_sample_is_repeated_if_the_cpu_was_late(monkeypatch):
 
 
 def test_a_sample_has_fewer_calls_if_the_cpu_is_too_slow(monkeypatch):
-    gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
+    gpu = SimulatedGpu(monkeypatch, device=5e-6, cpu=1e-3)
     assert benchmark._device_sample(benchmark.Rotation(), [gpu.call], 64, benchmark.MAX_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
 
 
 def test_no_runner_hits_inputs_that_another_one_cached(monkeypatch):
     """With 1 ms of CPU time per call, the CPU cannot get ahead of the device by all sets of inputs."""
-    gpu, touched, hits = SimulatedGpu(monkeypatch, device=10e-6, host=1e-3), [], []
+    gpu, calls, hits = SimulatedGpu(monkeypatch, device=10e-6, cpu=1e-3), [], []
 
     def call(name, k):
-        hits.extend([name] * (k in touched[-32:]))
-        touched.append(k)
+        hits.extend([name] * (k in calls[-32:]))
+        calls.append(k)
         gpu.call()
 
     runners = {name: [lambda name=name, k=k: call(name, k) for k in range(64)] for name in "ab"}
@@ -108,13 +108,13 @@ def test_no_runner_hits_inputs_that_another_one_cached(monkeypatch):
     assert hits == []
 
 
-def test_as_many_results_stay_alive_as_there_are_sets(monkeypatch):
-    gpu, alive, most = SimulatedGpu(monkeypatch, device=10e-6, host=1e-5), set(), []
+def test_one_result_per_set_stays_alive(monkeypatch):
+    gpu, alive, counts = SimulatedGpu(monkeypatch, device=10e-6, cpu=1e-5), set(), []
 
     class Result:
         def __init__(self):
             alive.add(id(self))
-            most.append(len(alive))
+            counts.append(len(alive))
 
         def __del__(self):
             alive.discard(id(self))
@@ -124,16 +124,16 @@ def test_as_many_results_stay_alive_as_there_are_sets(monkeypatch):
         return Result()
 
     benchmark.run_rounds({"x": [call] * 2}, torch.device("cuda"), rounds=3)
-    assert max(most) == 3  # while the next one is made
+    assert max(counts) == 3  # while the next one is made
 
 
 def test_cpu_overhead_excludes_waiting_for_a_full_queue(monkeypatch):
     """The CPU waits while a thousand kernels are pending. A call here launches 50 kernels."""
-    gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, host=50 * 2e-6)
+    gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, cpu=50 * 2e-6)
 
     def call():
         gpu.call()
-        gpu.now = max(gpu.now, gpu.done - 1000 * 20e-6)
+        gpu.now = max(gpu.now, gpu.queue_end - 1000 * 20e-6)
 
     assert benchmark._host_seconds(benchmark.Rotation(), [call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
 
@@ -154,13 +154,13 @@ def test_a_call_that_waits_takes_longer_in_a_loop():
 
 
 @on_a_gpu
-def test_calls_in_a_cuda_graph():
+def test_calls_are_timed_in_a_cuda_graph():
     x = torch.randn(1000, device="cuda")
-    found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
-    assert found.is_correct and found.found["timing_error"] is None and found["ingot"]["us"] < 10
-    assert "in a CUDA graph of 64 calls" in str(found)
-    refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
-    assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"
+    comparison = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
+    assert comparison.is_correct and comparison.found["timing_error"] is None and comparison["ingot"]["us"] < 10
+    assert "in a CUDA graph of 64 calls" in str(comparison)
+    failed = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
+    assert "waits cannot be captured in a CUDA graph" in failed["waits"]["message"] and failed["waits"]["state"] == "failed"
 
 
 def test_a_cuda_graph_needs_a_gpu(capsys):

@@ -54,10 +54,10 @@ def test_hand_written_kernels_compile_and_get_their_arguments(case):
     values = op.signature.bind(*args)
     values.apply_defaults()
     scope = launch.scope_of(dict(values.arguments), as_list(op.reference(*args)))
-    for said, entry in zip(kernel.launches, kernel.entries):
-        given = said.arguments(scope, program.parameters[entry])
-        assert all(launch.pack(a, p) for a, p in zip(given, program.parameters[entry]))
-        assert said.extent("block", scope) == (256, 1, 1)
+    for kernel_launch, entry in zip(kernel.launches, kernel.entries):
+        packed_arguments = kernel_launch.arguments(scope, program.parameters[entry])
+        assert all(launch.pack(a, p) for a, p in zip(packed_arguments, program.parameters[entry]))
+        assert kernel_launch.extent("block", scope) == (256, 1, 1)
 
 
 def test_an_incorrect_baseline_is_reported(monkeypatch):
@@ -78,55 +78,55 @@ def test_every_case_has_a_threshold_and_every_threshold_a_case():
 
 
 def test_a_threshold_is_missed_beyond_the_tolerance():
-    found = thresholds.ratios({"times_as_fast_as": {"copy": 0.985, "compile": 0.97}})
-    assert thresholds.missed({"copy": 1.0}, found) == []
-    assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, found) == ["compile", "best"]
-    assert thresholds.missed({"eager": 1.0}, found) == []
+    ratios = thresholds.ratios({"times_as_fast_as": {"copy": 0.985, "compile": 0.97}})
+    assert thresholds.missed({"copy": 1.0}, ratios) == []
+    assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, ratios) == ["compile", "best"]
+    assert thresholds.missed({"eager": 1.0}, ratios) == []
     assert thresholds.ratios({"times_as_fast_as": {"copy": 0.1, "eager": 2.0, "compile": 1.5}})["best"] == 1.5  # the copy is not a baseline
 
 
 def test_reductions_equal_eager():
-    made = [(ingot.op(case.text, **case.options), case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
-    ingot.prepare_all(made)
-    for op, args in made:
+    calls = [(ingot.op(case.text, **case.options), case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
+    ingot.prepare_all(calls)
+    for op, args in calls:
         in_float32 = [a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
-        for mine, theirs in zip(as_list(op(*args)), as_list(op.reference(*in_float32)), strict=True):
-            rtol, atol = (1e-2, 1e-3) if mine.dtype.itemsize == 2 else (1e-4, 1e-5)
-            torch.testing.assert_close(mine.float(), theirs, rtol=rtol, atol=atol)
+        for actual, expected in zip(as_list(op(*args)), as_list(op.reference(*in_float32)), strict=True):
+            rtol, atol = (1e-2, 1e-3) if actual.dtype.itemsize == 2 else (1e-4, 1e-5)
+            torch.testing.assert_close(actual.float(), expected, rtol=rtol, atol=atol)
 
 
 def test_a_failing_case_is_reported_and_the_others_are_timed():
-    cases = [Case("refused", "x.nonzero()", lambda make: (make.normal(4),)),
+    cases = [Case("rejected", "x.nonzero()", lambda make: (make.normal(4),)),
              Case("correct", "x + 1", lambda make: (make.normal(4),))]
-    refused, _, right, _ = measure.on_the_cpu(cases, ("eager",))  # on one thread, and on all
-    assert "nonzero" in refused["errors"]["ingot"] and "microseconds" not in refused
-    assert set(right["microseconds"]) == {"ingot", "eager"} and not right["errors"]
-    assert right["times_as_fast_as"]["eager"] == pytest.approx(right["microseconds"]["eager"] / right["microseconds"]["ingot"], rel=0.5)
+    failed, _, correct, _ = measure.on_the_cpu(cases, ("eager",))  # on one thread, and on all
+    assert "nonzero" in failed["errors"]["ingot"] and "microseconds" not in failed
+    assert set(correct["microseconds"]) == {"ingot", "eager"} and not correct["errors"]
+    assert correct["times_as_fast_as"]["eager"] == pytest.approx(correct["microseconds"]["eager"] / correct["microseconds"]["ingot"], rel=0.5)
 
 
-@pytest.mark.parametrize("seconds, told", [(-1, ["2 more, from b on: ingot failed: no time was left"]), (60, [])])
-def test_cases_without_time_left_are_reported(seconds, told):
-    def timed(cases, selected):
+@pytest.mark.parametrize("seconds, messages", [(-1, ["2 more, from b on: ingot failed: no time was left"]), (60, [])])
+def test_cases_without_time_left_are_reported(seconds, messages):
+    def rows_of(cases, selected):
         for case in cases:
             yield {"case": case.name, "group": case.name, "errors": {}}
 
     cases = [Case(name, "x + 1", lambda make: (make.normal(4),)) for name in ("a", "b", "c")]
     options = argparse.Namespace(only=["[bc]", "none"], baselines=(), end=time.monotonic() + seconds)
-    measured, wrong = run.measure_cases(options, "cpu", "a title", "microseconds", (), cases, timed)
-    assert wrong == told and [row["case"] for row in measured] == ([] if told else ["b", "c"])
+    measured, errors = run.measure_cases(options, "cpu", "a title", "microseconds", (), cases, rows_of)
+    assert errors == messages and [row["case"] for row in measured] == ([] if messages else ["b", "c"])
 
 
 def test_a_row_is_made_from_a_comparison():
-    found = {"timing_error": None, "copy_gb_s": 100.0, "candidates": [
+    document = {"timing_error": None, "copy_gb_s": 100.0, "candidates": [
         {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
         {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
         {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
         {"name": "mine", "state": "incorrect", "message": "differs at [3]"}]}
-    row = measure.row_of(found)
+    row = measure.row_of(document)
     assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
     assert row["errors"] == {"compile": "it is late", "mine": "differs at [3]"}
-    assert measure.row_of(found, with_cpu_overhead=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
-    assert set(measure.row_of(found, must_be_correct=False)["errors"]) == {"compile"}
+    assert measure.row_of(document, with_cpu_overhead=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
+    assert set(measure.row_of(document, must_be_correct=False)["errors"]) == {"compile"}
 
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
@@ -139,7 +139,7 @@ def test_every_table_is_in_a_document_and_its_cases_are_measured():
     assert marked == {*tables.TABLES}
     names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *VALUE_AND_GRAD, *GRAPHS)}
     names |= {f"{kind}: {case.name}" for kind in ("backward", "both") for case in GRADIENTS}
-    selected = [name for table in vars(rows).values() if isinstance(table, list) for _, some in table for name in some]
+    selected = [name for table in vars(rows).values() if isinstance(table, list) for _, patterns in table for name in patterns]
     assert not [name for name in selected if not any(tables.matches(name, case) for case in names)]
 
 
@@ -148,11 +148,11 @@ def test_a_table_is_made_from_saved_rows():
         return {"case": case, "share_of_copy": shares}
 
     table = tables.cases("large", [("`a` · `b*`", ["a", "b*"]), ("`c`", ["c"])], tables.SHARES)
-    found = [row("a", ingot=0.5, eager=0.123), row("b1", ingot=1.0), row("b2", ingot=1.25), row("c", ingot=1.0)]
-    assert table({"large": found}) == (
+    saved_rows = [row("a", ingot=0.5, eager=0.123), row("b1", ingot=1.0), row("b2", ingot=1.25), row("c", ingot=1.0)]
+    assert table({"large": saved_rows}) == (
         "| work | Ingot | eager |\n| --- | --- | --- |\n| `a` · `b*` | 0.50 · 1.00 to 1.25 | 0.12 · – |\n| `c` | 1.00 | – |\n")
     with pytest.raises(KeyError, match="no saved results have a case c"):
-        table({"large": found[:3]})
+        table({"large": saved_rows[:3]})
     assert [tables.digits(2, 1e-3)(us) for us in (82, 200, 1234, 12345)] == ["0.082", "0.20", "1.2", "12"]
 
 
@@ -180,8 +180,8 @@ def test_results_are_saved_with_one_line_per_row_and_rounded_floats():
 def test_the_benchmarks_run(tmp_path):
     results = tmp_path / "results.json"
     command = [sys.executable, ROOT / "benchmarks" / "run.py", "cpu", "--quick", "--only", "*off*", "--save", results]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     rows = json.loads(results.read_text())["cpu"]
     assert [row["case"] for row in rows if "f32" in row["case"]] == [
         f"{threads}: one off f32: x and y" for threads in ("one thread", "all threads")]
@@ -203,20 +203,20 @@ def test_results_that_differ_from_eager_are_rejected():
     x = torch.randn(1000)
     steps.check((x,), (x * 1.001,))
     steps.check((x.flip(0),), (x,), is_random=True)
-    for found, is_random in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
+    for result, is_random in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
         with pytest.raises(AssertionError, match="differs"):
-            steps.check((found,), (x,), is_random)
+            steps.check((result,), (x,), is_random)
     with pytest.raises(ValueError):
         steps.check((x, x), (x,))
 
 
 def test_a_candidate_that_fails_while_timed_is_dropped(monkeypatch):
-    def timed(runners, *_, **__):
+    def run_rounds(runners, *_, **__):
         if "compile" in runners:
             raise benchmark.Dropped("compile") from ValueError("late")
         return {candidate: benchmark.Times([2.0 if candidate == "eager" else 1.0] * 3, None) for candidate in runners}
 
-    monkeypatch.setattr(steps, "run_rounds", timed)
+    monkeypatch.setattr(steps, "run_rounds", run_rounds)
     errors: dict[str, str] = {}
     row = steps.time_calls(dict.fromkeys(("ingot", "eager", "compile"), lambda: None), errors)
     assert errors == {"compile": "ValueError: late"} and row["times_as_fast_as"] == {"eager": 2.0}
@@ -235,11 +235,11 @@ def test_values_with_gradients_equal_eager():
 def test_programs_that_differ_from_eager_are_not_timed(program):
     errors: dict[str, str] = {}
     assert set(steps.checked_calls(program.makers(Tensors("cpu")), ("eager",), errors)) == {"ingot", "eager"} and not errors
-    spoilt = dataclasses.replace(program, makers=lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
-    assert set(steps.checked_calls(spoilt.makers(Tensors("cpu")), ("eager",), errors)) == {"eager"} and "ingot" in errors
+    incorrect = dataclasses.replace(program, makers=lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
+    assert set(steps.checked_calls(incorrect.makers(Tensors("cpu")), ("eager",), errors)) == {"eager"} and "ingot" in errors
 
 
-def test_eager_is_timed_as_its_author_calls_it():
+def test_the_timed_eager_call_has_no_wrappers():
     f = ingot.op("def f(x, b: float):\n    return torch.relu(x) + F.silu(x) * b\n")
     x = torch.randn(8)
     call = f.reference.as_written(x, b=2)
@@ -249,7 +249,7 @@ def test_eager_is_timed_as_its_author_calls_it():
     torch.testing.assert_close(call(), f.reference(x, 2), rtol=0, atol=0)
 
 
-def test_eager_is_timed_with_names_that_only_the_language_puts_there():
+def test_the_timed_eager_call_accepts_torch_gelu():
     f = ingot.op("torch.gelu(x) + torch.relu(x)")
     x = torch.randn(8)
     torch.testing.assert_close(f.reference.as_written(x)(), f.reference(x), rtol=0, atol=0)
@@ -258,8 +258,8 @@ def test_eager_is_timed_with_names_that_only_the_language_puts_there():
 def test_run_times_eager_without_wrappers(monkeypatch):
     from ingot import _check
 
-    timed = []
-    monkeypatch.setattr(_check, "median_microseconds", lambda call, device: timed.append(call) or 1.0)
+    calls = []
+    monkeypatch.setattr(_check, "median_microseconds", lambda call, device: calls.append(call) or 1.0)
     f, x = ingot.op("torch.relu(x)"), torch.randn(8)
-    answer = _check.check(f.reference, {"x": x}, [torch.relu(x)], "default", torch.device("cpu"))
-    assert answer["ok"] and timed[0].func.__globals__["torch"] is torch
+    result = _check.check(f.reference, {"x": x}, [torch.relu(x)], "default", torch.device("cpu"))
+    assert result["ok"] and calls[0].func.__globals__["torch"] is torch

@@ -1,5 +1,5 @@
-"""A Python function as an op's source: its names mean what Python finds when the def statement is executed, whatever is
-assigned later."""
+"""A Python function as an op's source: a name has the value that Python finds when it executes the def
+statement, even if the name is assigned later."""
 
 import enum
 import importlib.util
@@ -17,16 +17,16 @@ X = torch.tensor([-2.0, 0.5, 3.0])
 
 
 @pytest.fixture
-def module(tmp_path):
-    """Imports a module with this source from a file of its own."""
+def import_source(tmp_path):
+    """Returns a function that imports a module with a given source."""
     def make(text: str):
         path = tmp_path / f"captured_{next(NUMBERS)}.py"
         path.write_text("import math, torch, ingot\nimport torch.nn.functional as F\n" + text)
         spec = importlib.util.spec_from_file_location(path.stem, path)
-        made = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(made)
-        made.path = path
-        return made
+        imported = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(imported)
+        imported.path = path
+        return imported
 
     return make
 
@@ -41,30 +41,30 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize("one, other", HELPERS.values(), ids=HELPERS)
-def test_one_name_has_one_meaning(module, one, other):
-    helper = module(one + "def helper(x):\n    return act(x) if K is None else act(x)\n")
-    if "K" not in one:
+@pytest.mark.parametrize("helper_lines, user_lines", HELPERS.values(), ids=HELPERS)
+def test_a_name_with_two_meanings_is_an_error(import_source, helper_lines, user_lines):
+    helper = import_source(helper_lines + "def helper(x):\n    return act(x) if K is None else act(x)\n")
+    if "K" not in helper_lines:
         helper.K = 1.0
-    user = module(other + "def f(x):\n    return helper(x) + act(x) * (2 if K is None else 1)\n")
-    if "K" not in other:
+    user = import_source(user_lines + "def f(x):\n    return helper(x) + act(x) * (2 if K is None else 1)\n")
+    if "K" not in user_lines:
         user.K = 1.0
     user.helper = helper.helper
     with pytest.raises(ingot.Error, match="is .* where `.*` uses it and .* where|two functions are called"):
         ingot.op(user.f)(X)
 
 
-def test_a_language_s_own_name_beside_a_helper_of_that_name(module):
-    helper = module("def helper(x):\n    return abs(x)\n")
-    user = module("def abs(x): return x * 100\ndef f(x):\n    return helper(x) + abs(x)\n")
+def test_a_helper_named_like_a_used_builtin_is_an_error(import_source):
+    helper = import_source("def helper(x):\n    return abs(x)\n")
+    user = import_source("def abs(x): return x * 100\ndef f(x):\n    return helper(x) + abs(x)\n")
     user.helper = helper.helper
     with pytest.raises(ingot.Error, match="`abs` is"):
         ingot.op(user.f)(X)
 
 
-def test_the_same_meaning_twice(module):
-    helper = module("from torch import tanh\nact, K = torch.relu, 2.0\ndef helper(x):\n    return act(tanh(x)) * K\n")
-    user = module("act, K = F.relu, 2\nfrom math import sqrt\nfrom torch import tanh\ndef f(x):\n    return helper(x) + tanh(x) * sqrt(2.0)\n")
+def test_a_name_may_have_the_same_meaning_in_two_modules(import_source):
+    helper = import_source("from torch import tanh\nact, K = torch.relu, 2.0\ndef helper(x):\n    return act(tanh(x)) * K\n")
+    user = import_source("act, K = F.relu, 2\nfrom math import sqrt\nfrom torch import tanh\ndef f(x):\n    return helper(x) + tanh(x) * sqrt(2.0)\n")
     user.helper = helper.helper
     torch.testing.assert_close(ingot.op(user.f)(X), user.f(X))
 
@@ -82,12 +82,12 @@ def helper(x, k=K): return x * k * 100
 """
 
 
-def test_defaults_are_evaluated_at_the_def(module):
-    made = module(DEFAULTS.replace("def helper(x, k=K): return x * k * 100\n", ""))
-    for function in (made.f, made.g):
+def test_defaults_are_evaluated_at_the_def(import_source):
+    imported = import_source(DEFAULTS.replace("def helper(x, k=K): return x * k * 100\n", ""))
+    for function in (imported.f, imported.g):
         torch.testing.assert_close(ingot.op(function)(X), function(X))
         torch.testing.assert_close(ingot.op(function).reference(X), function(X))
-    assert ingot.op(made.f).text.count("\n") == ingot.op(made.f, name="other").text.count("\n")
+    assert ingot.op(imported.f).text.count("\n") == ingot.op(imported.f, name="other").text.count("\n")
 
 
 def test_defaults_bind_the_variable_of_a_loop():
@@ -115,15 +115,15 @@ def of_a_table(x, act=TABLE[0]): return act(x)
 """
 
 
-def test_defaults_that_are_functions(module):
+def test_defaults_may_be_functions(import_source):
     """Also under a name of the language, and as a default of a helper's default."""
-    made = module(LAMBDAS)
-    for function in (made.named, made.inline, made.of_a_helper):
+    imported = import_source(LAMBDAS)
+    for function in (imported.named, imported.inline, imported.of_a_helper):
         op = ingot.op(function)
         torch.testing.assert_close(op(X), function(X))
         torch.testing.assert_close(op.reference(X), function(X))
     with pytest.raises(ingot.Error, match="`of_a_table` uses `act`, which is a function"):
-        ingot.op(made.of_a_table)(X)
+        ingot.op(imported.of_a_table)(X)
 
 
 def test_a_default_that_cannot_be_captured_is_named():
@@ -134,19 +134,19 @@ def test_a_default_that_cannot_be_captured_is_named():
         ingot.op(f)(X)
 
 
-def test_a_module_is_refused_with_its_parameters_as_arguments():
+def test_a_module_is_rejected_with_its_parameters_as_arguments():
     linear = torch.nn.Linear(3, 3)
     with pytest.raises(ingot.Error, match="uses `linear`, which is a torch.nn[^$]*pass its parameters as arguments"):
         ingot.op(lambda x: linear(x))(torch.zeros(3))
 
 
-def test_a_later_edit_of_the_file_has_no_effect(module):
-    helper = module("def helper(x):\n    return x + 1\n")
-    user = module("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")
+def test_a_later_edit_of_the_file_has_no_effect(import_source):
+    helper = import_source("def helper(x):\n    return x + 1\n")
+    user = import_source("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")
     user.helper = helper.helper
     op = ingot.op(user.f)
-    for made in (helper, user):
-        made.path.write_text("\n\n" + made.path.read_text().replace("+ 1", "+ 100").replace("* 2", "* 200"))
+    for edited in (helper, user):
+        edited.path.write_text("\n\n" + edited.path.read_text().replace("+ 1", "+ 100").replace("* 2", "* 200"))
     torch.testing.assert_close(op(X), user.f(X))
     torch.testing.assert_close(op.reference(X), user.f(X))
     with pytest.raises(ingot.Error, match="changed after it was imported"):
@@ -155,11 +155,11 @@ def test_a_later_edit_of_the_file_has_no_effect(module):
 
 @pytest.mark.parametrize("name", ["d", "e", "f", "de", "x"])
 @pytest.mark.parametrize("other", ["g", "def_", "f_1"])
-def test_renaming(name, other):
+def test_an_op_may_have_another_name_than_its_function(name, other):
     scope = {}
     text = f"def {name}(fed):\n    return fed * 2\n"
-    made = module_function(text, name)
-    op = ingot.op(made, name=other)
+    function = module_function(text, name)
+    op = ingot.op(function, name=other)
     assert op.name == other and f"def {other}(fed):" in op.text
     assert torch.equal(op(X), X * 2)
 
@@ -190,7 +190,7 @@ NESTED = {"a": {}}
 NESTED["a"]["b"] = NESTED
 
 
-def test_constants_of_enumerations():
+def test_enum_members_are_captured_as_constants():
     @ingot.op
     def f(x, y, reduction=Mode.SUM):
         return F.mse_loss(x, y, reduction=REDUCTION) * LEVEL + F.mse_loss(x, y, reduction=reduction)
@@ -199,7 +199,7 @@ def test_constants_of_enumerations():
 
 
 @pytest.mark.parametrize("constant, kind", [(ITSELF, "list"), (NESTED, "dict")])
-def test_a_constant_that_holds_itself(constant, kind):
+def test_a_self_referencing_constant_is_an_error(constant, kind):
     @ingot.op
     def f(x):
         return x * constant[0]
@@ -208,7 +208,7 @@ def test_a_constant_that_holds_itself(constant, kind):
         f(X)
 
 
-def test_a_constant_with_shared_parts():
+def test_constants_may_share_parts():
     pair = (1.0, math.pi)
     both = [pair, pair, {"k": pair}]
 

@@ -7,24 +7,24 @@ import ingot
 from ingot.tools import check, workload
 
 
-def asked(text: str, **values) -> workload.Workload:
+def workload_of(text: str, **values) -> workload.Workload:
     return workload.Workload(ingot.op(text), values)
 
 
-def verdict(of: workload.Workload, *results) -> check.Verdict:
-    return check.check(check.Expected.of(of), list(results))
+def verdict(case: workload.Workload, *results) -> check.Verdict:
+    return check.check(check.Expected.of(case), list(results))
 
 
 def test_other_rounding_is_correct_and_larger_errors_are_not():
     torch.manual_seed(0)
     x, y, z = torch.randn(3, 4096)
-    product = asked("x * y + z", x=x, y=y, z=z)
+    product = workload_of("x * y + z", x=x, y=y, z=z)
     contracted = torch.addcmul(z.double(), x.double(), y.double()).float()
     assert verdict(product, contracted).correct
     assert verdict(product, x * y + z).bit_for_bit
-    off = contracted.clone()
-    off[7] += 1e-4
-    wrong = verdict(product, off)
+    inaccurate = contracted.clone()
+    inaccurate[7] += 1e-4
+    wrong = verdict(product, inaccurate)
     assert not wrong.correct and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
     assert "differs at [7]: " in wrong.message
 
@@ -32,7 +32,7 @@ def test_other_rounding_is_correct_and_larger_errors_are_not():
 def test_another_order_of_addition_is_correct_and_a_lost_element_is_not():
     torch.manual_seed(0)
     x = torch.rand(100, 4096)
-    total = asked("sum(x, -1)", x=x)
+    total = workload_of("sum(x, -1)", x=x)
     one_by_one = x[:, 0].clone()
     for k in range(1, x.shape[1]):
         one_by_one += x[:, k]
@@ -46,26 +46,26 @@ def test_another_order_of_addition_is_correct_and_a_lost_element_is_not():
     ("x - x", torch.zeros_like), ("exp(x)", lambda x: torch.exp(x.clamp(max=88.0)))])
 def test_special_values_reveal_an_incomplete_formula(text, wrong):
     x = torch.randn(1000)
-    plain = asked(text, x=x)
+    plain = workload_of(text, x=x)
     injected = workload.with_specials(plain)
     assert verdict(plain, wrong(x)).correct
     assert not verdict(injected, wrong(injected.values["x"])).correct
     assert verdict(injected, ingot.op(text)(injected.values["x"])).correct
 
 
-@pytest.mark.parametrize("text, wrong", [
+@pytest.mark.parametrize("text, other", [
     ("round(x)", lambda x: (x.abs() + 0.5).floor() * x.sign()), ("where(x > 0.5, x, 0.0)", lambda x: torch.where(x >= 0.5, x, 0.0)),
     ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0)),
     ("round(x * 2.0)", lambda x: (x * 2 + 0.5).floor()), ("where(x * 2.0 > 1.0, x, -5.0)", lambda x: torch.where(x * 2 >= 1, x, -5.0))])
-def test_at_a_jump_only_one_result_is_correct(text, wrong):
+def test_at_a_jump_only_one_result_is_correct(text, other):
     x = torch.arange(-100, 101) / 4
-    of = asked(text, x=x)
-    assert not verdict(of, wrong(x)).correct
-    assert verdict(of, ingot.op(text)(x)).correct
+    case = workload_of(text, x=x)
+    assert not verdict(case, other(x)).correct
+    assert verdict(case, ingot.op(text)(x)).correct
 
 
 def test_special_values_include_the_jumps_of_functions():
-    injected = workload.with_specials(asked("round(x)", x=torch.randn(1000)))
+    injected = workload.with_specials(workload_of("round(x)", x=torch.randn(1000)))
     x = injected.values["x"]
     assert not verdict(injected, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).correct
 
@@ -74,41 +74,41 @@ def test_special_values_include_the_jumps_of_functions():
 def test_cancellation_is_allowed_the_ulps_of_its_steps(text):
     """An exponential may be off by an ulp before its neighbour is subtracted."""
     x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
-    of = asked(text, x=x)
-    assert verdict(of, ingot.op(text)(x)).correct
-    beside = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
-    assert verdict(of, beside).correct
-    assert not verdict(of, beside + 1e-4).correct
+    case = workload_of(text, x=x)
+    assert verdict(case, ingot.op(text)(x)).correct
+    off_by_an_ulp = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
+    assert verdict(case, off_by_an_ulp).correct
+    assert not verdict(case, off_by_an_ulp + 1e-4).correct
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_another_function_is_incorrect_in_16_bits(dtype):
     x = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)).to(dtype)
     gelu = torch.nn.functional.gelu
-    of = asked("F.gelu(x)", x=x)
-    assert verdict(of, ingot.op("F.gelu(x)")(x)).correct
-    assert verdict(of, gelu(x.float()).to(dtype)).correct
+    case = workload_of("F.gelu(x)", x=x)
+    assert verdict(case, ingot.op("F.gelu(x)")(x)).correct
+    assert verdict(case, gelu(x.float()).to(dtype)).correct
     for other in (lambda x: x * torch.sigmoid(1.702 * x), lambda x: torch.where(x < -2.5, 0.0, gelu(x)), lambda x: torch.where(x < -3, -1, 1) * gelu(x)):
-        assert not verdict(of, other(x.float()).to(dtype)).correct
+        assert not verdict(case, other(x.float()).to(dtype)).correct
 
 
 def test_integers_shapes_and_dtypes_must_be_equal():
     x = torch.arange(10)
-    assert not verdict(asked("x + 1", x=x), x + 2).correct
-    assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
-    assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
+    assert not verdict(workload_of("x + 1", x=x), x + 2).correct
+    assert verdict(workload_of("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
+    assert "shape [1]" in verdict(workload_of("sum(x)", x=x), x.sum().view(1)).message
 
 
 def test_special_values_are_paired_with_each_other():
-    values = workload.with_specials(asked("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
+    values = workload.with_specials(workload_of("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
     pairs = {(repr(a), repr(b)) for a, b in zip(values["x"].tolist(), values["y"].tolist())}
     assert {("nan", "inf"), ("inf", "-inf"), ("-0.0", "nan")} <= pairs
 
 
 def test_odd_sizes_respect_indices_and_related_sizes():
-    boxes = workload.with_odd_sizes(asked("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
+    boxes = workload.with_odd_sizes(workload_of("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
     assert [tuple(t.shape) for t in boxes.values.values()] == [(1023, 4), (1023, 1)]
-    table = workload.with_odd_sizes(asked("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))
+    table = workload.with_odd_sizes(workload_of("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))
     assert tuple(table.values["t"].shape) == (64, 99)
 
 

@@ -8,8 +8,8 @@ import torch
 import ingot
 
 
-def test_a_negative_class_below_the_end_marker(device):
-    """Eager refuses it on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
+def test_a_negative_class_other_than_the_end_marker_gives_nan(device):
+    """Eager rejects it on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
     for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
         x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
         loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
@@ -26,7 +26,7 @@ def test_a_class_out_of_range_raises_on_the_cpu():
 
 
 @pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (0,)], ids=str)
-def test_probabilities_without_classes(shape, device):
+def test_probabilities_of_no_classes_equal_eager(shape, device):
     x = torch.zeros(shape, device=device)
     for more in ("", ", label_smoothing=0.1", ", reduction='sum'", ", reduction='none'"):
         op = ingot.op(f"def f(x, y): return F.cross_entropy(x, y{more})")
@@ -35,7 +35,7 @@ def test_probabilities_without_classes(shape, device):
 
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
 def test_an_ignored_class_is_not_read(device, lazy):
-    """Whatever number it is: neither the scores, the weights nor the gradient are accessed with it."""
+    """It may be any number, because neither the scores, the weights nor the gradient are accessed with it."""
     weight = torch.rand(5, device=device)
     for text in ("F.nll_loss(m, t, w)", "F.cross_entropy(m, t, w)", "F.cross_entropy(m, t)", "F.nll_loss(m, t, reduction='sum')",
                  "F.cross_entropy(m, t, w, label_smoothing=0.1)", "F.cross_entropy(m, t, w, ignore_index=7, reduction='none')"):
@@ -43,9 +43,9 @@ def test_an_ignored_class_is_not_read(device, lazy):
         ignored = 7 if "=7" in text else -100
         for t in ([1, ignored, 4, ignored], [ignored] * 4, [0, 1, 2, 3]):
             m, t = torch.randn(4, 5, device=device, requires_grad=True), torch.tensor(t, device=device)
-            ours, eager = op(m, t, weight), op.reference(m, t, weight)
-            torch.testing.assert_close(ours, eager, equal_nan=True, msg=text)
-            gradients = (torch.autograd.grad(loss.sum(), m)[0] for loss in (ours, eager))
+            actual, expected = op(m, t, weight), op.reference(m, t, weight)
+            torch.testing.assert_close(actual, expected, equal_nan=True, msg=text)
+            gradients = (torch.autograd.grad(loss.sum(), m)[0] for loss in (actual, expected))
             torch.testing.assert_close(*gradients, equal_nan=True, msg=text)
 
 
@@ -73,7 +73,7 @@ def test_a_class_out_of_range_gives_nan_on_the_gpu(device):
     assert op(m[:2], t).isnan().tolist() == [True, False]
 
 
-def test_scores_that_are_nan(device):
+def test_nan_scores_equal_eager(device):
     """Eager adds up the values above zero, and NaN is not above zero."""
     nan, inf = math.nan, math.inf
     m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)

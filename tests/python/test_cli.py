@@ -21,7 +21,7 @@ def cli(command_line, tmp_path):
     (tmp_path / "ops.py").write_text(RELU_ADD + "\ndef minus(x, y):\n    return x - y\n")
 
     def run(*words, check=True, **environment):
-        done = subprocess.run(
+        completed = subprocess.run(
             [command_line, *words],
             cwd=tmp_path,
             capture_output=True,
@@ -29,8 +29,8 @@ def cli(command_line, tmp_path):
             env={**os.environ, "INGOT_PYTHON": sys.executable, **environment},
         )
         if check:
-            assert done.returncode == 0, done.stderr
-        return done
+            assert completed.returncode == 0, completed.stderr
+        return completed
 
     run.folder = tmp_path
     return run
@@ -49,7 +49,7 @@ def test_none_as_an_argument(cli):
 
 
 @pytest.mark.parametrize("returned, shapes", [("", [[16]]), ("    return x * y\n", [[16], [16]])])
-def test_an_op_in_place(cli, tmp_path, returned, shapes):
+def test_in_place_ops_are_checked_and_timed(cli, tmp_path, returned, shapes):
     """The op's changes are checked before its results; timing repeats them."""
     file = tmp_path / "step.py"
     file.write_text(f"def step(x, y):\n    x.mul_(0.5).add_(y)\n{returned}")
@@ -84,11 +84,11 @@ def test_an_expression(cli):
         ("true", "True"),
     ],
 )
-def test_values(cli, value, text):
-    done = cli("run", "-e", "y * 1", f"y={value}", "--no-check", check=False)
+def test_arguments_are_parsed(cli, value, text):
+    completed = cli("run", "-e", "y * 1", f"y={value}", "--no-check", check=False)
     if text[0].isdigit() or text == "True":  # only scalars: no tensor
-        done = cli("run", "-e", "x * y", "x=f32:1", f"y={value}", "--no-check")
-    assert f"y: {text}" in done.stdout
+        completed = cli("run", "-e", "x * y", "x=f32:1", f"y={value}", "--no-check")
+    assert f"y: {text}" in completed.stdout
 
 
 def test_saved_tensors_and_saved_results(cli):
@@ -104,25 +104,25 @@ def test_saved_tensors_and_saved_results(cli):
     ("emit", "-e", "x + 1", "x=f32:4"), ("run", "-e", "x + 1", "x=f32:4"), ("ops",), ("--help",),
     ("explain", "ops.py:relu_add", "x=f32:4", "y=f32:4", "bias=0.5"),
 ], ids=lambda words: words[0])
-@pytest.mark.parametrize("where", ["full", "closed"])
-def test_an_unwritable_file_is_an_error(command_line, cli, words, where):
-    target = {"full": "/dev/full", "closed": "&-"}[where]
-    line = f"exec {shlex.join([command_line, *words])} >{target}"
+@pytest.mark.parametrize("target", ["full", "closed"])
+def test_an_unwritable_file_is_an_error(command_line, cli, words, target):
+    path = {"full": "/dev/full", "closed": "&-"}[target]
+    line = f"exec {shlex.join([command_line, *words])} >{path}"
     environment = {**os.environ, "INGOT_PYTHON": sys.executable}
-    done = subprocess.run(["sh", "-c", line], cwd=cli.folder, stderr=subprocess.PIPE, text=True, env=environment)
-    assert done.returncode == 4
-    assert re.fullmatch(r"error: cannot write to the standard output: [\w ]+\n", done.stderr)
+    completed = subprocess.run(["sh", "-c", line], cwd=cli.folder, stderr=subprocess.PIPE, text=True, env=environment)
+    assert completed.returncode == 4
+    assert re.fullmatch(r"error: cannot write to the standard output: [\w ]+\n", completed.stderr)
 
 
 @pytest.mark.parametrize("words", [("run", "--threads", "-5"), ("run", "--threads", "100000"), ("run", "--seed", str(2**64)),
                                    ("emit", "--seed", "-1"), ("verify", "--seed", str(2**64)), ("compare", "--seed", "-1"),
                                    ("compare", "--threads", "-5")], ids="{0[0]} {0[1]} {0[2]}".format)  # fmt: skip
-def test_options_refuse_invalid_numbers(cli, words):
+def test_options_reject_invalid_numbers(cli, words):
     command, *option = words
-    done = cli(command, "-e", "x + 1", "x=f32:4", *option, check=False)
-    assert done.returncode == 2
-    assert option[0] in done.stderr
-    assert done.stdout == ""
+    completed = cli(command, "-e", "x + 1", "x=f32:4", *option, check=False)
+    assert completed.returncode == 2
+    assert option[0] in completed.stderr
+    assert completed.stdout == ""
 
 
 def test_random_tensors_are_seeded(cli):
@@ -134,18 +134,18 @@ def test_random_tensors_are_seeded(cli):
     assert not torch.equal(saved("1"), saved("2"))
 
 
-def test_a_range(cli):
+def test_integers_are_in_the_given_range(cli):
     cli("run", "-e", "x + 0", "x=i64:1000@3..7", "--save", "out.pt", "--no-check")
     assert set(torch.load(cli.folder / "out.pt").tolist()) == {3, 4, 5, 6}
 
 
-@pytest.mark.parametrize("text, of", [("(x * y.exp()).sum()", ("--value-and-grad", "x,y")), ("x * y.exp()", ("--gradient", "y", "grad=f32:4x3"))])
-def test_a_gradient(cli, text, of):
+@pytest.mark.parametrize("text, options", [("(x * y.exp()).sum()", ("--value-and-grad", "x,y")), ("x * y.exp()", ("--gradient", "y", "grad=f32:4x3"))])
+def test_a_gradient_is_not_compared_with_the_op(cli, text, options):
     """The gradient is not compared with the op itself. The report shows a command that reproduces it."""
-    out = cli("run", "-e", text, "x=f32:4x3", "y=f32:4x3", *of).stdout
+    out = cli("run", "-e", text, "x=f32:4x3", "y=f32:4x3", *options).stdout
     assert "MISMATCH" not in out
     (command,) = re.findall(r"^kernel +ingot (.*)$", out, re.M)
-    assert " ".join(of[:2]) in command and "void expression_" in cli(*shlex.split(command)).stdout
+    assert " ".join(options[:2]) in command and "void expression_" in cli(*shlex.split(command)).stdout
 
 
 def test_emit(cli):
@@ -206,29 +206,29 @@ def test_cache(cli):
     ],
 )
 def test_bad_input_exits_with_two(cli, words, message):
-    done = cli(*words, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert re.search(message, done.stderr + done.stdout)
+    completed = cli(*words, check=False)
+    assert completed.returncode == 2, completed.stdout + completed.stderr
+    assert re.search(message, completed.stderr + completed.stdout)
 
 
-def test_both_command_lines_print_the_same(cli):
+def test_the_command_line_prints_the_apis_error(cli):
     text = "def f(x):\n    return relux(x)\n"
     (cli.folder / "wrong.py").write_text(text)
-    done = cli("run", "wrong.py", "x=f32:2", check=False)
+    completed = cli("run", "wrong.py", "x=f32:2", check=False)
     with pytest.raises(ingot.Error) as caught:
         ingot.op(text)(torch.ones(2))
-    assert done.stderr.strip().replace("wrong.py", "<text>") == str(caught.value).strip()
+    assert completed.stderr.strip().replace("wrong.py", "<text>") == str(caught.value).strip()
 
 
 def test_without_a_python_the_check_is_an_error_of_the_environment(cli):
-    done = cli("run", "-e", "x + 1", "x=f32:8", check=False, INGOT_PYTHON="/nowhere/python")
-    assert done.returncode == 4
-    assert "--no-check" in done.stderr
+    completed = cli("run", "-e", "x + 1", "x=f32:8", check=False, INGOT_PYTHON="/nowhere/python")
+    assert completed.returncode == 4
+    assert "--no-check" in completed.stderr
     assert cli("run", "-e", "x + 1", "x=f32:8", "--no-check", INGOT_PYTHON="/nowhere/python").returncode == 0
 
 
 def test_a_mismatch_exits_with_one(cli, tmp_path):
-    """In a Python where eager PyTorch's result is one too large."""
+    """Runs a Python in which eager's relu gives a result that is one too large."""
     fake = tmp_path / "fake-python"
     fake.write_text(
         "#!/bin/sh\n"
@@ -236,9 +236,9 @@ def test_a_mismatch_exits_with_one(cli, tmp_path):
         "from ingot import _check; _check.main(sys.argv[-1])' \"$@\"\n"
     )
     fake.chmod(0o755)
-    done = cli("run", "-e", "relu(x)", "x=f32:8", check=False, INGOT_PYTHON=str(fake))
-    assert done.returncode == 1, done.stderr
-    assert "MISMATCH" in done.stdout
+    completed = cli("run", "-e", "relu(x)", "x=f32:8", check=False, INGOT_PYTHON=str(fake))
+    assert completed.returncode == 1, completed.stderr
+    assert "MISMATCH" in completed.stdout
 
 
 def test_run_on_cuda(cli):
@@ -251,12 +251,12 @@ def test_run_on_cuda(cli):
 def test_no_cuda_device_is_an_error_of_the_environment(cli):
     if torch.cuda.is_available():
         pytest.skip("explained: there is a CUDA device")
-    done = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
-    assert done.returncode == 4
-    assert "CUDA" in done.stderr
+    completed = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
+    assert completed.returncode == 4
+    assert "CUDA" in completed.stderr
 
 
-def test_a_folder_and_a_name_given_twice(cli):
+def test_a_directory_and_a_repeated_name_are_errors(cli):
     folder = cli("emit", ".", check=False)
     assert folder.returncode != 0 and "`.` is a folder" in folder.stderr
     twice = cli("run", "-e", "x + 1", "x=f32:4", "x=f32:8", check=False)

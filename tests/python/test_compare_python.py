@@ -7,18 +7,18 @@ import pytest
 import torch
 
 import ingot
-from comparisons import BODIES, RELU_ADD, found, function_file, job, on_a_gpu
+from comparisons import BODIES, RELU_ADD, function_file, job, on_a_gpu, run_comparison
 from ingot.tools import check, workload
 from ingot.tools.job import Against
 
 
 def test_python_functions_as_candidates():
     x, y = torch.randn(1000), torch.randn(1000)
-    found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
-    assert found["mine"]["state"] == "correct" and found["mine"]["us"] > 0 and found.speedup_of("mine") > 0
-    assert found["off"]["state"] == "incorrect" and not found.is_correct
-    assert "off: incorrect, differs at [" in str(found) and "<table>" in found._repr_html_()
-    assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
+    comparison = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
+    assert comparison["mine"]["state"] == "correct" and comparison["mine"]["us"] > 0 and comparison.speedup_of("mine") > 0
+    assert comparison["off"]["state"] == "incorrect" and not comparison.is_correct
+    assert "off: incorrect, differs at [" in str(comparison) and "<table>" in comparison._repr_html_()
+    assert comparison.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 
 def test_special_values_are_injected_into_copies():
@@ -35,11 +35,11 @@ def test_sums_are_not_checked_on_the_largest_numbers():
         assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_correct, text
 
 
-def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
+def test_a_lost_element_is_noticed_on_positive_values():
     x = torch.randn(1000000)
     loses = {"loses": lambda x: (x.sum(dtype=torch.float64) - x[::1024].sum(dtype=torch.float64)).float()}
-    found = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
-    assert found["loses"]["message"].startswith("on positive values: differs at []")
+    comparison = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
+    assert comparison["loses"]["message"].startswith("on positive values: differs at []")
 
 
 def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
@@ -61,8 +61,8 @@ def test_expanded_rows_are_passed_unchanged(tmp_path):
     path.write_text("// launch: args=x, x.stride(0), out, n\n"
                     'extern "C" void rows(const float* x, long stride, float* out, long n) {\n'
                     "  for (long k = 0; k < n; ++k) out[k] = x[k / 8 * stride + k % 8] * 2;\n}\n")
-    found = ingot.compare(ingot.op("x * 2"), {"mine": ingot.Against(str(path))}, torch.randn(8).expand(32, 8), rounds=3)
-    assert found["mine"]["state"] == "correct", found["mine"]["message"]
+    comparison = ingot.compare(ingot.op("x * 2"), {"mine": ingot.Against(str(path))}, torch.randn(8).expand(32, 8), rounds=3)
+    assert comparison["mine"]["state"] == "correct", comparison["mine"]["message"]
 
 
 def test_in_place_changes_are_restored_before_each_round():
@@ -71,17 +71,17 @@ def test_in_place_changes_are_restored_before_each_round():
     op = ingot.op("def f(x):\n    x.mul_(0.5)\n")
     calls = []
 
-    def late(x):
+    def wrong_after_400_calls(x):
         calls.append(x.abs().max().item())
         x.mul_(0.5 if len(calls) < 400 else 0.25)
 
-    found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
+    comparison = ingot.compare(op, {"late": wrong_after_400_calls}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
     assert calls.count(4.0) > 64 * 5  # in each of five rounds, for each set of inputs
-    assert found["ingot"]["state"] == "correct" and len(calls) > 400
-    assert found["late"]["message"].startswith("after it was timed: differs at [")
+    assert comparison["ingot"]["state"] == "correct" and len(calls) > 400
+    assert comparison["late"]["message"].startswith("after it was timed: differs at [")
 
 
-def test_in_inference_mode_and_without_candidates():
+def test_compares_in_inference_mode_and_without_candidates():
     op = ingot.op("x * 2")
     with torch.inference_mode():
         x = torch.randn(100)
@@ -93,16 +93,16 @@ def test_in_inference_mode_and_without_candidates():
 def test_plots_show_names_unchanged_and_a_colour_per_candidate():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
-    found = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)
-    axes = found.plot()
+    comparison = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)
+    axes = comparison.plot()
     axes.figure.canvas.draw()
     assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axes.patches] == [matplotlib.colors.to_hex(c) for c in ("C0", "C1")]
 
 
 def test_bit_for_bit_refers_to_all_cases():
     flushes = {"flushes": lambda x: torch.where(x.abs() < 1e-38, 0.0, x)}
-    found = ingot.compare(ingot.op("x * 1"), flushes, torch.randn(1000), rounds=3, isolated=False, why=False)
-    assert found["flushes"]["message"].endswith(" on special values") and found["ingot"]["message"] == "bit for bit"
+    comparison = ingot.compare(ingot.op("x * 1"), flushes, torch.randn(1000), rounds=3, isolated=False, why=False)
+    assert comparison["flushes"]["message"].endswith(" on special values") and comparison["ingot"]["message"] == "bit for bit"
 
 
 def test_functions_that_cannot_be_pickled_are_reported():
@@ -121,27 +121,27 @@ def test_functions_that_cannot_be_pickled_are_reported():
         ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
 
 
-def test_few_elements_reveal_an_error_of_one_in_n():
+def test_small_inputs_reveal_an_error_of_one_in_n():
     x = torch.randn(10, 100000)
     biased = {"biased": lambda x: x.var(-1, correction=0)}
-    found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
-    assert any(limit.startswith("few elements: differs at [") for limit in found["biased"]["limits"])
+    comparison = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
+    assert any(limit.startswith("few elements: differs at [") for limit in comparison["biased"]["limits"])
 
 
 def test_candidates_with_equal_names_are_all_kept(tmp_path):
     op, x = ingot.op("x * 2"), torch.randn(100)
-    right, wrong = (lambda x: x * 2), (lambda x: x * 3)
+    double, triple = (lambda x: x * 2), (lambda x: x * 3)
     options = {"rounds": 3, "isolated": False, "why": False}
-    two = ingot.compare(op, [wrong, right], x, **options)
-    assert [(c["name"], c["state"]) for c in two.found["candidates"]] == [
+    comparison = ingot.compare(op, [triple, double], x, **options)
+    assert [(c["name"], c["state"]) for c in comparison.found["candidates"]] == [
         ("ingot", "correct"), ("<lambda>", "incorrect"), ("<lambda>#2", "correct")]
-    mine = ingot.compare(op, {"eager": wrong, "theirs": "eager"}, x, **options)
-    assert mine["eager"]["state"] == "incorrect" and mine["theirs"]["state"] == "correct"
+    by_name = ingot.compare(op, {"eager": triple, "theirs": "eager"}, x, **options)
+    assert by_name["eager"]["state"] == "incorrect" and by_name["theirs"]["state"] == "correct"
     path = tmp_path / "scale.cpp"
     path.write_text('extern "C" void scale(const float* x, float* out, float by, long n) { for (long k = 0; k < n; ++k) out[k] = x[k] * by; }')
-    launched = [ingot.Against(str(path), launches=[f"args=x, out, f32({by}), n"]) for by in (2, 3)]
-    assert [c["state"] for c in ingot.compare(op, launched, x, **options).found["candidates"]] == ["correct", "correct", "incorrect"]
-    for named, message in (({"ingot": right}, "is the name of the op itself"), ({"copy": right}, "is the name of the copy"), ({"f": 3}, "is a int")):
+    launches = [ingot.Against(str(path), launches=[f"args=x, out, f32({factor}), n"]) for factor in (2, 3)]
+    assert [c["state"] for c in ingot.compare(op, launches, x, **options).found["candidates"]] == ["correct", "correct", "incorrect"]
+    for named, message in (({"ingot": double}, "is the name of the op itself"), ({"copy": double}, "is the name of the copy"), ({"f": 3}, "is a int")):
         with pytest.raises(ingot.Error, match=message):
             ingot.compare(op, named, x)
 
@@ -151,59 +151,59 @@ def test_a_case_without_enough_memory_is_skipped(monkeypatch):
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(workload, "_CHANGES", [(name, short if name == "boundary spikes" else change, injects) for name, change, injects in workload._CHANGES])
-    found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
-    assert found.is_correct and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
-    assert "no candidate was checked on boundary spikes: there was not enough memory for it" in str(found)
+    comparison = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
+    assert comparison.is_correct and comparison["eager"]["us"] > 0 and "special values" in comparison["eager"]["cases"]
+    assert "no candidate was checked on boundary spikes: there was not enough memory for it" in str(comparison)
     monkeypatch.setattr(check.Expected, "_measure", short)
     off = ingot.compare(ingot.op("x * 2"), {"off": lambda x: x * (2 + 1e-6)}, torch.randn(100), rounds=3, isolated=False, why=False)
     assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results differ from eager's bits, and there is not enough memory")
 
 
 @pytest.mark.parametrize("old, new", [("as_asked", "given_only"), ("anyway", "time_incorrect")])
-def test_a_keyword_by_its_former_name_is_refused_with_the_new_one(old, new):
+def test_renamed_keywords_are_rejected_with_the_new_name(old, new):
     with pytest.raises(ingot.Error, match=f"`{old}=` is now `{new}=`(.|\\n)*write {new}=True"):
         ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), **{old: True})
 
 
 def test_random_ops_need_time_incorrect():
-    drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
+    dropout, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
     with pytest.raises(ingot.Error, match="uses random numbers: other candidates get different ones"):
-        ingot.compare(drops, "eager", x, isolated=False)
-    found = ingot.compare(drops, "eager", x, isolated=False, time_incorrect=True, rounds=3)
-    assert found["eager"]["us"] > 0
+        ingot.compare(dropout, "eager", x, isolated=False)
+    comparison = ingot.compare(dropout, "eager", x, isolated=False, time_incorrect=True, rounds=3)
+    assert comparison["eager"]["us"] > 0
 
 
-def test_candidates_by_spelling_and_by_name(tmp_path):
-    word = function_file(tmp_path, "correct", BODIES["correct"])
-    found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
-    assert found["by hand"]["state"] == "correct" and found[word] is found["by hand"]
+def test_candidates_are_found_by_spec_and_by_name(tmp_path):
+    spec = function_file(tmp_path, "correct", BODIES["correct"])
+    comparison = ingot.compare(ingot.op(RELU_ADD), {"by hand": spec}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
+    assert comparison["by hand"]["state"] == "correct" and comparison[spec] is comparison["by hand"]
 
 
 def test_a_candidate_that_is_correct_only_once_is_caught_before_timing():
     calls = itertools.count()
     once = {"once": lambda x: x * 2 + (next(calls) > 0)}
-    found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
-    assert found["once"]["message"].startswith("from call 2 on: differs at [") and "us" not in found["once"]
+    comparison = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
+    assert comparison["once"]["message"].startswith("from call 2 on: differs at [") and "us" not in comparison["once"]
 
 
 def test_a_candidate_that_fails_after_many_calls_is_incorrect():
     calls = itertools.count()
     tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
-    found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
-    assert found["tired"]["state"] == "incorrect" and "after it was timed: differs at [" in found["tired"]["message"]
-    assert not found.is_correct and found["ingot"]["state"] == "correct"
+    comparison = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
+    assert comparison["tired"]["state"] == "incorrect" and "after it was timed: differs at [" in comparison["tired"]["message"]
+    assert not comparison.is_correct and comparison["ingot"]["state"] == "correct"
 
 
 def test_in_this_process_tensors_are_not_copied_and_keep_requires_grad():
     x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
-    found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
-                          why=False)
-    assert found.is_correct and set(found["eager"]["cases"]) == {"as given"} and found["ingot"]["kernels"] is None
-    moved = found.found["bytes"]  # x, y, the incoming gradient, and the gradient of x only
-    assert moved == 4 * (700 + 7 + 700 + 700)
+    comparison = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
+                               why=False)
+    assert comparison.is_correct and set(comparison["eager"]["cases"]) == {"as given"} and comparison["ingot"]["kernels"] is None
+    bytes_moved = comparison.found["bytes"]  # x, y, the incoming gradient, and the gradient of x only
+    assert bytes_moved == 4 * (700 + 7 + 700 + 700)
     assert x.grad is None
-    both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, given_only=True, rounds=3, why=False)
-    assert both.is_correct and both.found["bytes"] == moved + 4 * 7
+    wrt_both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, given_only=True, rounds=3, why=False)
+    assert wrt_both.is_correct and wrt_both.found["bytes"] == bytes_moved + 4 * 7
 
 
 TRITON = """
@@ -224,9 +224,9 @@ def test_a_triton_kernel_with_its_launch(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     kernel, op = importlib.import_module("scales_here").scaled, ingot.op("x * 2")
     x = torch.randn(10000, device="cuda" if torch.cuda.is_available() else "cpu")
-    mine = ingot.Against(kernel, launches=["grid=ceil(n / BLOCK), args=x, out, 2.0, n, BLOCK=1024"])
-    found = ingot.compare(op, {"mine": mine, "eager": "eager"}, x, rounds=3, why=False)
-    assert found["mine"]["state"] == ("correct" if x.is_cuda else "unchecked"), found["mine"]["message"]
+    candidate = ingot.Against(kernel, launches=["grid=ceil(n / BLOCK), args=x, out, 2.0, n, BLOCK=1024"])
+    comparison = ingot.compare(op, {"mine": candidate, "eager": "eager"}, x, rounds=3, why=False)
+    assert comparison["mine"]["state"] == ("correct" if x.is_cuda else "unchecked"), comparison["mine"]["message"]
     with pytest.raises(ingot.Error, match="the Triton kernel `scaled` needs a launch"):
         ingot.compare(op, kernel, x)
     with pytest.raises(ingot.Error, match="`twice` is called, not launched"):
@@ -236,12 +236,12 @@ def test_a_triton_kernel_with_its_launch(tmp_path, monkeypatch):
 @on_a_gpu
 def test_a_triton_kernel_is_launched(tmp_path):
     (tmp_path / "scales.py").write_text(TRITON)
-    word = f"{tmp_path / 'scales.py'}:scaled"
+    spec = f"{tmp_path / 'scales.py'}:scaled"
     launches = {"correct": "grid=ceil(n / 1024), args=x, out, 2.0, n, BLOCK=1024", "short": "grid=n // 1024, args=x, out, 2.0, n, BLOCK=1024"}
-    against = [Against(word, [launch], name=name) for name, launch in launches.items()]
-    document = found(job(*against, text="x * 2", values={"x": "f32:10000"}, device="cuda:0"))
-    right, short = document["candidates"][1:]
-    assert (right["state"], right["kind"]) == ("correct", "triton") and right["us"] > 0, right["message"]
+    against = [Against(spec, [launch], name=name) for name, launch in launches.items()]
+    document = run_comparison(job(*against, text="x * 2", values={"x": "f32:10000"}, device="cuda:0"))
+    correct, short = document["candidates"][1:]
+    assert (correct["state"], correct["kind"]) == ("correct", "triton") and correct["us"] > 0, correct["message"]
     assert short["state"] == "incorrect" and "elements unwritten" in short["message"]
 
 

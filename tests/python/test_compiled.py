@@ -9,12 +9,11 @@ import textwrap
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 import ingot
 from small_ops import gated, moments
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 
 @pytest.fixture(autouse=True)
@@ -22,11 +21,11 @@ def fresh():
     torch._dynamo.reset()
 
 
-def close(ours, eager):
-    torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-5)
+def assert_close(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
 
 
-def spent(call):
+def with_counters(call):
     before = ingot.counters()
     result = call()
     return result, ingot.counters().since(before)
@@ -49,8 +48,8 @@ def test_a_call_is_one_op_of_the_graph(device, backend):
     around = lambda f: lambda x, y: f(x + 1, y, 2.0) * 2  # noqa: E731
     call = compiled(around(gated), backend=backend)
     call(x, y)
-    result, count = spent(lambda: call(x, y))
-    close(result, around(gated.reference)(x, y))
+    result, count = with_counters(lambda: call(x, y))
+    assert_close(result, around(gated.reference)(x, y))
     assert (count.launches, count.eager_fallbacks) == (1, 0)
 
 
@@ -64,15 +63,15 @@ def test_the_gradient_runs_kernels(device, backend):
     x, y = torch.randn(4, 6, device=device), torch.randn(6, device=device)
     call = compiled(lambda x, y: gated(x * 2, y), backend=backend)
     gradients(call, x, y)
-    result, count = spent(lambda: gradients(call, x, y))
-    close(result, gradients(lambda x, y: gated.reference(x * 2, y), x, y))
+    result, count = with_counters(lambda: gradients(call, x, y))
+    assert_close(result, gradients(lambda x, y: gated.reference(x * 2, y), x, y))
     assert count.launches >= 2 and count.eager_fallbacks == 0
 
 
-def test_an_op_is_compiled_itself():
+def test_ops_are_compiled_separately():
     x, y = torch.randn(4, 6), torch.randn(6)
     for op in (gated, ingot.op("F.silu(x) * y"), ingot.op("x - y"), ingot.op("x - y", traced="text")):
-        close(compiled(op)(x, y), op(x, y))  # ops do not share a compiled call
+        assert_close(compiled(op)(x, y), op(x, y))  # ops do not share a compiled call
 
 
 def test_ops_as_attributes_and_in_lists():
@@ -90,16 +89,16 @@ def test_ops_as_attributes_and_in_lists():
 
     module, x = Module(), torch.randn(5)
     call = compiled(module)
-    close(call(x), module(x))
+    assert_close(call(x), module(x))
     module.op = second
-    close(call(x), module(x))
-    close(compiled(lambda x: checkpoint(gated, x, x, use_reentrant=False).sum())(x.requires_grad_()), gated(x, x).sum())
+    assert_close(call(x), module(x))
+    assert_close(compiled(lambda x: checkpoint(gated, x, x, use_reentrant=False).sum())(x.requires_grad_()), gated(x, x).sum())
 
 
 def test_keywords_and_defaults():
     x, y = torch.randn(4, 6), torch.randn(6)
-    close(compiled(lambda: gated(y=y, x=x))(), gated(x, y))
-    close(compiled(lambda: gated(x, bias=2, y=y))(), gated(x, y, 2))
+    assert_close(compiled(lambda: gated(y=y, x=x))(), gated(x, y))
+    assert_close(compiled(lambda: gated(x, bias=2, y=y))(), gated(x, y, 2))
     with pytest.raises(Exception, match="annotated float and was given a Tensor"):
         compiled(lambda: gated(x, y, x))()
     with pytest.raises(Exception, match="gated(.|\n)*unexpected keyword|missing"):
@@ -108,14 +107,14 @@ def test_keywords_and_defaults():
 
 def test_several_results():
     x = torch.randn(4, 6, requires_grad=True)
-    for ours, eager in zip(compiled(lambda x: moments(x))(x), moments(x)):
-        close(ours, eager)
-    (ours,) = torch.autograd.grad(compiled(lambda x: moments(x)[1].sum())(x), x)
-    (eager,) = torch.autograd.grad(moments.reference(x)[1].sum(), x)
-    close(ours, eager)
+    for actual, expected in zip(compiled(lambda x: moments(x))(x), moments(x)):
+        assert_close(actual, expected)
+    (actual,) = torch.autograd.grad(compiled(lambda x: moments(x)[1].sum())(x), x)
+    (expected,) = torch.autograd.grad(moments.reference(x)[1].sum(), x)
+    assert_close(actual, expected)
 
 
-def test_sizes_and_numbers_recompile_as_pytorchs_functions_do():
+def test_sizes_and_numbers_need_at_most_two_graphs():
     def around(x, s):
         return gated(x, x, s) + 1
 
@@ -126,22 +125,22 @@ def test_sizes_and_numbers_recompile_as_pytorchs_functions_do():
     torch._dynamo.reset()
     assert recompiles(call, values) <= 2
     for x, s in values:
-        close(call(x, s), around(x, s))
+        assert_close(call(x, s), around(x, s))
 
 
-def test_a_number_that_determines_shapes():
+def test_shapes_may_depend_on_a_number():
     op = ingot.op("def f(x, n: int): return x.repeat(n, 1)")
     call = compiled(lambda x, n: op(x, n) * 2)
     for n in (1, 2, 5):
-        close(call(torch.ones(3), n), torch.full((n, 3), 2.0))
+        assert_close(call(torch.ones(3), n), torch.full((n, 3), 2.0))
     branching = "def f(x, s: float): return x.sum() if s > 0 else x"
     op = ingot.op(branching)
     with pytest.raises(Exception, match='traced="text"'):
         compiled(lambda x, s: op(x, s) * 2)(torch.ones(3), 0.5)
     op = ingot.op(branching, traced="text")
     call = compiled(lambda x, s: op(x, s) * 2)
-    close(call(torch.ones(3), 0.5), torch.tensor(6.0))
-    close(call(torch.ones(3), -0.5), torch.full((3,), 2.0))
+    assert_close(call(torch.ones(3), 0.5), torch.tensor(6.0))
+    assert_close(call(torch.ones(3), -0.5), torch.full((3,), 2.0))
 
 
 @pytest.mark.parametrize("condition", ["math.log(s) > 0.5", "math.isfinite(s)", "float(s) > 1", "round(s) > 1", "max(s, 1.0) > 1"])
@@ -167,29 +166,29 @@ def test_using_the_value_of_an_unknown_number_is_an_error(condition):
 def test_numbers_have_the_types_of_their_annotations(text, arguments, traced):
     op = ingot.op(text, traced=traced)
     for x in (torch.tensor([3, 5]), torch.tensor([True, False]), torch.tensor([0.5])):
-        ours, eager = compiled(lambda x: op(x, *arguments) * 1, backend="inductor")(x), op(x, *arguments) * 1
-        assert ours.dtype == eager.dtype == (op.reference(x, *arguments) * 1).dtype
-        close(ours, eager)
+        actual, expected = compiled(lambda x: op(x, *arguments) * 1, backend="inductor")(x), op(x, *arguments) * 1
+        assert actual.dtype == expected.dtype == (op.reference(x, *arguments) * 1).dtype
+        assert_close(actual, expected)
 
 
 def test_a_default_device_does_not_apply_to_numbers():
     op = ingot.op("def f(x, s: float): return x * s")
     torch.set_default_device("meta")
     try:
-        close(compiled(lambda x: op(x, 2.5))(torch.ones(3, device="cpu")), torch.full((3,), 2.5, device="cpu"))
+        assert_close(compiled(lambda x: op(x, 2.5))(torch.ones(3, device="cpu")), torch.full((3,), 2.5, device="cpu"))
     finally:
         torch.set_default_device(None)
 
 
-def test_parameters_that_no_schema_can_express():
+def test_names_outside_ascii_and_many_parameters_are_compiled():
     x = torch.ones(3)
     op = ingot.op("def größe(x): return x * 2")
-    close(compiled(lambda x: op(x))(x), x * 2)
+    assert_close(compiled(lambda x: op(x))(x), x * 2)
     op = ingot.op("def f(breite): return breite * 2 + ä\nä = 1")
-    close(compiled(lambda x: op(x))(x), x * 2 + 1)
+    assert_close(compiled(lambda x: op(x))(x), x * 2 + 1)
     names = [f"x{i}" for i in range(70)]
     op = ingot.op(" + ".join(names))
-    close(compiled(lambda x: op(*[x] * 70))(x), x * 70)
+    assert_close(compiled(lambda x: op(*[x] * 70))(x), x * 70)
 
 
 def test_the_source_is_inlined_on_request():
@@ -201,8 +200,8 @@ def test_the_source_is_inlined_on_request():
         return graph
 
     x, y = torch.randn(4, 6), torch.randn(6)
-    result, count = spent(lambda: compiled(lambda x, y: op(x, y, 2), backend=backend)(x, y))
-    close(result, op(x, y, 2))
+    result, count = with_counters(lambda: compiled(lambda x, y: op(x, y, 2), backend=backend)(x, y))
+    assert_close(result, op(x, y, 2))
     assert any("relu" in target for target in seen) and count.launches == 0
 
 
@@ -214,23 +213,23 @@ def test_the_source_is_inlined_on_request():
 def test_ops_that_no_schema_can_express_are_inlined(text, make):
     op, arguments = ingot.op(text), make()
     again = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
-    close(compiled(lambda *a: op(*a))(*again), op(*arguments))
-    close(again, list(arguments))
+    assert_close(compiled(lambda *a: op(*a))(*again), op(*arguments))
+    assert_close(again, list(arguments))
 
 
 def test_out():
     x, y, out = torch.randn(4, 6), torch.randn(6), torch.empty(4, 6)
     assert compiled(lambda x, y, out: gated(x, y, out=out))(x, y, out) is out
-    close(out, gated(x, y))
+    assert_close(out, gated(x, y))
 
 
-def test_rebinding_a_name():
+def test_a_rebound_name_is_recompiled():
     scope = {"op": ingot.op("x * 2")}
     exec("def around(x): return op(x) + 1", scope)
     call, x = compiled(scope["around"]), torch.randn(3)
-    close(call(x), x * 2 + 1)
+    assert_close(call(x), x * 2 + 1)
     scope["op"] = ingot.op("x * 5")
-    close(call(x), x * 5 + 1)
+    assert_close(call(x), x * 5 + 1)
 
 
 def test_autocast_around_and_inside():
@@ -261,7 +260,7 @@ def test_export(strict):
     program = torch.export.export(module, (torch.randn(4, 6),), dynamic_shapes=dynamic, strict=strict)
     for rows in (2, 7):
         x = torch.randn(rows, 6)
-        close(program.module()(x), module(x))
+        assert_close(program.module()(x), module(x))
 
 
 REGISTERED = """
@@ -273,10 +272,10 @@ ingot.register("exported::gated", gated)
 
 def run(text, *arguments):
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)], capture_output=True,
-                          text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)], capture_output=True,
+                               text=True, env=environment)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def test_an_exported_program_runs_in_another_process(tmp_path):
@@ -294,10 +293,10 @@ result = torch.export.load(sys.argv[1]).module()(torch.linspace(-2, 2, 18).view(
 assert ingot.counters().since(before).launches == 1
 print(*result.flatten().tolist())
 """, path)
-    close(torch.tensor([float(v) for v in printed.split()]).view(3, 6), module(x).detach())
+    assert_close(torch.tensor([float(v) for v in printed.split()]).view(3, 6), module(x).detach())
 
 
-@pytest.mark.skipif(not WHOLE, reason="explained: half a minute of compiling, done where all is tested")
+@pytest.mark.skipif(not FULL_RUN, reason="explained: half a minute of compiling, only in a full run")
 def test_an_aotinductor_package_runs_without_python(tmp_path):
     programs = pathlib.Path(ingot._ingot.__file__).parents[2]
     (program,) = [p for p in programs.rglob("ingot_exported") if p.is_file()]
@@ -306,10 +305,10 @@ def test_an_aotinductor_package_runs_without_python(tmp_path):
     module, x = Gated(op), torch.linspace(-2, 2, 18).view(3, 6)
     package = torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path=str(tmp_path / "m.pt2"))
     environment = {**os.environ, "LD_LIBRARY_PATH": f"{pathlib.Path(torch.__file__).parent}/lib"}
-    done = subprocess.run([program, package], capture_output=True, text=True, env=environment)
-    numbers, launches = done.stdout.splitlines()
+    completed = subprocess.run([program, package], capture_output=True, text=True, env=environment)
+    numbers, launches = completed.stdout.splitlines()
     assert launches == "launches: 1"
-    close(torch.tensor([float(v) for v in numbers.split()]).view(3, 6), module(x).detach())
+    assert_close(torch.tensor([float(v) for v in numbers.split()]).view(3, 6), module(x).detach())
 
 
 def test_a_decomposed_program_does_not_need_ingot(tmp_path):
@@ -319,10 +318,10 @@ def test_a_decomposed_program_does_not_need_ingot(tmp_path):
     table = {torch.ops.exported.decomposed.default: scope["gated"].reference}
     program = torch.export.export(module, (x,)).run_decompositions(table)
     assert "exported" not in str(program.graph)
-    close(program.module()(x), module(x))
+    assert_close(program.module()(x), module(x))
 
 
-def test_none_is_no_argument_that_was_left_out():
+def test_an_explicit_none_is_not_the_default():
     op = ingot.op("def plus(x, w, k=2.0):\n    return (x if w is None else x * w) + (5 if k is None else k)\n")
     call, x = compiled(op), torch.randn(4)
     for args in ((x, None), (x, None, None), (x, x, None), (x, None, 3)):

@@ -17,8 +17,8 @@ DIVISIONS = {
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 
 
-def same(got, want):
-    return torch.equal(got.isnan(), want.isnan()) and torch.equal(got.nan_to_num(), want.nan_to_num())
+def equal_with_nan(actual, expected):
+    return torch.equal(actual.isnan(), expected.isnan()) and torch.equal(actual.nan_to_num(), expected.nan_to_num())
 
 
 def both_raise(op, eager, *arguments):
@@ -31,7 +31,7 @@ def both_raise(op, eager, *arguments):
 
 @pytest.mark.parametrize("divisor", ["k", "0"])
 @pytest.mark.parametrize("text", DIVISIONS)
-def test_an_unused_quotient(text, divisor):
+def test_an_unused_division_by_zero_is_an_error(text, divisor):
     text = f"def f(x, k: int):\n    unused = {text.replace('y', divisor)}\n    return x + 1\n"
     op, eager = ingot.op(text), ingot.op(text).reference
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -44,14 +44,14 @@ def test_an_unused_quotient(text, divisor):
 
 @pytest.mark.parametrize("text", DIVISIONS)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
-def test_integers_divided_by_zero(text, dtype):
+def test_integers_divided_by_zero_are_an_error(text, dtype):
     op, eager = ingot.op(text), DIVISIONS[text]
     x = torch.arange(1, 1001).to(dtype)
     y = x.clamp(min=1)
     assert torch.equal(op(x, y), eager(x, y))
-    for at in (0, 500, 999):
+    for index in (0, 500, 999):
         zero = y.clone()
-        zero[at] = 0
+        zero[index] = 0
         message = both_raise(op, eager, x, zero)
         assert text in message
     both_raise(op, eager, x, torch.zeros((), dtype=dtype))
@@ -60,7 +60,7 @@ def test_integers_divided_by_zero(text, dtype):
 
 
 @pytest.mark.parametrize("text", DIVISIONS)
-def test_dividing_by_a_number_that_is_zero(text):
+def test_dividing_by_the_number_zero_is_an_error(text):
     x, eager = torch.arange(10), DIVISIONS[text]
     both_raise(ingot.op(text.replace("y", "0")), lambda x: eager(x, 0), x)
     number = ingot.op(f"def f(x, y: int):\n    return {text}\n")
@@ -69,7 +69,7 @@ def test_dividing_by_a_number_that_is_zero(text):
     assert number(x[:0], 0).numel() == 0
 
 
-def test_a_zero_divisor_in_an_arm_that_is_not_selected():
+def test_a_zero_divisor_is_an_error_in_an_unselected_arm():
     op = ingot.op("where(y != 0, x // y, 0)")
     both_raise(op, lambda x, y: torch.where(y != 0, x // y, 0), torch.arange(4), torch.tensor([1, 2, 0, 3]))
 
@@ -86,25 +86,25 @@ def test_whole_quotients_of_16_bits(text, dtype, numerics, device):
     x = torch.cat([x, special.repeat_interleave(7)])
     y = torch.cat([y, special.repeat(7)])
     op, eager = ingot.op(text, numerics=numerics), DIVISIONS[text]
-    assert same(op(x, y), eager(x, y))
-    assert same(op(x, y[:1]), eager(x, y[:1]))
+    assert equal_with_nan(op(x, y), eager(x, y))
+    assert equal_with_nan(op(x, y[:1]), eager(x, y[:1]))
     number = ingot.op(f"def f(x, y: float):\n    return {text}\n", numerics=numerics)
     for value in (0.3, 3.0, -7.7):
-        assert same(number(x, value), eager(x, value)), value
+        assert equal_with_nan(number(x, value), eager(x, value)), value
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_limits_that_are_nan(dtype, device):
+def test_nan_limits_of_clamp_equal_eager(dtype, device):
     x = torch.tensor([-2.0, -0.0, 0.0, 1.0, math.nan, math.inf] * 11, dtype=dtype, device=device)
     for low, high in [(math.nan, None), (None, math.nan), (math.nan, 1.0), (0.0, math.nan), (-1.0, 0.5)]:
         limits = ", ".join(f"{name}={name}" for name, value in (("min", low), ("max", high)) if value is not None)
         numbers = {name: value for name, value in (("min", low), ("max", high)) if value is not None}
-        want = torch.clamp(x, **numbers)
+        expected = torch.clamp(x, **numbers)
         parameters = ", ".join(f"{name}: float" for name in numbers)
-        assert same(ingot.op(f"def f(x, {parameters}):\n    return clamp(x, {limits})\n")(x, *numbers.values()), want)
+        assert equal_with_nan(ingot.op(f"def f(x, {parameters}):\n    return clamp(x, {limits})\n")(x, *numbers.values()), expected)
         tensors = {name: torch.full_like(x, value) for name, value in numbers.items()}
         op = ingot.op(f"def f(x, {', '.join(tensors)}):\n    return clamp(x, {limits})\n")
-        assert same(op(x, *tensors.values()), torch.clamp(x, **tensors))
+        assert equal_with_nan(op(x, *tensors.values()), torch.clamp(x, **tensors))
 
 
 @pytest.mark.parametrize("text", ["x.clamp_min(n)", "torch.clamp_max(x, n)"])
@@ -113,20 +113,20 @@ def test_nan_limits_of_functions_propagate(text, device):
         x = torch.tensor([-1.0, 0.5, 2.0, math.nan][: 4 if dtype.is_floating_point else 3], device=device).to(dtype)
         op, constant = ingot.op(f"def f(x, n: float): return {text}"), ingot.op(text.replace("n)", "math.nan)"))
         for f, arguments in ((op, (x, math.nan)), (op, (x, 0.5)), (constant, (x,))):
-            assert same(f(*arguments), f.reference(*arguments)), (dtype, arguments)
+            assert equal_with_nan(f(*arguments), f.reference(*arguments)), (dtype, arguments)
         if dtype == torch.float64:
-            slopes = [torch.autograd.grad(f(leaf, math.nan).sum(), leaf)[0] for f in (op, op.reference) for leaf in [x.clone().requires_grad_()]]
-            assert torch.equal(*slopes)
+            gradients = [torch.autograd.grad(f(leaf, math.nan).sum(), leaf)[0] for f in (op, op.reference) for leaf in [x.clone().requires_grad_()]]
+            assert torch.equal(*gradients)
 
 
 @pytest.mark.parametrize("name", ["binary_cross_entropy_with_logits", "cosine_embedding_loss", "hinge_embedding_loss", "kl_div",
                                   "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss"])  # fmt: skip
-def test_losses_of_torch_are_not_those_of_the_functional_namespace(name):
+def test_losses_of_torch_point_to_the_functional_namespace(name):
     with pytest.raises(ingot.Error, match=f"write F.{name}"):
         ingot.op(f"torch.{name}(x, y)")(torch.rand(3), torch.rand(3))
 
 
-def test_windows_that_overlap(device):
+def test_overlapping_windows_equal_eager(device):
     for dtype in (torch.float32, torch.uint8, torch.float16):
         x = torch.arange(100, device=device).to(dtype)
         for windows in (x.unfold(0, 4, 1)[:6], x.unfold(0, 16, 1), x[3:].unfold(0, 8, 2), x.as_strided((5, 4, 8), (1, 0, 1))):
@@ -134,7 +134,7 @@ def test_windows_that_overlap(device):
             assert torch.equal(ingot.op("x + y")(windows, windows[:1]), windows + windows[:1])
 
 
-def test_gathered_rows(device):
+def test_gathered_rows_equal_eager(device):
     for columns in (1, 2, 3, 5, 1001):
         w = torch.arange(3.0 * columns, device=device).view(3, columns)
         t, x = torch.tensor([2], device=device), torch.ones(columns, device=device)
@@ -153,14 +153,14 @@ def test_a_sliced_dim_of_one_is_broadcast(text, device):
             tensors = [torch.ones(rows, 4, device=device), torch.full((1, 4), 10.0, device=device)]
             op = ingot.op(f"def f(x, y, k: int):\n    {text}\n")
             try:
-                want = op.reference(*(t.clone() for t in tensors), k)
+                expected = op.reference(*(t.clone() for t in tensors), k)
             except (RuntimeError, IndexError):
                 continue
-            assert same(op(*tensors, k), want), (rows, k)
+            assert equal_with_nan(op(*tensors, k), expected), (rows, k)
 
 
 def outcome(function, *arguments):
-    """Values, dtype and strides; None if the call is refused."""
+    """Values, dtype and strides; None if the call is rejected."""
     try:
         result = function(*arguments)
     except (ingot.Error, RuntimeError, IndexError):
@@ -190,11 +190,11 @@ def row_of(size, stride):
 def test_views_that_depend_on_strides_and_sizes(text, tensors):
     op = ingot.op(text)
     for x in tensors:
-        eager = outcome(op.reference, x)
-        got = outcome(op, x)
+        expected = outcome(op.reference, x)
+        actual = outcome(op, x)
         # Where eager's result is a view of an argument, Ingot returns a copy with dense strides.
-        assert (got is None) == (eager is None) and (got is None or got[:2] == eager[:2]), (x.shape, x.stride())
-        assert got is None or "view" in text or got == eager, (x.shape, x.stride())
+        assert (actual is None) == (expected is None) and (actual is None or actual[:2] == expected[:2]), (x.shape, x.stride())
+        assert actual is None or "view" in text or actual == expected, (x.shape, x.stride())
 
 
 def test_indices_along_a_dim_of_one_element(device):
@@ -210,28 +210,28 @@ def test_indices_along_a_dim_of_one_element(device):
                 assert torch.equal(op(x, t), op.reference(x, t)), (text, index)
 
 
-CHOSEN = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stack([x, y], 1)[t]", "x.flatten()[t]",
-          "torch.stack([x, y], -1).flatten()[t]", "torch.stack([x, y]).flatten(1)[:, t]", "torch.cat([x, y]).take(t)",
-          "torch.cat([x, y]).index_select(0, t)", "torch.cat([x, y]).gather(0, t[:, None].expand(-1, 6))",
-          "torch.cat([x[:1], torch.cat([x, y], 1)[:1, :6], y])[t] + 1",
-          # No part is read along the dim, or not the last one:
-          "x[:1].expand(4, 6)[t]", "x.repeat(2, 1)[t]", "x[0].repeat(2)[t]", "x.expand(2, 4, 6).flatten(0, 1)[t]",
-          "F.pad(x, (0, 1))[:, t]", "torch.cat([x, torch.zeros_like(y)])[t]", "torch.cat([x, x[:1].expand(4, 6)])[t]",
-          "torch.meshgrid(x[0], x[1], indexing='ij')[1].flatten()[t]"]  # fmt: skip
+INDEXED = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stack([x, y], 1)[t]", "x.flatten()[t]",
+           "torch.stack([x, y], -1).flatten()[t]", "torch.stack([x, y]).flatten(1)[:, t]", "torch.cat([x, y]).take(t)",
+           "torch.cat([x, y]).index_select(0, t)", "torch.cat([x, y]).gather(0, t[:, None].expand(-1, 6))",
+           "torch.cat([x[:1], torch.cat([x, y], 1)[:1, :6], y])[t] + 1",
+           # No part is read along the dim, or not the last one:
+           "x[:1].expand(4, 6)[t]", "x.repeat(2, 1)[t]", "x[0].repeat(2)[t]", "x.expand(2, 4, 6).flatten(0, 1)[t]",
+           "F.pad(x, (0, 1))[:, t]", "torch.cat([x, torch.zeros_like(y)])[t]", "torch.cat([x, x[:1].expand(4, 6)])[t]",
+           "torch.meshgrid(x[0], x[1], indexing='ij')[1].flatten()[t]"]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", CHOSEN)
+@pytest.mark.parametrize("text", INDEXED)
 def test_indices_into_concatenations(text, device):
     x, y = torch.rand(4, 6, device=device), torch.rand(4, 6, device=device)
     op = ingot.op(f"def f(x, y, t): return {text}", debug=True)
-    refused = 0
+    rejected_count = 0
     for index in ([0, 3, 1], [3, 2, -1], [-4, -3], [7, 5], [23, 0], [0, 4], [8], [-5], [-9], [24], [-24], [-25], [-49], [1000]):
         t = torch.tensor(index)
-        want = outcome(op.reference, x.cpu(), y.cpu(), t)
-        got = outcome(lambda *args: op(*args).cpu(), x, y, t.to(device))
-        assert (got is None) == (want is None) and (got is None or got[:2] == want[:2]), index
-        refused += want is None
-    assert 2 <= refused < 12
+        expected = outcome(op.reference, x.cpu(), y.cpu(), t)
+        actual = outcome(lambda *args: op(*args).cpu(), x, y, t.to(device))
+        assert (actual is None) == (expected is None) and (actual is None or actual[:2] == expected[:2]), index
+        rejected_count += expected is None
+    assert 2 <= rejected_count < 12
 
 
 @pytest.mark.parametrize("text", [
@@ -249,22 +249,22 @@ def test_concatenations_that_must_be_materialized(text, device):
         x, y = ((torch.rand(4, 6) * 100).to(dtype).to(device) for _ in range(2))
         for k in (0, 2, 4):
             try:
-                want = op.reference(x, y, k)
+                expected = op.reference(x, y, k)
             except RuntimeError:
                 assert outcome(op, x, y, k) is None
             else:
-                assert torch.equal(op(x, y, k).double(), want.double()), (dtype, k)
+                assert torch.equal(op(x, y, k).double(), expected.double()), (dtype, k)
 
 
 @pytest.mark.parametrize("arguments", ["torch.float16, True, True", "torch.float32, False, True", "y, True",
                                        "x.device, torch.int64, False, True"])  # fmt: skip
-def test_flags_of_to_by_position(arguments):
+def test_to_accepts_positional_flags(arguments):
     op = ingot.op(f"def f(x, y): return x.to({arguments})")
     x, y = torch.rand(3), torch.arange(3)
     assert outcome(op, x, y) == outcome(op.reference, x, y)
 
 
-def test_a_part_of_unknown_size(device):
+def test_concatenated_parts_may_have_run_time_sizes(device):
     """The sizes of z and x are run-time values."""
     op = ingot.op("""def f(x, z, t):
         v = torch.cat((z, x), 1)[:, -1:]
@@ -281,16 +281,16 @@ def test_a_part_of_unknown_size(device):
 @pytest.mark.parametrize("text, shape", [
     ("x.view(-1)", (6,)), ("x.view(-1) + 1", (6,)), ("x.view(-1).add_(1)", None), ("x.view(-1)[0] = 5", None),
     ("y.copy_(x.view(-1))", None), ("y += x.view(-1)", None)])  # fmt: skip
-def test_views_that_are_written_into_the_callers_tensors(text, shape):
+def test_incompatible_views_leave_the_arguments_unchanged(text, shape):
     op = ingot.op(f"def f(x, y):\n    {'return ' if shape else ''}{text}\n")
     for x, is_view in ((torch.rand(2, 3), True), (torch.rand(3, 2).t(), False)):
-        kept, out = x.clone(), {"out": torch.empty(shape)} if shape else {}
+        before, out = x.clone(), {"out": torch.empty(shape)} if shape else {}
         if is_view:
             op(x, torch.zeros(6), **out)
             continue
         with pytest.raises(ingot.Error, match="view size is not compatible"):
             op(x, torch.zeros(6), **out)
-        assert torch.equal(x, kept)
+        assert torch.equal(x, before)
 
 
 @pytest.mark.parametrize("text", ["v = (x + 1).unfold(0, 2, 1)", "v = (x + 1).unfold(0, 3, 2).flatten(0, 0)", "v = x.unfold(0, 2, 1)"])
@@ -298,15 +298,15 @@ def test_overlapping_tensors_are_not_written(text):
     for change in ("v[0] = 9", "v += 1", "v.fill_(3)"):
         with pytest.raises(ingot.Error, match="single memory location|shar|memory of"):
             ingot.op(f"def f(x):\n    {text}\n    {change}\n    return v + 0\n")(torch.arange(6.0))
-    for apart in ("v = (x + 1).unfold(0, 2, 2)", "v = (x + 1).expand(2, 6).contiguous()", "v = (x + 1).expand(2, 6).clone()",
-                  "v = (x + 1).expand(2, 6).reshape(12)"):  # fmt: skip
-        op = ingot.op(f"def f(x):\n    {apart}\n    v[0] = 9\n    return v + 0\n")
+    for copy in ("v = (x + 1).unfold(0, 2, 2)", "v = (x + 1).expand(2, 6).contiguous()", "v = (x + 1).expand(2, 6).clone()",
+                 "v = (x + 1).expand(2, 6).reshape(12)"):  # fmt: skip
+        op = ingot.op(f"def f(x):\n    {copy}\n    v[0] = 9\n    return v + 0\n")
         assert torch.equal(op(torch.arange(6.0)), op.reference(torch.arange(6.0)))
 
 
 @pytest.mark.parametrize("text", ["torch.cat((e, z))", "torch.hstack((e, z))", "torch.cat((z, e), -1)", "torch.cat((e, e.long()))",
                                   "torch.cat((e.double(), z.to(torch.int8)))"])  # fmt: skip
-def test_empty_parts_count_for_the_dtype(text):
+def test_empty_parts_take_part_in_promotion(text):
     op, e, z = ingot.op(f"def f(e, z): return {text}"), torch.zeros(0), torch.arange(6).reshape(2, 3)
     assert outcome(op, e, z) == outcome(op.reference, e, z)
 
@@ -329,7 +329,7 @@ def test_gathers_from_empty_tensors():
 
 
 @pytest.mark.parametrize("text", ["x[:, i]", "x[i]", "x.index_select(1, i)", "F.embedding(i, x)", "x[:, i].sum()"])
-def test_gathers_from_empty_dims_are_refused_as_by_eager(text):
+def test_gathers_from_empty_dims_are_rejected_as_by_eager(text):
     """Results that have no elements for another reason are computed."""
     op = ingot.op(f"def f(x, i): return {text}")
     for sizes in ((0, 0), (0, 2), (2, 0), (2, 2)):
@@ -357,18 +357,18 @@ def test_ldexp_by_integers_rounds_once(dtype, device):
     x = torch.tensor(values, dtype=torch.float64, device=device).to(dtype)[:, None]
     exponents = [0, 3, -3, 130, -130, -24, -149, 1023, -1074, 2000, -2000, 2**31 - 1, -(2**31), 2**31 + 5, 2**40]
     op = ingot.op("ldexp(x, n)")
-    for of in INTEGERS:
-        n = torch.tensor(exponents, device=device).to(of)
-        got, want = op(x, n), torch.ldexp(x, n)
-        assert got.dtype == want.dtype == dtype
-        assert same(got, want) and torch.equal(got.signbit(), want.signbit())
+    for exponent_dtype in INTEGERS:
+        n = torch.tensor(exponents, device=device).to(exponent_dtype)
+        actual, expected = op(x, n), torch.ldexp(x, n)
+        assert actual.dtype == expected.dtype == dtype
+        assert equal_with_nan(actual, expected) and torch.equal(actual.signbit(), expected.signbit())
 
 
 @pytest.mark.parametrize("k", [0.5, -0.5, 2.0, -1.0, 0.25, 2, 3])
 def test_powers_by_numbers_known_at_the_call(k, device):
     x = torch.tensor([-math.inf, -0.0, 0.0, 4.0, -2.0, math.inf, math.nan], dtype=torch.float16, device=device)
-    got, want = ingot.op("x ** k")(x, k), x**k
-    assert same(got, want) and torch.equal(got.signbit(), want.signbit())
+    actual, expected = ingot.op("x ** k")(x, k), x**k
+    assert equal_with_nan(actual, expected) and torch.equal(actual.signbit(), expected.signbit())
 
 
 # x's dtype, and a number that does not fit: as a literal and as an argument.
@@ -385,19 +385,19 @@ DO_NOT_FIT = [
 
 
 @pytest.mark.parametrize("dtype, number, text", DO_NOT_FIT)
-def test_numbers_that_do_not_fit(dtype, number, text):
+def test_numbers_outside_the_dtypes_range_are_errors(dtype, number, text):
     x = torch.ones(3, dtype=dtype)
     op = ingot.op(f"def f(x, k): return {text}")
-    known = ingot.op(f"def f(x):\n    k = {number}\n    return {text}")
+    literal = ingot.op(f"def f(x):\n    k = {number}\n    return {text}")
     with pytest.raises(RuntimeError):
         op.reference(x, number)
-    for call in (lambda: op(x, number), lambda: known(x)):
+    for call in (lambda: op(x, number), lambda: literal(x)):
         with pytest.raises(ingot.Error, match="without overflow|fits in the dtype"):
             call()
 
 
 @pytest.mark.parametrize("name", ["legendre_polynomial_p", "chebyshev_polynomial_t", "hermite_polynomial_h", "laguerre_polynomial_l"])
-def test_degrees_outside_int64(name):
+def test_degrees_outside_int64_equal_eager(name):
     # For NaN in x, eager returns a variable that it never set.
     x, n = torch.tensor([0.5, 3.0, math.inf])[:, None], torch.tensor([math.nan, math.inf, -math.inf, 1e20, 4.7])
     op = ingot.op(f"special.{name}(x, n)")
@@ -419,10 +419,10 @@ def test_losses_of_two_dtypes(text):
     for first in floats:
         for second in floats:
             x, y = torch.linspace(-2, 2, 40).to(first), torch.linspace(3, -1, 40).to(second)
-            got, want = op(x, y), op.reference(x, y)
+            actual, expected = op(x, y), op.reference(x, y)
             eps = max(torch.finfo(first).eps, torch.finfo(second).eps)
-            assert got.dtype == want.dtype
-            assert torch.allclose(got.double(), want.double(), rtol=8 * eps, atol=8 * eps)
+            assert actual.dtype == expected.dtype
+            assert torch.allclose(actual.double(), expected.double(), rtol=8 * eps, atol=8 * eps)
     for y in (torch.tensor(0.5, dtype=torch.float64), torch.ones(40).double()[:1]):
         if "mse" in text or "l1" in text or "huber" in text:  # these losses broadcast before they promote
             x = torch.linspace(-2, 2, 40)
@@ -438,7 +438,7 @@ def test_differences_of_equal_products_of_16_bits_are_zero(dtype, device):
 
 
 @pytest.mark.parametrize("name", ["int64", "nearbyintf", "Sum", "math", "memcpy", "inf"])
-def test_a_name_that_the_generated_source_uses(name, device):
+def test_names_used_by_the_generated_source_are_allowed(name, device):
     """As the name of the op, of a parameter and of a local: functions of the C library, and declarations of the
     preludes."""
     op = ingot.op(f"def {name}({name}, float16):\n    Vec = {name}.exp() * float16\n    return Vec + {name}")
@@ -447,7 +447,7 @@ def test_a_name_that_the_generated_source_uses(name, device):
 
 
 @pytest.mark.parametrize("text", ["where(x[:, 3:] > 0, x + x[:, :1], x)", "x * x[:, 1:2] - x[:, 2:3]", "x[:, ::2] * x[:, 3:]"])
-def test_columns_with_short_rows(text, device):
+def test_columns_of_short_rows_equal_eager(text, device):
     x = torch.randn(1000, 4, device=device)
     op = ingot.op(text)
     torch.testing.assert_close(op(x), op.reference(x), rtol=0, atol=0)
@@ -479,11 +479,11 @@ def test_tensors_without_dims_in_place_of_numbers(text):
     op, x = ingot.op(f"def f(x, s):\n    return {text}\n"), torch.linspace(-2, 2, 6).view(2, 3)
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         for s in (torch.tensor(0.7), torch.tensor(0.7, dtype=torch.float64), torch.tensor(2)):
-            mine, theirs = (x.to(dtype).requires_grad_() for _ in range(2))
-            got, want = op(mine, s), op.reference(theirs, s)
-            torch.testing.assert_close(got, want)
-            got.sum().backward(), want.sum().backward()
-            torch.testing.assert_close(mine.grad, theirs.grad)
+            actual_leaf, expected_leaf = (x.to(dtype).requires_grad_() for _ in range(2))
+            actual, expected = op(actual_leaf, s), op.reference(expected_leaf, s)
+            torch.testing.assert_close(actual, expected)
+            actual.sum().backward(), expected.sum().backward()
+            torch.testing.assert_close(actual_leaf.grad, expected_leaf.grad)
 
 
 @pytest.mark.parametrize("text", SCALARS)

@@ -20,7 +20,7 @@ def relu_add():
     return ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
 
 
-def test_one_launch_one_allocation(device, relu_add):
+def test_a_call_is_one_launch_and_one_allocation(device, relu_add):
     x = torch.randn(64, 48, device=device)
     relu_add(x, x, 0.5)
     spent = cost(lambda: relu_add(x, x, 0.5))
@@ -34,7 +34,7 @@ def test_out_allocates_nothing(device, relu_add):
     assert spent.allocations == 0 and spent.launches == 1
 
 
-def test_no_other_op_of_pytorch(device, relu_add):
+def test_a_call_runs_no_other_pytorch_op(device, relu_add):
     x = torch.randn(64, 48, device=device)
     relu_add(x, x, 0.5)
     with profile(activities=[ProfilerActivity.CPU]) as profiled:

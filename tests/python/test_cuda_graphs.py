@@ -16,7 +16,7 @@ def needs_a_gpu():
         pytest.skip("no CUDA device")
 
 
-def captured(function):
+def capture(function):
     """The graph of a function's launches, and its result, which each replay writes again."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -36,7 +36,7 @@ def test_a_call_is_captured(prepared):
     if prepared:
         op.prepare(x, y)
     before = ingot.counters()
-    graph, result = captured(lambda: op(x, y))
+    graph, result = capture(lambda: op(x, y))
     spent = ingot.counters().since(before)
     assert spent.launches == 1 and spent.compiles == (0 if prepared else 1)
     for _ in range(3):
@@ -51,7 +51,7 @@ def test_a_first_call_that_reduces_is_captured():
     """With long rows, which need workspaces and dynamic shared memory."""
     op = fresh_op("softmax(x, -1) * x.sum(0)")
     x = torch.randn(8, 40000, device="cuda")
-    graph, result = captured(lambda: op(x))
+    graph, result = capture(lambda: op(x))
     for _ in range(3):
         x.normal_()
         graph.replay()
@@ -62,7 +62,7 @@ def test_out_and_in_place_are_captured():
     op, step = fresh_op("x * 0.5"), ingot.op("def step(x, y):\n    x += y\n    y *= 0.5")
     x, y, out = torch.randn(3, 100, device="cuda")
     op.prepare(x), step.prepare(x, y)
-    graph, _ = captured(lambda: (op(x, out=out), step(x, y)))
+    graph, _ = capture(lambda: (op(x, out=out), step(x, y)))
     x.fill_(4), y.fill_(2)
     expected = op.reference(x)
     graph.replay()
@@ -78,13 +78,13 @@ def test_a_training_step_is_captured():
     def step():
         op(x, w).square().mean().backward()
 
-    warm, there = ingot.op("x * w"), torch.cuda.Stream()  # autograd allocates its own state in its first backward pass
-    there.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(there):
+    warm, stream = ingot.op("x * w"), torch.cuda.Stream()  # autograd allocates its own state in its first backward pass
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
         warm(x, w).sum().backward()
-    torch.cuda.current_stream().wait_stream(there)
+    torch.cuda.current_stream().wait_stream(stream)
     w.grad = None
-    graph, _ = captured(step)
+    graph, _ = capture(step)
     for _ in range(3):
         x.normal_()
         graph.replay()
@@ -126,8 +126,8 @@ def test_graphed_callables_are_trained():
             gradients.append(x.grad.clone())
         torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-7, atol=1e-9)
     assert ingot.counters().launches == before  # all of it was replayed
-    for mine, theirs in zip(blocks[0].parameters(), blocks[1].parameters()):
-        torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
+    for actual, expected in zip(blocks[0].parameters(), blocks[1].parameters()):
+        torch.testing.assert_close(actual, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_a_sampler_loop_is_captured():
@@ -147,7 +147,7 @@ def test_a_sampler_loop_is_captured():
         return sample
 
     denoise.prepare(start, start, noise[0], table, t)
-    graph, result = captured(lambda: sampled(denoise))
+    graph, result = capture(lambda: sampled(denoise))
     for _ in range(3):
         start.normal_(), noise.normal_()
         graph.replay()

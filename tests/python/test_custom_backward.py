@@ -33,11 +33,11 @@ def _(grad, x, y):
     return scaled(3 * x * x) * grad, grad
 
 
-def beside(x):
+def square(x):
     return x * x
 
 
-def beside_backward(grad, x):
+def square_backward(grad, x):
     return grad * x * 20  # a wrong factor, so that the custom gradient can be told from the derived one
 
 
@@ -56,7 +56,7 @@ def test_a_backward_function_next_to_the_op():
     assert x.grad.dtype == torch.bfloat16 and b.grad.dtype == torch.float32
 
 
-def test_a_decorator_and_what_it_uses():
+def test_a_decorated_backward_may_use_helpers():
     x, y = leaf(4, 5), leaf(5)
     for f in (cube, pickle.loads(pickle.dumps(cube)), copy.deepcopy(cube)):
         x.grad = y.grad = None
@@ -65,13 +65,13 @@ def test_a_decorator_and_what_it_uses():
         torch.testing.assert_close(y.grad, torch.full((5,), 4.0))
 
 
-def test_a_module_function_with_the_name():
+def test_a_module_function_named_backward_is_used():
     x = leaf(3)
-    ingot.op(beside)(x).sum().backward()
+    ingot.op(square)(x).sum().backward()
     torch.testing.assert_close(x.grad, 20 * x.detach())
 
 
-def test_it_is_one_kernel():
+def test_a_custom_backward_is_one_kernel():
     x, y = leaf(4, 5), torch.randn(5)
     cube(x, y).sum().backward()
     result = cube(x, y)
@@ -97,7 +97,7 @@ def test_second_orders_differentiate_the_custom_backward():
     lambda f, x, b: torch.autograd.grad(f.reference(x.requires_grad_(), 2.0, b).sum(), x)[0],
 ], ids=["grad", "vmap of grad", "compile", "reference"])
 @pytest.mark.parametrize("traced", ["kernel", "text"])
-def test_the_eager_fallback_uses_it(run, traced):
+def test_the_eager_fallback_uses_the_custom_backward(run, traced):
     torch._dynamo.reset()
     gradient = run(ingot.op(STRAIGHT_THROUGH, traced=traced), torch.randn(4, 5), torch.randn(5))
     assert torch.equal(gradient, torch.full((4, 5), 2.0))
@@ -110,7 +110,7 @@ def test_the_eager_fallback_uses_it(run, traced):
     ("def f_backward(grad, x, y): return grad.sum(0), grad", "a gradient for `x` that is smaller than it"),
     ("def f_backward(grad, x, y): return grad.sum(0, keepdim=True), grad", "a gradient for `x` that is smaller than it"),
 ])
-def test_backward_functions_that_do_not_fit(gradient, message):
+def test_invalid_backward_functions_are_errors(gradient, message):
     f = ingot.op(f"def f(x, y): return x * y\n{gradient}")
     with pytest.raises(RuntimeError, match=message):
         f(leaf(4, 5), leaf(5)).sum().backward()
@@ -131,7 +131,7 @@ def test_omitted_arguments_have_the_ops_defaults(text):
     torch._dynamo.reset()
 
 
-def test_results_in_a_list():
+def test_results_may_be_a_list():
     f = ingot.op("def f(x): return [x * 2, x * 3]\ndef f_backward(a, b, x): return a * 10 + b * 100")
     x = torch.ones(2)
     assert torch.equal(torch.func.grad(lambda x: f(x)[0].sum())(x), torch.full((2,), 10.0))
@@ -143,7 +143,7 @@ def test_results_in_a_list():
         assert torch.equal(leaf.grad, torch.full((2,), 100.0))
 
 
-def test_a_backward_function_set_after_the_first_use():
+def test_setting_a_backward_after_the_first_use_is_an_error():
     f = ingot.op("x * 2")
     with pytest.raises(ingot.Error, match="before the op's first use"):
         f.backward(lambda grad, x: grad)
@@ -165,7 +165,7 @@ def test_check_gradient():
     y = torch.randn(5)
     state = torch.get_rng_state()
     with pytest.raises(ingot.Error, match="gradient with respect to `x` is incorrect"):
-        ingot.check_gradient(ingot.op(beside), x)
+        ingot.check_gradient(ingot.op(square), x)
     assert torch.equal(state, torch.get_rng_state())
     with pytest.raises(ingot.Error, match="`y`"):
         ingot.check_gradient(ingot.op("def f(x, y): return x * y\ndef f_backward(g, x, y): return g * y, g"), x, y)
@@ -174,7 +174,7 @@ def test_check_gradient():
 def test_debug_mode_checks_before_the_first_use():
     x = leaf(3)
     with pytest.raises(RuntimeError, match="is incorrect"):
-        ingot.op(beside, debug=True)(x).sum().backward()
+        ingot.op(square, debug=True)(x).sum().backward()
     assert x.grad is None
     good = ingot.op("def f(x): return x * x\ndef f_backward(grad, x): return 2 * grad * x", debug=True)
     for _ in range(2):
@@ -193,15 +193,15 @@ def test_writes_do_not_reach_the_caller(write, device="cpu"):
     gradient reads."""
     f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
     x, w = leaf(40, 50), leaf(40, 50)
-    kept = x.detach().clone(), w.detach().clone()
+    before = x.detach().clone(), w.detach().clone()
     for call in (f, f, f.reference):
         result = call(x, w)
-        torch.testing.assert_close(result, kept[0] * kept[1].sum(-1, keepdim=True))
-        given = torch.randn(40, 50)
-        of_x, of_w = torch.autograd.grad(result, (x, w), given.clone())
-        torch.testing.assert_close(of_x, given)
-        torch.testing.assert_close(of_w, given * 2 if "grad" in write else given)
-        assert torch.equal(x, kept[0]) and torch.equal(w, kept[1])
+        torch.testing.assert_close(result, before[0] * before[1].sum(-1, keepdim=True))
+        cotangent = torch.randn(40, 50)
+        of_x, of_w = torch.autograd.grad(result, (x, w), cotangent.clone())
+        torch.testing.assert_close(of_x, cotangent)
+        torch.testing.assert_close(of_w, cotangent * 2 if "grad" in write else cotangent)
+        assert torch.equal(x, before[0]) and torch.equal(w, before[1])
 
 
 def test_arguments_that_the_op_writes_are_passed_as_written():

@@ -1,4 +1,4 @@
-"""Calls with DTensors on two ranks. Where an op's graph can be sharded as its arguments are, kernels run on the shards
+"""Calls with DTensors on two ranks. If an op's graph can be sharded as its arguments are, kernels run on the shards
 in the forward and backward pass; otherwise the call falls back to eager. test_sharding.py tests which ops can be
 sharded."""
 
@@ -15,7 +15,7 @@ from test_training import STEPS, check_curves, corners, eager, fused
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import implicit_replication
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 
@@ -33,11 +33,11 @@ def tensors(*shapes, dtype=torch.float64, seed=0):
     return [torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes]
 
 
-def distributed_over(mesh, whole, places):
+def distributed_over(mesh, whole, shardings):
     """DTensors and whole tensors of the same numbers; float tensors require grad."""
     pairs = []
-    for tensor, place in zip(whole, places):
-        placements = [*place] if isinstance(place, tuple) else [place]
+    for tensor, sharding in zip(whole, shardings):
+        placements = [*sharding] if isinstance(sharding, tuple) else [sharding]
         placements += [Replicate()] * (mesh.ndim - len(placements))
         tensor = tensor.to(mesh.device_type)
         grad = tensor.is_floating_point()
@@ -45,34 +45,34 @@ def distributed_over(mesh, whole, places):
     return [list(each) for each in zip(*pairs)]
 
 
-def leaves(results):
+def as_list(results):
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-def check(op, mesh, whole, places, placements, named=None):
+def check(op, mesh, whole, shardings, placements, keywords=None):
     """Compares the op on DTensors with its source on the whole tensors, and their gradients. `placements` are those of
-    the first result, or None where the call must fall back."""
-    parts, wholes = distributed_over(mesh, whole, places)
-    named = named or {}
+    the first result, or None if the call must fall back."""
+    parts, wholes = distributed_over(mesh, whole, shardings)
+    keywords = keywords or {}
     before = ingot.counters()
-    results, wanted = leaves(op(*parts, **named)), leaves(op.reference(*wholes, **named))
+    results, references = as_list(op(*parts, **keywords)), as_list(op.reference(*wholes, **keywords))
     assert ingot.counters().since(before).eager_fallbacks == (placements is None)
     if placements is not None:
         assert results[0].placements[: len(placements)] == tuple(placements), results[0].placements
-    for result, want in zip(results, wanted, strict=True):
-        assert isinstance(result, DTensor) and (result.dtype, result.shape) == (want.dtype, want.shape)
+    for result, expected in zip(results, references, strict=True):
+        assert isinstance(result, DTensor) and (result.dtype, result.shape) == (expected.dtype, expected.shape)
         if placements is not None:
-            assert result.stride() == want.stride()
-        torch.testing.assert_close(result.full_tensor(), want)
+            assert result.stride() == expected.stride()
+        torch.testing.assert_close(result.full_tensor(), expected)
     sum(result.cos().sum() for result in results if result.requires_grad).full_tensor().backward()
-    sum(want.cos().sum() for want in wanted if want.requires_grad).backward()
+    sum(expected.cos().sum() for expected in references if expected.requires_grad).backward()
     spent = ingot.counters().since(before)
     if placements is not None:
         assert spent.eager_fallbacks == 0 and (spent.launches >= 1 or results[0].to_local().numel() == 0), spent
-    for part, want in zip(parts, wholes):
-        if want.requires_grad:
-            assert part.grad.shape == want.grad.shape
-            torch.testing.assert_close(part.grad.full_tensor(), want.grad)
+    for part, expected in zip(parts, wholes):
+        if expected.requires_grad:
+            assert part.grad.shape == expected.grad.shape
+            torch.testing.assert_close(part.grad.full_tensor(), expected.grad)
     return parts
 
 
@@ -83,17 +83,17 @@ NORMED = ingot.op("def normed(x, w, b): return F.mish(F.layer_norm(x, (x.size(-1
 @on_every_rank
 def elements_keep_any_sharding(mesh):
     whole = tensors((6, 8), (8,), (6, 1))
-    for places, expected in (
+    for shardings, placement in (
         ((BATCH, WHOLE_TENSOR, BATCH), BATCH),
         ((COLUMNS, Shard(0), WHOLE_TENSOR), COLUMNS),
         ((WHOLE_TENSOR, WHOLE_TENSOR, WHOLE_TENSOR), WHOLE_TENSOR),
-        # A replicated tensor is sharded where it is read along the sharded dim, which needs no communication.
+        # A replicated tensor is sharded if it is read along the sharded dim, which needs no communication.
         ((BATCH, WHOLE_TENSOR, WHOLE_TENSOR), BATCH),
         ((COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), COLUMNS),
         ((WHOLE_TENSOR, Shard(0), WHOLE_TENSOR), COLUMNS),
     ):
-        check(GATED, mesh, whole, places, [expected])
-        check(GATED, mesh, whole, places, [expected], named={"k": 2.0})
+        check(GATED, mesh, whole, shardings, [placement])
+        check(GATED, mesh, whole, shardings, [placement], keywords={"k": 2.0})
     check(GATED, mesh, whole, (BATCH, Shard(0), WHOLE_TENSOR), None)  # would need communication
 
 
@@ -152,7 +152,7 @@ def arguments_and_results_of_any_structure(mesh):
     x, y, w = tensors((6, 8), (6, 8), (8,))
     check(ingot.op("def f(x, w):\n    y = x * w\n    return y, y.amax(1), y > 0"), mesh, [x, w], (BATCH, WHOLE_TENSOR), [BATCH])
     check(ingot.op("def f(x): return [x * 2, x.exp()]"), mesh, [x], (BATCH,), [BATCH])
-    check(ingot.op("def f(x, w): return x * 2, w * 3"), mesh, [x, w], (BATCH, WHOLE_TENSOR), None)  # a replicated result beside a sharded one
+    check(ingot.op("def f(x, w): return x * 2, w * 3"), mesh, [x, w], (BATCH, WHOLE_TENSOR), None)  # a replicated and a sharded result
 
     parts, wholes = distributed_over(mesh, [x, y, w], (BATCH, BATCH, WHOLE_TENSOR))
     op = ingot.op("def f(xs, d): return sum(xs) * d['w']")
@@ -174,10 +174,10 @@ def arguments_and_results_of_any_structure(mesh):
 def numbers_that_are_read(mesh):
     op = ingot.op("x.sum(k) * 2")
     (x,) = distributed_over(mesh, tensors((6, 8)), (BATCH,))[0]
-    for k, texts in ((1, 0), (0, 1), (1, 0), (0, 1)):
+    for k, fallbacks in ((1, 0), (0, 1), (1, 0), (0, 1)):
         before = ingot.counters()
         torch.testing.assert_close(op(x, k).full_tensor(), op.reference(x.full_tensor(), k))
-        assert ingot.counters().since(before).eager_fallbacks == texts
+        assert ingot.counters().since(before).eager_fallbacks == fallbacks
 
 
 @on_every_rank
@@ -200,7 +200,7 @@ def a_second_call_is_planned(mesh):
 def two_dims_of_a_mesh(mesh):
     mesh = distributed.device_mesh.init_device_mesh(mesh.device_type, (2, mesh.size() // 2))
     whole = tensors((6, 8), (8,), (6, 1))
-    for places, expected in (
+    for shardings, placements in (
         (((BATCH, COLUMNS), (WHOLE_TENSOR, Shard(0)), (BATCH, WHOLE_TENSOR)), (BATCH, COLUMNS)),
         (((BATCH, COLUMNS), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, COLUMNS)),
         (((BATCH, WHOLE_TENSOR), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, WHOLE_TENSOR)),
@@ -208,7 +208,7 @@ def two_dims_of_a_mesh(mesh):
         (((BATCH, BATCH), WHOLE_TENSOR, WHOLE_TENSOR), None),
         (((BATCH, WHOLE_TENSOR), (WHOLE_TENSOR, Shard(0)), WHOLE_TENSOR), (BATCH, COLUMNS)),
     ):
-        check(GATED, mesh, whole, places, expected)
+        check(GATED, mesh, whole, shardings, placements)
     check(NORMED, mesh, tensors((6, 8), (8,), (8,)), ((BATCH, WHOLE_TENSOR), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, WHOLE_TENSOR))
     check(NORMED, mesh, tensors((6, 8), (8,), (8,)), ((BATCH, COLUMNS), WHOLE_TENSOR, WHOLE_TENSOR), None)
 
@@ -223,8 +223,8 @@ def asynchronous_tensors(mesh):
     (y * y).sum().full_tensor().backward()
     assert ingot.counters().since(before).eager_fallbacks == 0
     assert ingot.counters().since(before).launches == 2
-    want = GATED.reference(*wholes)
-    (want * want).sum().backward()
+    expected = GATED.reference(*wholes)
+    (expected * expected).sum().backward()
     for part, whole in zip(parts, wholes):
         torch.testing.assert_close(part.grad.full_tensor(), whole.grad)
 
@@ -232,15 +232,15 @@ def asynchronous_tensors(mesh):
 @on_every_rank
 def gradients_of_gradients(mesh):
     op = ingot.op("x.tanh() * w")
-    for places in ((BATCH, WHOLE_TENSOR), (COLUMNS, WHOLE_TENSOR), (WHOLE_TENSOR, Shard(0)), (WHOLE_TENSOR, WHOLE_TENSOR)):
-        parts, wholes = distributed_over(mesh, tensors((6, 8), (8,)), places)
-        before, found = ingot.counters(), []
+    for shardings in ((BATCH, WHOLE_TENSOR), (COLUMNS, WHOLE_TENSOR), (WHOLE_TENSOR, Shard(0)), (WHOLE_TENSOR, WHOLE_TENSOR)):
+        parts, wholes = distributed_over(mesh, tensors((6, 8), (8,)), shardings)
+        before, gradients = ingot.counters(), []
         for x, w, f in ((*parts, op), (*wholes, op.reference)):
             of_x, of_w = torch.autograd.grad(f(x, w).square().sum(), (x, w), create_graph=True)
             (of_x.square().sum() + of_w.cos().sum()).backward()
-            found.append((of_x, of_w, x.grad, w.grad))
+            gradients.append((of_x, of_w, x.grad, w.grad))
         assert ingot.counters().since(before).eager_fallbacks == 0
-        for part, whole in zip(*found, strict=True):
+        for part, whole in zip(*gradients, strict=True):
             torch.testing.assert_close(part.full_tensor(), whole)
 
 
@@ -275,9 +275,9 @@ def autocast_applies(mesh):
     before = ingot.counters()
     for enabled in (True, False):
         with torch.autocast(mesh.device_type, torch.bfloat16, enabled=enabled):
-            result, want = op(*parts), op(*wholes)
-        assert result.dtype == want.dtype == (torch.bfloat16 if enabled else torch.float32)
-        assert torch.equal(result.full_tensor(), want)
+            result, expected = op(*parts), op(*wholes)
+        assert result.dtype == expected.dtype == (torch.bfloat16 if enabled else torch.float32)
+        assert torch.equal(result.full_tensor(), expected)
     assert ingot.counters().since(before).eager_fallbacks == 0
 
 
@@ -299,14 +299,14 @@ class Diffusion(torch.nn.Module):
     a linear layer over windows, for which PyTorch has sharding rules. The batch is replicated, and the channels in
     between are sharded."""
 
-    def __init__(self, way):
+    def __init__(self, variant):
         super().__init__()
         self.conv, self.out = torch.nn.Linear(5 * CHANNELS, WIDTH), torch.nn.Linear(WIDTH, CHANNELS)
         self.weight, self.bias = torch.nn.Parameter(torch.ones(WIDTH)), torch.nn.Parameter(torch.zeros(WIDTH))
         self.head = torch.nn.Linear(CHANNELS * TIME, 4)
-        self.norm_mish, self.corners = way(norm_mish), way(corners)
-        self.denoise = way(ingot.op((ROOT / "examples/denoise.py").read_text()))
-        self.giou = way(ingot.op((ROOT / "examples/giou.py").read_text()))
+        self.norm_mish, self.corners = variant(norm_mish), variant(corners)
+        self.denoise = variant(ingot.op((ROOT / "examples/denoise.py").read_text()))
+        self.giou = variant(ingot.op((ROOT / "examples/giou.py").read_text()))
 
     def forward(self, windows, sample, noise, table, t, clean, boxes):
         h = self.norm_mish(self.conv(windows), self.weight, self.bias)
@@ -339,9 +339,9 @@ def data_parallel(model, mesh):
     return torch.distributed.tensor.distribute_module(model, mesh)
 
 
-def curve(way, mesh, wrapped=None, placement=None) -> list[float]:
+def curve(variant, mesh, wrapped=None, placement=None) -> list[float]:
     torch.manual_seed(0)
-    model = Diffusion(way).double().to(mesh.device_type)
+    model = Diffusion(variant).double().to(mesh.device_type)
     model = wrapped(model, mesh) if wrapped else model
     optimiser, losses = torch.optim.AdamW(model.parameters(), lr=1e-2, foreach=False), []
     for step in range(STEPS):
@@ -359,19 +359,19 @@ def curve(way, mesh, wrapped=None, placement=None) -> list[float]:
 @on_every_rank
 def a_tensor_parallel_model_has_eagers_curve(mesh):
     before = ingot.counters()
-    mine = curve(fused, mesh, tensor_parallel, Replicate())
+    actual = curve(fused, mesh, tensor_parallel, Replicate())
     spent = ingot.counters().since(before)
     assert spent.eager_fallbacks == 0 and spent.launches >= 2 * 4 * STEPS, spent
-    check_curves(mine, curve(eager, mesh))
+    check_curves(actual, curve(eager, mesh))
 
 
 @on_every_rank
 def a_data_parallel_model_has_eagers_curve(mesh):
     before = ingot.counters()
-    mine = curve(fused, mesh, data_parallel, Shard(0))
+    actual = curve(fused, mesh, data_parallel, Shard(0))
     spent = ingot.counters().since(before)
     assert spent.eager_fallbacks == 0 and spent.launches >= 2 * 4 * STEPS, spent
-    check_curves(mine, curve(eager, mesh))
+    check_curves(actual, curve(eager, mesh))
 
 
 # Ranks
@@ -384,23 +384,23 @@ def run_checks(rank: int, folder: str, backend: str, size: int):
     distributed.init_process_group(backend, init_method=f"file://{folder}/store", rank=rank, world_size=size,
                                    timeout=datetime.timedelta(minutes=2))  # fmt: skip
     mesh = distributed.device_mesh.init_device_mesh("cuda" if backend == "nccl" else "cpu", (size,))
-    found = {}
+    failures = {}
     for name, function in CHECKS.items():
         began = time.monotonic()
         try:
             function(mesh)
-            found[name] = ""
+            failures[name] = ""
         except Exception:  # noqa: BLE001 which the other ranks meet too, or they wait for this one until they give up
-            found[name] = traceback.format_exc()
+            failures[name] = traceback.format_exc()
         print(f"rank {rank}: {time.monotonic() - began:4.1f} s {name}")
-    torch.save(found, f"{folder}/{rank}.pt")
+    torch.save(failures, f"{folder}/{rank}.pt")
     distributed.destroy_process_group()
 
 
 @pytest.mark.parametrize("backend", ("gloo", "nccl"))
 def test_on_every_rank(backend, tmp_path):
     """One test for all checks, because starting the processes takes longer than the checks."""
-    size = 4 if WHOLE else 2
+    size = 4 if FULL_RUN else 2
     if backend == "gloo" and not distributed.is_gloo_available():
         pytest.skip("explained: this PyTorch has no gloo")
     if backend == "nccl" and torch.cuda.device_count() < 2:
@@ -409,6 +409,6 @@ def test_on_every_rank(backend, tmp_path):
         size = min(size, torch.cuda.device_count() // 2 * 2)
     torch.multiprocessing.spawn(run_checks, (str(tmp_path), backend, size), nprocs=size)
     ranks = [torch.load(tmp_path / f"{rank}.pt") for rank in range(size)]
-    assert all(found.keys() == CHECKS.keys() for found in ranks)
-    failures = [f"rank {rank}, {name}: {error}" for rank, found in enumerate(ranks) for name, error in found.items() if error]
+    assert all(failures_of_rank.keys() == CHECKS.keys() for failures_of_rank in ranks)
+    failures = [f"rank {rank}, {name}: {error}" for rank, failures_of_rank in enumerate(ranks) for name, error in failures_of_rank.items() if error]
     assert not failures, "\n".join(failures)

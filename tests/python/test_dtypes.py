@@ -1,6 +1,6 @@
 """Dtypes that few of PyTorch's functions accept: uint16, uint32, uint64 and the four float8 types.
 
-Ingot computes what eager computes, with the same results, and refuses what eager refuses.
+Ingot computes what eager computes, with the same results, and rejects what eager rejects.
 """
 
 import itertools
@@ -19,22 +19,22 @@ COMMON = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 # Ops that only move elements or keep them: Ingot applies them to any dtype.
 MOVES = ("decimals=0", "flip", "take", "gather", "index_select", "roll", "rot90", "tril", "triu", "repeat", "fliplr", "flipud")
 
-# Ops that eager accepts and Ingot refuses: an infinity as a float8 number, an integer beyond int64.
-REFUSED = {("isinf(x)", torch.float8_e5m2), ("isfinite(x)", torch.float8_e5m2),
-           ("x & torch.iinfo(x.dtype).max", torch.uint64)}  # fmt: skip
+# Ops that eager accepts and Ingot rejects: an infinity as a float8 number, an integer beyond int64.
+REJECTED = {("isinf(x)", torch.float8_e5m2), ("isfinite(x)", torch.float8_e5m2),
+            ("x & torch.iinfo(x.dtype).max", torch.uint64)}  # fmt: skip
 
 
 def ids(dtype):
     return str(dtype).removeprefix("torch.")
 
 
-def plain(x):
-    """A tensor that torch.equal accepts, where all NaNs are equal."""
+def comparable(x):
+    """The tensor in a dtype that torch.equal accepts; all NaNs are equal."""
     return x.float().nan_to_num(nan=12345.0) if x.dtype in FLOAT8 else x.to(torch.int64) if x.dtype in UNSIGNED else x
 
 
 def same(a, b) -> bool:
-    a, b = plain(a), plain(b)
+    a, b = comparable(a), comparable(b)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     return torch.allclose(a, b, rtol=1e-6, atol=0, equal_nan=True) if a.is_floating_point() else torch.equal(a, b)
@@ -48,8 +48,8 @@ def values_of(dtype, device):
     if dtype in FLOAT8:
         return every_float8(dtype, device)
     if dtype in UNSIGNED:
-        most = 2 ** (8 * dtype.itemsize) - 1
-        return torch.tensor([0, 1, 2, 3, 7, 200, 255, most // 2, most // 2 + 1, most - 1, most] * 3, dtype=dtype, device=device)
+        largest = 2 ** (8 * dtype.itemsize) - 1
+        return torch.tensor([0, 1, 2, 3, 7, 200, 255, largest // 2, largest // 2 + 1, largest - 1, largest] * 3, dtype=dtype, device=device)
     if dtype == torch.bool:
         return torch.tensor([True, False], device=device)
     return torch.tensor([0, 1, 2, 3, 7, 100, 127], device=device).to(dtype)
@@ -69,12 +69,12 @@ def test_casts(dtype, device):
 def test_negative_floats_wrap(dtype):
     for source in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         x = torch.tensor([-2.7, -1.0, -3.0, 5.5, 7.0] * 5, dtype=source)  # on the CPU; on CUDA it is undefined
-        for some in (x, x[:3]):
-            assert same(ingot.op(f"x.to(torch.{ids(dtype)})")(some), some.to(dtype))
+        for values in (x, x[:3]):
+            assert same(ingot.op(f"x.to(torch.{ids(dtype)})")(values), values.to(dtype))
 
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
-def test_floats_round_to_float8_as_eagers(dtype, device):
+def test_floats_round_to_float8_as_in_eager(dtype, device):
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(50_000, generator=generator) * 2.0 ** torch.randint(-20, 18, (50_000,), generator=generator)
     halves = every_float8(dtype, "cpu").float()
@@ -100,7 +100,7 @@ def outcome(function, *args):
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
 def test_names_accept_the_dtypes_that_eager_accepts(dtype):
-    """Names with one and two tensors, on the CPU, where eager has fewer kernels."""
+    """Names with one and two tensors, on the CPU: there, eager has fewer kernels than on CUDA."""
     x = values_of(dtype, "cpu")
     y = x.roll(3)
     wrong = []
@@ -110,14 +110,14 @@ def test_names_accept_the_dtypes_that_eager_accepts(dtype):
         result = outcome(ingot.op(f"def f({', '.join('xy'[: row.arity])}): return {row.text}"), *tensors)
         if eager is None:
             if result is not None and not any(word in row.text for word in MOVES):
-                wrong.append(f"{row.text}: eager refuses it")
-        elif (row.text, dtype) in REFUSED:
+                wrong.append(f"{row.text}: Ingot accepts it, eager rejects it")
+        elif (row.text, dtype) in REJECTED:
             if result is not None:
-                wrong.append(f"{row.text}: it is among the refused")
+                wrong.append(f"{row.text}: Ingot accepts it, but it is listed in REJECTED")
         elif result is None:
-            wrong.append(f"{row.text}: refused, of which eager gives {eager.dtype if hasattr(eager, 'dtype') else eager}")
+            wrong.append(f"{row.text}: Ingot rejects it, eager gives {eager.dtype if hasattr(eager, 'dtype') else eager}")
         elif isinstance(eager, torch.Tensor) and not same(result, eager):
-            wrong.append(f"{row.text}: {plain(result)[:8].tolist()}, eager {plain(eager)[:8].tolist()}")
+            wrong.append(f"{row.text}: {comparable(result)[:8].tolist()}, eager {comparable(eager)[:8].tolist()}")
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong)
 
 
@@ -134,7 +134,7 @@ def test_promotion(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
-def test_float8_is_storage(dtype, device):
+def test_float8_is_read_scaled_and_written(dtype, device):
     """The usual use of float8: read, scale, compute in float32, write."""
     x, scale = every_float8(dtype, device), torch.rand(256, device=device)
     op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{ids(dtype)})")
@@ -155,7 +155,7 @@ def test_block_diag_promotes_tensors_without_dims(device):
 
 
 def dtype_of(function, *tensors):
-    """The dtype of a function's first result; None if the call is refused."""
+    """The dtype of a function's first result; None if the call is rejected."""
     try:
         result = function(*tensors)
     except NotImplementedError:  # is a RuntimeError
@@ -166,8 +166,8 @@ def dtype_of(function, *tensors):
 
 
 @pytest.mark.parametrize("first", MIXED, ids=ids)
-def test_names_of_several_dtypes(first):
-    """The dtype of the result is eager's, or the call is refused as by eager."""
+def test_names_promote_several_dtypes_as_eager(first):
+    """The dtype of the result is eager's, or the call is rejected as by eager."""
     wrong = []
     for row in (row for row in BINARY + TERNARY + OPERATORS if row.arity > 1):
         for others in itertools.product(MIXED if row.arity == 2 else MIXED[::2], repeat=row.arity - 1):

@@ -11,9 +11,9 @@ import torch
 from eager_bits import agree_where_terms_cancel
 from ingot.oracle import bits, difference, compare_to_eager
 from names_table import BINARY, OPERATORS, TERNARY, UNARY
-from full_run import some
+from full_run import subset
 
-# Not equal to eager yet with another dtype: ldexp computes the power of 2 in a dtype of its own.
+# Not equal to eager yet with another dtype: ldexp computes the power of 2 in another dtype than the result.
 NOT_EAGERS = ("ldexp(",)
 # Eager runs several kernels, Ingot one.
 OF_SEVERAL_KERNELS = ("polygamma(", "mvlgamma(")
@@ -22,7 +22,7 @@ EXTREMES = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clamp")
 HALVES = [torch.bfloat16, torch.float16]
 OTHERS = [torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
 FORMS = ["tensors", "one element", "no dims", "no dims first", "number", "number first"]
-ONE = {bool: True, int: 1994, float: 0.1999}  # neither is representable in 16 bits
+NUMBERS = {bool: True, int: 1994, float: 0.1999}  # neither is representable in 16 bits
 COUNT = 256  # a multiple of the vector size: eager's loops over the remaining elements round differently
 RESULTS_OF_A_KERNEL = 16
 # For functions that are more than one IEEE step: the share of elements that may round to a neighbouring 16-bit float.
@@ -45,11 +45,11 @@ def values(dtype, seed: int) -> torch.Tensor:
     info = torch.iinfo(dtype)
     whole = random.abs() if info.min == 0 else random
     whole = whole.clamp(max(info.min, -4000) + 1, min(info.max, 4000)).long()
-    return torch.where(whole == 0, 3, whole).to(dtype)  # eager refuses to divide by 0
+    return torch.where(whole == 0, 3, whole).to(dtype)  # eager raises an error for a division by 0
 
 
 def single(dtype) -> torch.Tensor:
-    number = ONE[float] if dtype.is_floating_point else min(ONE[int], torch.iinfo(dtype).max) if dtype != torch.bool else True
+    number = NUMBERS[float] if dtype.is_floating_point else min(NUMBERS[int], torch.iinfo(dtype).max) if dtype != torch.bool else True
     return torch.tensor(number, dtype=dtype)
 
 
@@ -64,13 +64,13 @@ def operands(form: str, half, other, device) -> tuple:
     if form == "tensors":
         return x, values(other, 3).to(device), z
     if form.startswith("number"):
-        return (ONE[other], x, z) if form == "number first" else (x, ONE[other], z)
+        return (NUMBERS[other], x, z) if form == "number first" else (x, NUMBERS[other], z)
     y = single(other).to(device)
     return (y, x, z) if form == "no dims first" else (x, y.view(1) if form == "one element" else y, z)
 
 
 def eager_of(row, args):
-    """Eager's result, or None if eager refuses the call."""
+    """Eager's result, or None if eager rejects the call."""
     try:
         result = row.eager(*args[: row.arity])
     except (RuntimeError, TypeError, AttributeError, ValueError, IndexError):
@@ -82,15 +82,15 @@ def op_of(rows):
     return ingot.op(f"def names(x, y, z):\n    return ({', '.join(row.text for row in rows)},)\n", numerics="eager")
 
 
-def complaint(row, args, result, expected) -> str:
+def mismatch(row, args, result, expected) -> str:
     """The difference of a row's result from PyTorch's; empty if there is none."""
     if result.dtype != expected.dtype or result.shape != expected.shape:
         return f"{result.dtype} {list(result.shape)}, eager {expected.dtype} {list(expected.shape)}"
     # If two zeros have different signs, eager's vector loops choose another one than its scalar loops.
     wrong = difference(result, expected) != 0 if row.name in EXTREMES else bits(result) != bits(expected)
     share = wrong.double().mean().item()
-    few = share <= (SHARE_OF_GELU if "gelu(x)" in row.text else SHARE_OF_NEIGHBOURS) or result.dtype not in HALVES
-    if share == 0 or agree_where_terms_cancel(row.text, result, expected) or (few and not row.exact and is_near(row, args, result)):
+    is_accepted_share = share <= (SHARE_OF_GELU if "gelu(x)" in row.text else SHARE_OF_NEIGHBOURS) or result.dtype not in HALVES
+    if share == 0 or agree_where_terms_cancel(row.text, result, expected) or (is_accepted_share and not row.exact and is_near(row, args, result)):
         return ""
     first = wrong.nonzero()[0].item()
     return f"{int(wrong.sum())} wrong, the first at {first}: {result[first].item()}, eager {expected[first].item()}"
@@ -100,16 +100,16 @@ def is_near(row, args, result) -> bool:
     return compare_to_eager(row.eager, args[: row.arity], {}, result, numerics="eager").ok
 
 
-def complaints(rows, args) -> list[str]:
+def mismatches(rows, args) -> list[str]:
     """The differences in those rows that eager accepts."""
     try:
         results = op_of(rows)(*args)
     except ingot.Error as error:
-        if len(rows) > 1:  # find the row that is refused
-            return [line for row in rows for line in complaints([row], args)]
-        return [f"{rows[0].text}: refused: {error}"]
+        if len(rows) > 1:  # find the row that is rejected
+            return [line for row in rows for line in mismatches([row], args)]
+        return [f"{rows[0].text}: rejected: {error}"]
     return [f"{row.text}: {line}" for row, result in zip(rows, results)
-            if (line := complaint(row, args, result, eager_of(row, args)))]
+            if (line := mismatch(row, args, result, eager_of(row, args)))]
 
 
 def ids(value) -> str:
@@ -120,11 +120,11 @@ def ids(value) -> str:
 @pytest.mark.parametrize("form", FORMS)
 def test_names_have_eagers_bits(form, half, device):
     failures = []
-    for turn, other in enumerate(kinds_of(form, half), FORMS.index(form)):
+    for index, other in enumerate(kinds_of(form, half), FORMS.index(form)):
         args = operands(form, half, other, device)
-        rows = [row for row in some(ROWS, turn, of=6) if eager_of(row, args) is not None]
-        for at in range(0, len(rows), RESULTS_OF_A_KERNEL):
-            failures += [f"{ids(other)}: {line}" for line in complaints(rows[at : at + RESULTS_OF_A_KERNEL], args)]
+        rows = [row for row in subset(ROWS, index, step=6) if eager_of(row, args) is not None]
+        for start in range(0, len(rows), RESULTS_OF_A_KERNEL):
+            failures += [f"{ids(other)}: {line}" for line in mismatches(rows[start : start + RESULTS_OF_A_KERNEL], args)]
     assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
 
 
@@ -132,12 +132,12 @@ def test_names_have_eagers_bits(form, half, device):
 def test_names_of_one_operand_have_eagers_bits(half, device):
     rows = [row for row in UNARY if row.arity == 1 and not any(part in row.text for part in OF_SEVERAL_KERNELS)]
     generator = torch.Generator().manual_seed(6)
-    between = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # the domain of logit and entr
-    for x in (values(half, 2).to(device), between.to(device)):
-        taken = [row for row in some(rows, HALVES.index(half), of=2) if eager_of(row, (x,)) is not None]
+    unit_interval = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # the domain of logit and entr
+    for x in (values(half, 2).to(device), unit_interval.to(device)):
+        accepted = [row for row in subset(rows, HALVES.index(half), step=2) if eager_of(row, (x,)) is not None]
         failures = []
-        for at in range(0, len(taken), RESULTS_OF_A_KERNEL):
-            failures += complaints(taken[at : at + RESULTS_OF_A_KERNEL], (x, x, x))
+        for start in range(0, len(accepted), RESULTS_OF_A_KERNEL):
+            failures += mismatches(accepted[start : start + RESULTS_OF_A_KERNEL], (x, x, x))
         assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
 
 
@@ -163,6 +163,6 @@ def test_powers_by_numbers_have_eagers_bits(device, dtype):
     by_number = ingot.op("def f(x, n): return x ** n", numerics="eager")
     for number in (0, 1, 2, 3, -1, -2, 3.0, -2.0, *([0.5, -0.5] if dtype in HALVES else [])):
         expected = x**number
-        for found in (ingot.op(f"def f(x): return x ** {number}", numerics="eager")(x), by_number(x, number)):
-            same = (found == expected) | found.isnan() & expected.isnan()
-            assert same.all(), (number, x[~same][:3], found[~same][:3], expected[~same][:3])
+        for actual in (ingot.op(f"def f(x): return x ** {number}", numerics="eager")(x), by_number(x, number)):
+            same = (actual == expected) | actual.isnan() & expected.isnan()
+            assert same.all(), (number, x[~same][:3], actual[~same][:3], expected[~same][:3])

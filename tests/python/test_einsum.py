@@ -1,16 +1,16 @@
-"""einsum with random equations and tensordot with random dims: results, dtypes, strides and refusals equal eager's."""
+"""einsum with random equations and tensordot with random dims: results, dtypes, strides and errors equal eager's."""
 
 import contextlib
 import random
 
 import pytest
 import torch
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 from ingot.oracle import compare_to_eager
 
-CASES, SEED = 600 if WHOLE else 60, 3
+CASES, SEED = 600 if FULL_RUN else 60, 3
 LETTERS = "abcde"
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool]
 
@@ -39,11 +39,11 @@ def case(rng: random.Random, device: str):
     tensors = [permuted(rng, rng.choice(around) + [1 if rng.random() < 0.1 else size[letter] for letter in term],
                         rng.choice(DTYPES) if mixed else common, device) for term in terms]  # fmt: skip
     names = "xyz"[: len(terms)]
-    call = in_lists(text, names) if rng.random() < 0.2 else f"torch.einsum('{text}', {', '.join(names)})"
+    call = with_subscript_lists(text, names) if rng.random() < 0.2 else f"torch.einsum('{text}', {', '.join(names)})"
     return ingot.op(f"def f({', '.join(names)}): return {call}"), text, tensors
 
 
-def in_lists(text: str, names: str) -> str:
+def with_subscript_lists(text: str, names: str) -> str:
     """The form of the call that takes lists of numbers instead of an equation."""
     terms, arrow, result = text.partition("->")
     lists = ["[" + ", ".join(["..."] * ("..." in term) + [str(LETTERS.index(c)) for c in term.strip(".")]) + "]"
@@ -59,17 +59,17 @@ def outcome(call, tensors):
         return error
 
 
-def complaint(op, tensors) -> str:
-    ours, eager = outcome(op, tensors), outcome(op.reference, tensors)
-    if isinstance(ours, Exception) or isinstance(eager, Exception):
-        same = isinstance(ours, Exception) and isinstance(eager, Exception)
+def mismatch(op, tensors) -> str:
+    actual, expected = outcome(op, tensors), outcome(op.reference, tensors)
+    if isinstance(actual, Exception) or isinstance(expected, Exception):
+        both_raise = isinstance(actual, Exception) and isinstance(expected, Exception)
         # The GPU's matrix product has no integer kernel; a sum of products needs none.
-        lacks_a_kernel = isinstance(eager, NotImplementedError) and tensors[0].is_cuda
+        lacks_a_kernel = isinstance(expected, NotImplementedError) and tensors[0].is_cuda
         # Eager's product of no elements does not check the dtypes.
-        looks_at_dtypes = "dtype" in str(ours) or "not implemented for" in str(ours)
-        has_no_elements = looks_at_dtypes and not all(t.numel() for t in tensors)
-        return "" if same or lacks_a_kernel or has_no_elements else f"eager {eager!r}, ingot {ours!r}"
-    verdict = compare_to_eager(op.reference, tensors, {}, ours)
+        checks_dtypes = "dtype" in str(actual) or "not implemented for" in str(actual)
+        has_no_elements = checks_dtypes and not all(t.numel() for t in tensors)
+        return "" if both_raise or lacks_a_kernel or has_no_elements else f"eager {expected!r}, ingot {actual!r}"
+    verdict = compare_to_eager(op.reference, tensors, {}, actual)
     return "" if verdict.ok else verdict.message
 
 
@@ -77,7 +77,7 @@ def check(cases: list) -> None:
     with contextlib.suppress(ingot.Error):  # the call itself reports the error
         ingot.prepare_all((op, tensors) for op, _, tensors in cases if isinstance(outcome(op.reference, tensors), torch.Tensor))
     lines = [f"{text} of {[(str(t.dtype), list(t.shape), list(t.stride())) for t in tensors]}: {message}"
-             for op, text, tensors in cases if (message := complaint(op, tensors))]  # fmt: skip
+             for op, text, tensors in cases if (message := mismatch(op, tensors))]  # fmt: skip
     assert not lines, f"{len(lines)} of {len(cases)}:\n" + "\n".join(lines[:8])
 
 
@@ -87,7 +87,7 @@ def from_left_to_right(monkeypatch):
     monkeypatch.setattr(torch.backends.opt_einsum, "enabled", False)
 
 
-def test_random_equations(device):
+def test_random_equations_equal_eager(device):
     rng = random.Random(SEED)
     check([case(rng, device) for _ in range(CASES)])
 
@@ -103,6 +103,6 @@ def contraction(rng: random.Random, device: str):
     return ingot.op(text), text, tensors
 
 
-def test_random_contractions(device):
+def test_random_contractions_equal_eager(device):
     rng = random.Random(SEED)
     check([contraction(rng, device) for _ in range(CASES // 2)])

@@ -13,7 +13,7 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_variances_at_the_ends_of_the_range(device, dtype):
+def test_variances_at_the_ends_of_the_range_equal_eager(device, dtype):
     """Squares that overflow are infinite, those that underflow are zero, and their difference is never NaN or -0. On
     the CPU eager sums squares of float32 in float64."""
     texts = ["x.var(-1)", "x.std(-1)", "x.var(0)", "x.std()", "torch.std_mean(x, -1)", "torch.var_mean(x)[0]", "x.var(-1, correction=99)",
@@ -28,16 +28,16 @@ def test_variances_at_the_ends_of_the_range(device, dtype):
     ingot.prepare_all((op, (x,)) for op in ops for x in inputs[:1])
     for op, text in zip(ops, texts + norms):
         for x in inputs:
-            for ours, eager in zip(*((r,) if isinstance(r, torch.Tensor) else r for r in (op(x), op.reference(x)))):
-                where = f"{text} of {x[0, 0]}: {ours}, eager {eager}"
+            for actual, expected in zip(*((r,) if isinstance(r, torch.Tensor) else r for r in (op(x), op.reference(x)))):
+                message = f"{text} of {x[0, 0]}: {actual}, eager {expected}"
                 if text in norms:  # CUDA's kernels compute infinity times 0 in a thread without elements
-                    assert not (ours.isnan() & ~eager.isnan()).any(), where
-                    assert device == "cuda" or not (eager.isnan() & ~ours.isnan()).any(), where
+                    assert not (actual.isnan() & ~expected.isnan()).any(), message
+                    assert device == "cuda" or not (expected.isnan() & ~actual.isnan()).any(), message
                     continue
-                near = ours.double() - eager.double()
-                near = near.abs() <= (2e-2 if dtype.itemsize == 2 else 1e-5) * eager.abs().double()
-                assert ((ours == eager) | near | ours.isnan() & eager.isnan()).all(), where
-                assert torch.equal(ours.signbit() & (ours == 0), eager.signbit() & (eager == 0)), where
+                near = actual.double() - expected.double()
+                near = near.abs() <= (2e-2 if dtype.itemsize == 2 else 1e-5) * expected.abs().double()
+                assert ((actual == expected) | near | actual.isnan() & expected.isnan()).all(), message
+                assert torch.equal(actual.signbit() & (actual == 0), expected.signbit() & (expected == 0)), message
 
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
@@ -45,8 +45,8 @@ def test_gradients_of_variances_at_the_ends_of_the_range(scale):
     for text in ("x.std(-1)", "x.std()", "x.var(-1) / scale"):
         op = ingot.op(f"def f(x, scale: float): return {text}")
         x = (torch.randn(4, 64) * scale).requires_grad_()
-        ours, eager = (torch.autograd.grad(f(x, scale).sum(), x)[0] for f in (op, op.reference))
-        torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-6 * float(eager.abs().max()), msg=text)
+        actual, expected = (torch.autograd.grad(f(x, scale).sum(), x)[0] for f in (op, op.reference))
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-6 * float(expected.abs().max()), msg=text)
 
 
 @pytest.mark.parametrize("text", ["F.layer_norm(x, (6,))", "F.group_norm(x, 2)", "F.instance_norm(x)", "F.rms_norm(x, (6,))",
@@ -56,25 +56,25 @@ def test_gradients_of_normalizations_of_any_scale(text, device):
     op = ingot.op(f"def f(x, eps): return {text.removesuffix(')')}, eps=eps)")
     for scale in (1e17, 1e-13):
         x = (torch.randn(3, 4, 6, device=device) * scale).requires_grad_()
-        wide, given = x.detach().double().requires_grad_(), torch.randn(3, 4, 6, device=device)
-        ours = torch.autograd.grad(op(x, 1e-36), x, given)[0].double()
-        truth = torch.autograd.grad(op.reference(wide, 1e-36), wide, given.double())[0]
-        assert (ours - truth).abs().max() < 1e-5 * truth.abs().max(), scale
+        wide, cotangent = x.detach().double().requires_grad_(), torch.randn(3, 4, 6, device=device)
+        actual = torch.autograd.grad(op(x, 1e-36), x, cotangent)[0].double()
+        exact = torch.autograd.grad(op.reference(wide, 1e-36), wide, cotangent.double())[0]
+        assert (actual - exact).abs().max() < 1e-5 * exact.abs().max(), scale
 
 
 def test_gradients_of_variances_whose_correction_exceeds_the_count(device):
     for text in ("x.var(-1, correction=5)", "torch.var_mean(x, -1, correction=4)[0]", "x.std(0, correction=9)"):
         op = ingot.op(f"def f(x): return {text}")
         x = torch.randn(4, 3, device=device, requires_grad=True)
-        ours, eager = (torch.autograd.grad(f(x).sum(), x)[0] for f in (op, op.reference))
-        torch.testing.assert_close(ours, eager, msg=text)
+        actual, expected = (torch.autograd.grad(f(x).sum(), x)[0] for f in (op, op.reference))
+        torch.testing.assert_close(actual, expected, msg=text)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_signs_of_zeros_as_extremes(device, dtype):
+def test_extremes_of_zeros_have_a_defined_sign(device, dtype):
     """On the CPU the result is the first zero of few elements; with more elements eager's result depends on its
-    vectors. On CUDA -0 < 0; eager's result depends on its threads. Beside an index the value is the first zero, as in
-    eager."""
+    vectors. On CUDA -0 < 0; eager's result depends on its threads. A function that also returns an index gives the
+    first zero, as in eager."""
     op = ingot.op("def f(x): return x.amax(1), x.amin(1), x.max(1).values, x.min(1).values, x.amax(0), x.amin(0)")
     for n in (1, 2, 3, 5):
         x = torch.tensor(list(itertools.product((0.0, -0.0), repeat=n)), dtype=dtype, device=device)[: 8 if device == "cpu" else None]
@@ -99,10 +99,10 @@ def test_the_norm_of_one_element_is_its_length_at_any_scale(text, device):
 
 @pytest.mark.parametrize("p", [2, 3, 0.5, -1.5])
 def test_the_gradient_of_a_norm_of_one_element_at_any_scale(p, device):
-    """Eager's gradient is NaN where a power of the element overflows, except for p = 2."""
+    """Eager's gradient is NaN if a power of the element overflows, except for p = 2."""
     x = torch.tensor([[1e30], [-2.0], [0.0], [-1e-30]], device=device, requires_grad=True)
-    (slope,) = torch.autograd.grad(ingot.op(f"torch.linalg.vector_norm(x, {p}, 1)")(x).sum(), x)
-    assert slope.flatten().tolist() == [1.0, -1.0, 0.0, -1.0]
+    (gradient,) = torch.autograd.grad(ingot.op(f"torch.linalg.vector_norm(x, {p}, 1)")(x).sum(), x)
+    assert gradient.flatten().tolist() == [1.0, -1.0, 0.0, -1.0]
 
 
 @pytest.mark.parametrize("weight", ["", ", pos_weight=w"])
@@ -118,10 +118,10 @@ def test_the_gradient_of_large_logits(dtype, rtol, weight, device):
         # difference of two logarithms.
         atol = 0 if target == 0 else 4 * torch.finfo(dtype).eps
         for incoming in (1.0, math.inf):
-            ours, eager = (torch.autograd.grad(f(x, t, w), (x, t), torch.full_like(x, incoming)) for f in (op, op.reference))
-            torch.testing.assert_close(ours[0], eager[0], rtol=rtol, atol=atol, equal_nan=True)
-            finite = eager[1].isfinite()  # elsewhere the probability underflows, and its logarithm is infinite
-            torch.testing.assert_close(ours[1][finite], eager[1][finite], rtol=rtol, atol=40 * torch.finfo(dtype).eps)
+            actual, expected = (torch.autograd.grad(f(x, t, w), (x, t), torch.full_like(x, incoming)) for f in (op, op.reference))
+            torch.testing.assert_close(actual[0], expected[0], rtol=rtol, atol=atol, equal_nan=True)
+            finite = expected[1].isfinite()  # elsewhere the probability underflows, and its logarithm is infinite
+            torch.testing.assert_close(actual[1][finite], expected[1][finite], rtol=rtol, atol=40 * torch.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("statement", ["l[0] = 0", "d = l.detach(); d[0] = 5", "l *= 2", "l[1:] += x[1:]"])
@@ -129,13 +129,13 @@ def test_a_loss_may_be_written_and_keeps_its_gradient(statement, device):
     body = "l = F.binary_cross_entropy_with_logits(x, t, reduction='none'); " + statement + "; return l"
     op = ingot.op("def f(x, t):\n    " + body.replace("; ", "\n    ") + "\n")
     x, t = torch.tensor([-2.0, 0.5, 3.0], device=device, requires_grad=True), torch.tensor([0.0, 0.25, 1.0], device=device)
-    ours, eager = ((f(x, t), *torch.autograd.grad(f(x, t).sum(), x)) for f in (op, op.reference))
-    torch.testing.assert_close(ours, eager)
+    actual, expected = ((f(x, t), *torch.autograd.grad(f(x, t).sum(), x)) for f in (op, op.reference))
+    torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_sums_of_exponentials_past_the_range_of_16_bits(dtype, device):
     """Values between two ops stay in float32."""
     x = torch.tensor([[100.0, 99.0, -100.0], [-100.0, -99.5, -100.0]], dtype=dtype, device=device)
-    found = ingot.op("def f(x): return (x * 1000).logsumexp(1) / 1000")(x)
-    torch.testing.assert_close(found, torch.tensor([100.0, -99.5], dtype=dtype, device=device))
+    result = ingot.op("def f(x): return (x * 1000).logsumexp(1) / 1000")(x)
+    torch.testing.assert_close(result, torch.tensor([100.0, -99.5], dtype=dtype, device=device))

@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves
 
 import ingot
 import names_table
-from full_run import WHOLE, some
+from full_run import FULL_RUN, subset
 
 SHAPE = (4, 6, 3, 5)
 
@@ -41,16 +41,16 @@ ROWS = [*names_table.UNARY, *names_table.CASTS, *names_table.BINARY, *names_tabl
 TEXTS = list(dict.fromkeys([*HARD, *(row.text for row in ROWS if "f" in row.kinds)]))
 # Functions that PyTorch decomposes by other formulas in a fake kernel.
 COMPOSITE = [text for text in TEXTS if "hinge_embedding" in text or "margin_ranking" in text]
-TRIED = list(dict.fromkeys([*HARD, *some(TEXTS[len(HARD) :], 0, of=12), *COMPOSITE]))
+TESTED = list(dict.fromkeys([*HARD, *subset(TEXTS[len(HARD) :], 0, step=12), *COMPOSITE]))
 
 
-def registered(text: str):
+def register(text: str):
     op = ingot.op(f"def f(x, y, z): return {text}")
     schema = "(Tensor x, Tensor y, Tensor z) -> Tensor" if text in ("max(x, y)", "min(x, y)") else None  # y may be a dim
     return op, ingot.register(f"ingot_fakes::op_{TEXTS.index(text)}", op, schema=schema)
 
 
-def described(results, exactly: bool) -> list[tuple]:
+def describe(results, exactly: bool) -> list[tuple]:
     """Shape, strides, dtype and device. Unless `exactly`, without the strides of dims of size 1 and of empty
     tensors."""
     def strides(t):
@@ -59,7 +59,7 @@ def described(results, exactly: bool) -> list[tuple]:
     return [(tuple(map(int, t.shape)), strides(t), t.dtype, t.device.type) for t in tree_leaves(results)]
 
 
-def takes(function, tensors) -> bool:
+def accepts(function, tensors) -> bool:
     try:
         function(*tensors)
     except (RuntimeError, IndexError, ValueError, TypeError):
@@ -72,39 +72,39 @@ def symbolic(mode, tensor):
     return mode.from_tensor(tensor, symbolic_context=context)
 
 
-@pytest.mark.parametrize("text", TRIED)
+@pytest.mark.parametrize("text", TESTED)
 def test_a_fake_has_the_layout_of_the_result(text):
-    op, f = registered(text)
-    # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only with WHOLE.
-    calls = {name: make() for name, make in LAYOUTS.items() if WHOLE or name != "steps of one"}
-    calls = {name: tensors for name, tensors in calls.items() if takes(op.reference, tensors)}
-    calls = dict(some(list(calls.items()), TRIED.index(text)))
+    op, f = register(text)
+    # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only in a full run.
+    calls = {name: make() for name, make in LAYOUTS.items() if FULL_RUN or name != "steps of one"}
+    calls = {name: tensors for name, tensors in calls.items() if accepts(op.reference, tensors)}
+    calls = dict(subset(list(calls.items()), TESTED.index(text)))
     if not calls:
         pytest.skip("explained: eager takes no floats here")
-    if WHOLE:
+    if FULL_RUN:
         ingot.prepare_all((op, tensors) for tensors in calls.values())
-    wrong = []
+    mismatches = []
     for name, tensors in calls.items():
-        real = f(*tensors) if WHOLE else op.reference(*tensors)
+        result = f(*tensors) if FULL_RUN else op.reference(*tensors)
         for kind, environment, fake in (("fake", None, lambda m, t: m.from_tensor(t)), ("symbolic", ShapeEnv(), symbolic)):
-            exactly = WHOLE and environment is None
-            expected = described(real, exactly)
+            exactly = FULL_RUN and environment is None
+            expected = describe(result, exactly)
             with FakeTensorMode(shape_env=environment) as mode:
                 fakes = [fake(mode, t) for t in tensors]
-                if environment and not takes(op.reference, fakes):
+                if environment and not accepts(op.reference, fakes):
                     continue  # PyTorch's own fakes have no symbolic sizes here
-                found = described(f(*fakes), exactly)
-            if found != expected:
-                wrong.append(f"{name}, {kind}: {found}, real {expected}")
-    assert not wrong, "\n".join(wrong)
+                actual = describe(f(*fakes), exactly)
+            if actual != expected:
+                mismatches.append(f"{name}, {kind}: {actual}, real {expected}")
+    assert not mismatches, "\n".join(mismatches)
 
 
 COMPILED = ["2 ** x", "x // y", "F.logsigmoid(x)", "F.one_hot((x * 4).long(), 5)", "F.batch_norm(x, None, None, training=True)",
             "x.roll(1, 1)", "torch.channel_shuffle(x, 2)"]  # fmt: skip
 
 
-@pytest.mark.parametrize("way", ["inductor", "aot_eager", "dynamic", "export"])
-def test_compiled_calls_with_arguments_of_any_layout(way):
+@pytest.mark.parametrize("mode", ["inductor", "aot_eager", "dynamic", "export"])
+def test_compiled_calls_with_arguments_of_any_layout(mode):
     ops = [ingot.op(f"def f(x, y, z): return {text}") for text in COMPILED]
 
     class Module(torch.nn.Module):
@@ -112,16 +112,16 @@ def test_compiled_calls_with_arguments_of_any_layout(way):
             return [op(x, y, z) * 2 for op in ops]
 
     module = Module()
-    for name in LAYOUTS if WHOLE else ("channels last", "transposed")[: 1 if way == "inductor" else 2]:
+    for name in LAYOUTS if FULL_RUN else ("channels last", "transposed")[: 1 if mode == "inductor" else 2]:
         torch._dynamo.reset()
         tensors = [t.clone(memory_format=torch.preserve_format) for t in LAYOUTS[name]()]
-        if way == "export":
+        if mode == "export":
             call = torch.export.export(module, tuple(tensors)).module()
         else:
-            backend, dynamic = ("aot_eager", True) if way == "dynamic" else (way, None)
+            backend, dynamic = ("aot_eager", True) if mode == "dynamic" else (mode, None)
             call = torch.compile(module, fullgraph=True, backend=backend, dynamic=dynamic)
-        for ours, eager in zip(call(*tensors), [op.reference(*tensors) * 2 for op in ops]):
-            torch.testing.assert_close(ours, eager)
+        for actual, expected in zip(call(*tensors), [op.reference(*tensors) * 2 for op in ops]):
+            torch.testing.assert_close(actual, expected)
 
 
 MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))", "def f(x): return [x, x + 1]",
@@ -131,7 +131,7 @@ MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))",
         "def f(x): return (x * 2,)", "def f(x):\n    y = 0\n    for row in x: y += row * 2\n    return y"]  # fmt: skip
 
 
-def test_as_many_results_as_the_schema_says():
+def test_a_wrong_number_of_results_is_an_error():
     ingot.register("ingot_tests::four", ingot.op("def f(x): return x, x, x, x"), "(Tensor x) -> (Tensor, Tensor)")
     with pytest.raises(Exception, match="4 results, and its schema says 2"):
         torch.compile(torch.ops.ingot_tests.four, fullgraph=True, backend="aot_eager")(torch.randn(4))
@@ -145,10 +145,10 @@ def test_several_results_are_one_kernel_call(text):
     with torch.no_grad():
         call(x)
         before = ingot.counters()
-        ours, eager = call(x), op.reference(x)
+        actual, expected = call(x), op.reference(x)
         assert ingot.counters().since(before).eager_fallbacks == 0
-    assert type(ours) is type(eager)
-    torch.testing.assert_close(tree_leaves(ours), tree_leaves(eager))
-    (found,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(call(x))), x)
-    (wanted,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(op.reference(x))), x)
-    torch.testing.assert_close(found, wanted)
+    assert type(actual) is type(expected)
+    torch.testing.assert_close(tree_leaves(actual), tree_leaves(expected))
+    (gradient,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(call(x))), x)
+    (expected_gradient,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(op.reference(x))), x)
+    torch.testing.assert_close(gradient, expected_gradient)

@@ -3,7 +3,6 @@ docs/pytorch.md."""
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch._subclasses import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -22,8 +21,8 @@ def with_fallbacks(call):
     return result, ingot.counters().since(before).eager_fallbacks
 
 
-def close(ours, eager):
-    torch.testing.assert_close(ours, eager, rtol=1e-5, atol=1e-6)
+def assert_close(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 X, Y = torch.randn(4, 6), torch.randn(6)
@@ -44,16 +43,16 @@ X, Y = torch.randn(4, 6), torch.randn(6)
     lambda f: torch.func.functionalize(f)(X, Y),
 ], ids=lambda _: "")
 def test_transforms_of_torch_func(transform):
-    (ours), count = with_fallbacks(lambda: transform(gated))
-    close(ours, transform(gated.reference))
+    actual, count = with_fallbacks(lambda: transform(gated))
+    assert_close(actual, transform(gated.reference))
     assert count >= 1
 
 
 def test_forward_mode():
     with forward_ad.dual_level():
-        ours, count = with_fallbacks(lambda: gated(forward_ad.make_dual(X, X + 1), Y))
-        eager = gated.reference(forward_ad.make_dual(X, X + 1), Y)
-        close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(eager).tangent)
+        actual, count = with_fallbacks(lambda: gated(forward_ad.make_dual(X, X + 1), Y))
+        expected = gated.reference(forward_ad.make_dual(X, X + 1), Y)
+        assert_close(forward_ad.unpack_dual(actual).tangent, forward_ad.unpack_dual(expected).tangent)
         assert count == 1
         # With a tangent of other tensors, a call stays on the fast path.
         assert with_fallbacks(lambda: gated(X, Y))[1] == 0
@@ -62,11 +61,11 @@ def test_forward_mode():
 def test_a_batch_of_gradients():
     """The forward call is recorded by its kernel. The batch of gradients is computed under vmap."""
     jacobian = torch.autograd.functional.jacobian(lambda y: gated(X, y).sum(0), Y, vectorize=True)
-    close(jacobian, torch.autograd.functional.jacobian(lambda y: gated.reference(X, y).sum(0), Y))
+    assert_close(jacobian, torch.autograd.functional.jacobian(lambda y: gated.reference(X, y).sum(0), Y))
     x = X.clone().requires_grad_()
     a, b = moments(x)
-    ours = torch.autograd.grad((a, b), x, (torch.randn(3, 4, 1), torch.randn(3, 4)), is_grads_batched=True)
-    assert ours[0].shape == (3, 4, 6)
+    gradients = torch.autograd.grad((a, b), x, (torch.randn(3, 4, 1), torch.randn(3, 4)), is_grads_batched=True)
+    assert gradients[0].shape == (3, 4, 6)
 
 
 def test_a_fallback_for_the_gradient_does_not_write_again():
@@ -114,10 +113,10 @@ class Wrapped(torch.Tensor):
 def test_a_subclass_without_torch_function_runs_the_kernel():
     result, count = with_fallbacks(lambda: gated(X.as_subclass(Plain), Y))
     assert type(result) is Plain and count == 0
-    close(result.as_subclass(torch.Tensor), gated.reference(X, Y))
+    assert_close(result.as_subclass(torch.Tensor), gated.reference(X, Y))
     leaf = X.clone().requires_grad_()
     gated(leaf.as_subclass(Plain), Y).sum().backward()
-    close(leaf.grad, torch.func.grad(lambda x: gated.reference(x, Y).sum())(X))
+    assert_close(leaf.grad, torch.func.grad(lambda x: gated.reference(x, Y).sum())(X))
 
 
 def test_a_subclass_with_torch_function_sees_the_op():
@@ -128,7 +127,7 @@ def test_a_subclass_with_torch_function_sees_the_op():
 def test_a_subclass_below_the_dispatcher_sees_the_fallback():
     result, count = with_fallbacks(lambda: gated(Wrapped(X), Y))
     assert type(result) is Wrapped and count == 1 and torch.ops.aten.silu.default in Wrapped.seen
-    close(result.inner, gated.reference(X, Y))
+    assert_close(result.inner, gated.reference(X, Y))
 
 
 class Counted(TorchDispatchMode):
@@ -147,7 +146,7 @@ def test_a_dispatch_mode_sees_one_op():
         result = gated(X, Y)
         assert ingot.counters().since(before).launches == 1
     assert any(str(function).startswith("ingot.gated_") for function in mode.seen)
-    close(result, gated.reference(X, Y))
+    assert_close(result, gated.reference(X, Y))
 
 
 def test_fake_tensors():
@@ -167,32 +166,32 @@ def test_fake_tensors():
 def test_make_fx_sees_one_op(mode):
     graph = make_fx(lambda x, y: gated(x, y) * 2, tracing_mode=mode)(X, Y)
     assert sum("ingot.gated_" in str(node.target) for node in graph.graph.nodes) == 1
-    close(graph(X + 1, Y), gated(X + 1, Y) * 2)
+    assert_close(graph(X + 1, Y), gated(X + 1, Y) * 2)
     several = make_fx(lambda x: moments(x)[1], tracing_mode=mode)(X)
-    close(several(X + 1), moments(X + 1)[1])
+    assert_close(several(X + 1), moments(X + 1)[1])
 
 
 def test_make_fx_of_a_gradient_sees_the_fallback():
     graph = make_fx(torch.func.grad(lambda x: gated(x, Y).sum()))(X)
-    close(graph(X + 1), torch.func.grad(lambda x: gated.reference(x, Y).sum())(X + 1))
+    assert_close(graph(X + 1), torch.func.grad(lambda x: gated.reference(x, Y).sum())(X + 1))
 
 
 def test_jit_trace():
     traced = torch.jit.trace(lambda x: gated(x, Y), X)
-    close(traced(X + 1), gated(X + 1, Y))
+    assert_close(traced(X + 1), gated(X + 1, Y))
 
 
 def test_negative_views_are_resolved():
     result, count = with_fallbacks(lambda: gated(torch._neg_view(X), Y))
-    close(result, gated(-X, Y))
+    assert_close(result, gated(-X, Y))
     assert count == 0
     conjugate = torch.complex(X, X + 1).conj()
     assert conjugate.imag.is_neg()
-    close(gated(conjugate.imag, Y), gated(-(X + 1), Y))
+    assert_close(gated(conjugate.imag, Y), gated(-(X + 1), Y))
     # An op that writes keeps the memory of its arguments.
     x = X.clone()
     ingot.op("def f(x, y): x += y")(torch._neg_view(x), Y)
-    close(x, X - Y)
+    assert_close(x, X - Y)
 
 
 @pytest.mark.parametrize("make", [
@@ -201,16 +200,16 @@ def test_negative_views_are_resolved():
 def test_out_may_be_a_negative_view(make):
     out = make()
     assert out.is_neg() and gated(X, Y, out=out) is out
-    close(out, gated(X, Y))
+    assert_close(out, gated(X, Y))
     negated = torch._neg_view(X)
     assert gated(negated, Y, out=out) is out
-    close(out, gated(-X, Y))
+    assert_close(out, gated(-X, Y))
     plain = torch.zeros(4, 6)
     assert gated(negated, Y, out=plain) is plain
-    close(plain, gated(-X, Y))
+    assert_close(plain, gated(-X, Y))
     outs = (torch.zeros(4, 1), torch._neg_view(torch.zeros(4)))
     assert moments(X, out=outs) is outs
-    close(outs, moments(X))
+    assert_close(outs, moments(X))
     with pytest.raises(RuntimeError, match="automatic differentiation"):
         gated(X.clone().requires_grad_(), Y, out=make())
     with pytest.raises(RuntimeError, match="out is"):
@@ -229,25 +228,25 @@ def test_writes_to_a_negative_view_persist(body):
     op = ingot.op(f"def f(x, y):\n    {body}")
     try:
         op(X.clone(), Y)
-    except ingot.Error as refused:
-        pytest.skip(f"not in the language: {refused.message}")
-    ours, eager = X.clone(), X.clone()
-    op(torch._neg_view(ours), Y)
-    op.reference(torch._neg_view(eager), Y)
-    assert not torch.equal(eager, X)
-    close(ours, eager)
+    except ingot.Error as error:
+        pytest.skip(f"not in the language: {error.message}")
+    actual, expected = X.clone(), X.clone()
+    op(torch._neg_view(actual), Y)
+    op.reference(torch._neg_view(expected), Y)
+    assert not torch.equal(expected, X)
+    assert_close(actual, expected)
     # So does a compiled call.
     compiled = X.clone()
     torch._dynamo.reset()
     torch.compile(lambda x: op(x, Y), backend="aot_eager", fullgraph=True)(compiled)
-    op.reference(eager := X.clone(), Y)
-    close(compiled, eager)
+    op.reference(expected := X.clone(), Y)
+    assert_close(compiled, expected)
 
 
 @pytest.mark.parametrize("make", [
     lambda: torch.empty(4, 6, device="meta"), lambda: torch.empty(4, 6, device="meta").as_subclass(Plain),
 ], ids=["meta", "thin meta"])
-def test_an_out_of_another_device_is_refused(make):
+def test_an_out_of_another_device_is_rejected(make):
     with pytest.raises(RuntimeError, match="out is .* on meta"):
         gated(X, Y, out=make())
 
@@ -256,10 +255,10 @@ def test_an_out_of_another_device_is_refused(make):
 def test_a_subclass_as_out_is_returned_itself(kind):
     out, other = torch.zeros(4, 6).as_subclass(kind), torch.zeros(4).as_subclass(kind)
     assert gated(X, Y, out=out) is out
-    close(out.as_subclass(torch.Tensor), gated(X, Y))
+    assert_close(out.as_subclass(torch.Tensor), gated(X, Y))
     outs = (torch.zeros(4, 1), other)
     assert moments(X, out=outs)[1] is other
-    close(other.as_subclass(torch.Tensor), moments(X)[1])
+    assert_close(other.as_subclass(torch.Tensor), moments(X)[1])
 
 
 @pytest.mark.parametrize("make", [
@@ -297,11 +296,11 @@ def test_lists_and_dicts():
     def total(xs, named):
         return torch.stack(xs).sum(0) + named["y"]
 
-    ours = torch.vmap(lambda a, b: total([a, b], {"y": a}))(X, X + 1)
-    close(ours, 3 * X + 1)
+    result = torch.vmap(lambda a, b: total([a, b], {"y": a}))(X, X + 1)
+    assert_close(result, 3 * X + 1)
     x = X.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(total((x, x), {"y": Y}), x, torch.ones(5, 4, 6), is_grads_batched=True)
-    close(gradient, torch.full((5, 4, 6), 2.0))
+    assert_close(gradient, torch.full((5, 4, 6), 2.0))
 
 
 def test_the_fast_path_does_not_fall_back():

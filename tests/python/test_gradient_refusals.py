@@ -1,5 +1,5 @@
-"""Calls that eager refuses while autograd records them: arguments without a derivative in PyTorch, and writes to views
-that one function returned together. A refused call compiles nothing. For a function without such arguments, the graph
+"""Calls that eager rejects while autograd records them: arguments without a derivative in PyTorch, and writes to views
+that one function returned together. A rejected call compiles nothing. For a function without such arguments, the graph
 says so."""
 
 import re
@@ -67,29 +67,29 @@ VIEWS = [
 ]
 
 
-def refusal(function, arguments: dict, asked: str):
-    """The error of a call where one tensor requires grad."""
-    given = {n: t.clone().requires_grad_(n == asked) if t.is_floating_point() else t for n, t in arguments.items()}
+def error_with_grad(function, arguments: dict, differentiated: str):
+    """The error of a call in which one tensor requires grad; None if there is none."""
+    inputs = {n: t.clone().requires_grad_(n == differentiated) if t.is_floating_point() else t for n, t in arguments.items()}
     try:
-        function(**given)
+        function(**inputs)
     except RuntimeError as error:
         return error
     return None
 
 
-def may_refuse(op, arguments: dict) -> bool:
+def may_reject(op, arguments: dict) -> bool:
     return "true, else eager   ;" in op.emit("ir", **arguments)
 
 
 def check(op, eager, arguments: dict) -> None:
-    """The op refuses the calls that eager refuses, with eager's error."""
-    asked = [n for n, t in arguments.items() if t.is_floating_point()]
-    wanted = {n: refusal(eager, arguments, n) for n in asked}
-    if may_refuse(op, arguments):
-        found = {n: refusal(op, arguments, n) for n in asked}
-        assert {n: str(error) for n, error in found.items()} == {n: str(error) for n, error in wanted.items()}
+    """The op rejects the calls that eager rejects, with eager's error."""
+    names = [n for n, t in arguments.items() if t.is_floating_point()]
+    expected = {n: error_with_grad(eager, arguments, n) for n in names}
+    if may_reject(op, arguments):
+        actual = {n: error_with_grad(op, arguments, n) for n in names}
+        assert {n: str(error) for n, error in actual.items()} == {n: str(error) for n, error in expected.items()}
     else:
-        assert wanted == dict.fromkeys(asked)
+        assert expected == dict.fromkeys(names)
 
 
 def defined(text: str):
@@ -103,31 +103,31 @@ def arguments_of(text: str) -> dict:
 
 
 @pytest.mark.parametrize("text", LOSSES | NORMS)
-def test_arguments_without_a_derivative(text):
+def test_rejects_gradients_of_arguments_without_a_derivative(text):
     arguments = arguments_of(text)
     source = f"def f({', '.join(arguments)}):\n    return {text}\n"
     check(ingot.op(source), defined(source), arguments)
 
 
 @pytest.mark.parametrize("body", VIEWS)
-def test_views_of_one_function(body):
+def test_rejects_writes_to_views_of_one_function(body):
     source = f"def f(x, w):\n    y = x * 1\n    {body}\n"
     if "return" not in body:
         source += "    return y\n"
     check(ingot.op(source), defined(source), {"x": torch.rand(4, 4), "w": torch.rand(4, 4)})
 
 
-def test_the_error_is_eagers():
-    error = refusal(ingot.op("F.nll_loss(x, t, w)"), {"t": CLASSES, "w": torch.rand(4), "x": torch.rand(3, 4)}, "w")
+def test_raises_eagers_error():
+    error = error_with_grad(ingot.op("F.nll_loss(x, t, w)"), {"t": CLASSES, "w": torch.rand(4), "x": torch.rand(3, 4)}, "w")
     assert "The function 'nll_loss_forward' is not differentiable with respect to argument 'weight'" in str(error)
 
 
-def test_without_grad_mode_nothing_is_refused():
+def test_without_grad_mode_nothing_is_rejected():
     x, w = torch.rand(3, 4), torch.rand(4, requires_grad=True)
     op = ingot.op("F.nll_loss(x, t, w)")
     with torch.no_grad():
         torch.testing.assert_close(op(t=CLASSES, w=w, x=x), F.nll_loss(x, CLASSES, w))
-    assert refusal(op, {"t": CLASSES, "w": w.detach(), "x": x}, "w")
+    assert error_with_grad(op, {"t": CLASSES, "w": w.detach(), "x": x}, "w")
 
 
 def test_a_custom_derivative_is_used():
@@ -135,11 +135,11 @@ def test_a_custom_derivative_is_used():
 def f(x, w, t): return F.nll_loss(x, t, w)
 def f_backward(grad, x, w, t): return x * grad, w * grad, None
 """)
-    assert not may_refuse(op, {"x": torch.rand(3, 4), "w": torch.rand(4), "t": CLASSES})
+    assert not may_reject(op, {"x": torch.rand(3, 4), "w": torch.rand(4), "t": CLASSES})
 
 
 @pytest.mark.parametrize("text", ["x // 2", "2.5 // x", "x // y", "floor_divide(x, y)", "torch.heaviside(x, y)", "x.nextafter(y)"])
-def test_ops_without_a_derivative_are_refused_in_the_backward_pass(text):
+def test_ops_without_a_derivative_are_rejected_in_the_backward_pass(text):
     op = ingot.op(f"def f(x, y): return {text}")
     x, y = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
     for function in (op.reference, op):
@@ -159,19 +159,19 @@ def test_a_floor_of_a_quotient_has_the_derivative_0():
 
 
 @pytest.mark.parametrize("text", LOSSES)
-def test_the_gradient_of_a_registered_op_is_refused_or_eagers(text):
-    """A dispatched call does not know for which arguments gradients are requested, so the backward pass refuses
+def test_registered_ops_have_eagers_gradient_or_an_error(text):
+    """A dispatched call does not know for which arguments gradients are requested, so the backward pass rejects
     them."""
     arguments = arguments_of(text)
     op = ingot.op(f"def f({', '.join(arguments)}): return {text}")
-    registered = ingot.register(f"ingot_refusals::op_{list(LOSSES).index(text)}", op)
-    for asked in LOSSES[text]:
-        leaves = {name: t.detach().requires_grad_(name == asked) for name, t in arguments.items() if t.is_floating_point()}
-        given = [leaves.get(name, t) for name, t in arguments.items()]
+    registered = ingot.register(f"ingot_rejections::op_{list(LOSSES).index(text)}", op)
+    for differentiated in LOSSES[text]:
+        leaves = {name: t.detach().requires_grad_(name == differentiated) for name, t in arguments.items() if t.is_floating_point()}
+        inputs = [leaves.get(name, t) for name, t in arguments.items()]
         try:
-            wanted = torch.autograd.grad(op.reference(*given).sum(), leaves[asked])
+            expected = torch.autograd.grad(op.reference(*inputs).sum(), leaves[differentiated])
         except RuntimeError:
             with pytest.raises(RuntimeError, match="PyTorch has no gradient of .* with respect to `|does not require grad"):
-                torch.autograd.grad(registered(*given).sum(), leaves[asked])
+                torch.autograd.grad(registered(*inputs).sum(), leaves[differentiated])
         else:
-            torch.testing.assert_close(torch.autograd.grad(registered(*given).sum(), leaves[asked]), wanted)
+            torch.testing.assert_close(torch.autograd.grad(registered(*inputs).sum(), leaves[differentiated]), expected)

@@ -10,13 +10,13 @@ import time
 import pytest
 import torch
 import torch.nn.functional as F
-from eager_gradients import KNOWN, check, complaint, evaluated, expected, floats, leaves_of, op_of, prepare
-from gradient_ops import OPS, bias_gelu, giou_loss, norm_gelu, random, swiglu, two_of_one
+from eager_gradients import KNOWN, check, differentiable, eager_gradients, evaluate, leaves_of, mismatch, op_of, prepare
+from gradient_ops import OPS, bias_gelu, giou_loss, norm_gelu, random, softmax_and_double, swiglu
 from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
 from random_ops import make_expression, make_form, make_recipes
 from reductions_table import FLOATING, inputs_of, texts_of
-from full_run import WHOLE, some
+from full_run import FULL_RUN, subset
 
 import ingot
 
@@ -34,7 +34,7 @@ def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, tor
 
 @pytest.mark.parametrize("first, seed", [
     (first, seed) for first in range(0, len(ROWS), ROWS_OF_A_KERNEL) for seed in (0, 1)
-    if WHOLE or (first // ROWS_OF_A_KERNEL + seed) % 2 == 0
+    if FULL_RUN or (first // ROWS_OF_A_KERNEL + seed) % 2 == 0
 ])
 def test_pointwise(device, first, seed):
     """Eight names in an op, each on its own tensors, so that their gradients are eight kernels."""
@@ -44,19 +44,18 @@ def test_pointwise(device, first, seed):
 
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-40, -1e-40, 3.0, -3.0, 6.0, 20.0, -20.0, 1e30, -1e30]
 KNOWN_AT_SPECIAL = {
-    "logit(x)": "the sign of an infinity at -0, which is eager's on CUDA",
-    "log_ndtr(x)": "far below, where eager has NaN",
+    "logit(x)": "at -0, the infinity has the sign of eager's on CUDA",
+    "log_ndtr(x)": "eager gives NaN for large negative numbers",
 }
 
 
 def special_inputs(arity: int, device: str) -> dict[str, torch.Tensor]:
-    """Each special value with each other one. Eager's CPU kernels compute NaN where they run whole vectors, and not in
-    the tail."""
+    """Each special value with each other one. Eager's CPU kernels give NaN in whole vectors, but not in the tail."""
     values = torch.tensor(SPECIAL[: len(SPECIAL) if arity < 3 else 8])
-    places = torch.cartesian_prod(*[values] * arity).view(-1, arity)
+    combinations = torch.cartesian_prod(*[values] * arity).view(-1, arity)
     if arity == 1:
-        places = places.repeat(2, 1)
-    return {n: column.contiguous().to(device) for n, column in zip("xyz", places.unbind(1))}
+        combinations = combinations.repeat(2, 1)
+    return {n: column.contiguous().to(device) for n, column in zip("xyz", combinations.unbind(1))}
 
 
 @pytest.mark.parametrize("first", range(0, len(ROWS), ROWS_OF_A_KERNEL))
@@ -68,34 +67,34 @@ def test_special_values(device, first):
 def check_rows(rows: list, inputs, tolerance: dict | None = None) -> None:
     """All rows are in one op, each on its own tensors."""
     tensors: dict[str, torch.Tensor] = {}
-    differentiable = []
+    rows_with_gradient = []
     for row in rows:
-        own = inputs(row)
-        if expected(lambda leaves, row=row: row.eager(*leaves.values()), leaves_of(own)) is None:
+        inputs_of_row = inputs(row)
+        if eager_gradients(lambda leaves, row=row: row.eager(*leaves.values()), leaves_of(inputs_of_row)) is None:
             continue
-        number = len(differentiable)
-        differentiable.append((row, {n: f"{n}{number}" for n in own}))
-        tensors |= {f"{n}{number}": t for n, t in own.items()}
-    if not differentiable:
+        number = len(rows_with_gradient)
+        rows_with_gradient.append((row, {n: f"{n}{number}" for n in inputs_of_row}))
+        tensors |= {f"{n}{number}": t for n, t in inputs_of_row.items()}
+    if not rows_with_gradient:
         return
-    text = ", ".join(re.sub(r"\b[xyz]\b", lambda m: names[m[0]], row.text) for row, names in differentiable)
+    text = ", ".join(re.sub(r"\b[xyz]\b", lambda m: names[m[0]], row.text) for row, names in rows_with_gradient)
 
     def eager(leaves):
-        return tuple(row.eager(*(leaves[n] for n in names.values())) for row, names in differentiable)
+        return tuple(row.eager(*(leaves[n] for n in names.values())) for row, names in rows_with_gradient)
 
-    check({text: complaint(op_of(f"({text},)", tensors), eager, tensors, tolerance)})
+    check({text: mismatch(op_of(f"({text},)", tensors), eager, tensors, tolerance)})
 
 
 @pytest.mark.parametrize("name", FLOATING)
 def test_reductions(name):
-    check_texts(some(texts_of({name: FLOATING[name]}), list(FLOATING).index(name)), inputs_of(torch.float64, "cpu"))
+    check_texts(subset(texts_of({name: FLOATING[name]}), list(FLOATING).index(name)), inputs_of(torch.float64, "cpu"))
 
 
 def check_texts(texts: list[str], tensors: dict) -> None:
     used = {text: {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)} for text in texts}
-    ops = {text: op_of(text, own) for text, own in used.items()}
+    ops = {text: op_of(text, names) for text, names in used.items()}
     prepare((op, used[text]) for text, op in ops.items())
-    check({text: complaint(op, lambda leaves, text=text: evaluated(text, leaves), used[text]) for text, op in ops.items()})
+    check({text: mismatch(op, lambda leaves, text=text: evaluate(text, leaves), used[text]) for text, op in ops.items()})
 
 
 def moved_inputs() -> dict[str, torch.Tensor]:
@@ -107,20 +106,20 @@ def moved_inputs() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("name", MOVED)
 def test_movement(name):
-    check_texts(some(MOVED[name], list(MOVED).index(name), of=2), moved_inputs())
+    check_texts(subset(MOVED[name], list(MOVED).index(name), step=2), moved_inputs())
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_gradients_of_random_expressions(device):
     """In float64, without special values."""
-    rng, until = randomness.Random(1), time.monotonic() + (60 if WHOLE else 10)
+    rng, until = randomness.Random(1), time.monotonic() + (60 if FULL_RUN else 10)
     while time.monotonic() < until:
         expression = make_expression(rng, rng.random() < 0.5)
         op, tensors = ingot.op(expression.source), {}
         for number, recipe in enumerate(make_recipes(rng, expression, make_form(rng, expression))):
             wide = torch.float64 if recipe.dtype.is_floating_point else recipe.dtype
             tensors[str(number)] = dataclasses.replace(recipe, injected=0.0, dtype=wide).make().to(device)
-        message = complaint(op, lambda leaves, op=op: op.reference(*leaves.values()), tensors, dict(rtol=1e-6, atol=1e-8))
+        message = mismatch(op, lambda leaves, op=op: op.reference(*leaves.values()), tensors, dict(rtol=1e-6, atol=1e-8))
         assert not message, f"{message}\n{expression.source}"
 
 
@@ -141,22 +140,22 @@ AT_EDGES = {
 
 
 @pytest.mark.parametrize("text", AT_EDGES)
-def test_at_edges(text):
+def test_gradients_at_edges_equal_eagers(text):
     tensors = {n: torch.tensor(v, dtype=torch.float64) for n, v in zip("xy", AT_EDGES[text]) if v}
-    assert not complaint(op_of(text, tensors), lambda leaves: evaluated(text, leaves), tensors)
+    assert not mismatch(op_of(text, tensors), lambda leaves: evaluate(text, leaves), tensors)
 
 
-@pytest.mark.parametrize("body, slope", [
+@pytest.mark.parametrize("body, expected", [
     ("y += 1\n    return x * y", 2.0),
-    ("z = x * y\n    y += 1\n    return z", 1.0),  # eager refuses this: the value that it saved is gone
+    ("z = x * y\n    y += 1\n    return z", 1.0),  # eager rejects this: the value that it saved is gone
     ("y[..., -1] *= 2\n    return torch.where(x > 0, x, 0) * y[..., -1]", 2.0),
 ])  # fmt: skip
-def test_values_that_an_op_writes_are_saved_for_its_gradient(body, slope, device):
+def test_values_that_an_op_writes_are_saved_for_its_gradient(body, expected, device):
     x, y = torch.ones(3, device=device, requires_grad=True), torch.ones(3, device=device)
     out = ingot.op(f"def f(x, y):\n    {body}\n")(x, y)
     y.fill_(7)  # the op keeps the value that it wrote, not this one
     (gradient,) = torch.autograd.grad(out.sum(), x, create_graph=True)
-    assert gradient.tolist() == [slope] * 3
+    assert gradient.tolist() == [expected] * 3
 
 
 @pytest.mark.parametrize("text", [
@@ -165,35 +164,35 @@ def test_values_that_an_op_writes_are_saved_for_its_gradient(body, slope, device
     "torch.where(x > 0, 1 / x, 0) + torch.where(x < 0, torch.rsqrt(-x), 0)",
     "torch.where(x > 0, x / y, 0).sum(0)",
 ])
-def test_an_arm_that_is_not_selected_has_gradient_0(text, device):
-    """The gradient is 0 where eager's is NaN because of 0 times infinity; elsewhere it is eager's."""
+def test_unselected_arms_have_gradient_0(text, device):
+    """The gradient is 0 if eager's is NaN because of 0 times infinity; otherwise it is eager's."""
     x = torch.tensor([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0], dtype=torch.float64, device=device)
     y = torch.tensor([0.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.float64, device=device)
     tensors = {n: t for n, t in {"x": x, "y": y}.items() if re.search(rf"\b{n}\b", text)}
-    mine, theirs = leaves_of(tensors), leaves_of(tensors)
-    op_of(text, tensors)(*mine.values()).sum().backward()
-    evaluated(text, theirs).sum().backward()
+    actual_leaves, expected_leaves = leaves_of(tensors), leaves_of(tensors)
+    op_of(text, tensors)(*actual_leaves.values()).sum().backward()
+    evaluate(text, expected_leaves).sum().backward()
     for name in tensors:
-        got, eager = mine[name].grad, theirs[name].grad
-        inside = torch.isfinite(eager)
-        torch.testing.assert_close(got[inside], eager[inside])
-        assert not got[~inside & (x <= 0)].isnan().any()
+        actual, expected = actual_leaves[name].grad, expected_leaves[name].grad
+        finite = torch.isfinite(expected)
+        torch.testing.assert_close(actual[finite], expected[finite])
+        assert not actual[~finite & (x <= 0)].isnan().any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_gradients_of_16_bit_floats(device, dtype):
     """The error against float64 is at most 1.5 times eager's, or two steps. The gradient has the argument's dtype."""
-    for function in (swiglu, bias_gelu, norm_gelu, giou_loss, two_of_one):
+    for function in (swiglu, bias_gelu, norm_gelu, giou_loss, softmax_and_double):
         tensors = {str(k): a.to(dtype).to(device) for k, a in enumerate(OPS[function])}
         leaves, wide = leaves_of(tensors), leaves_of({n: t.double() for n, t in tensors.items()})
-        given, exact = expected(lambda leaves, f=function: f(*leaves.values()), wide)
-        _, eager = expected(lambda leaves, f=function: f(*leaves.values()), leaves_of(tensors))
-        results = floats(ingot.op(function)(*leaves.values()))
-        mine = torch.autograd.grad(results, list(leaves.values()), [g.to(dtype) for g in given])
-        for got, theirs, truth in zip(mine, eager, exact):
-            assert got.dtype == dtype
-            step = torch.finfo(dtype).eps * truth.abs().max()
-            assert (got - truth).abs().max() <= 1.5 * (theirs - truth).abs().max() + 2 * step
+        cotangents, exact = eager_gradients(lambda leaves, f=function: f(*leaves.values()), wide)
+        _, expected_gradients = eager_gradients(lambda leaves, f=function: f(*leaves.values()), leaves_of(tensors))
+        results = differentiable(ingot.op(function)(*leaves.values()))
+        actual_gradients = torch.autograd.grad(results, list(leaves.values()), [g.to(dtype) for g in cotangents])
+        for actual, expected, exact_gradient in zip(actual_gradients, expected_gradients, exact):
+            assert actual.dtype == dtype
+            step = torch.finfo(dtype).eps * exact_gradient.abs().max()
+            assert (actual - exact_gradient).abs().max() <= 1.5 * (expected - exact_gradient).abs().max() + 2 * step
 
 
 def test_float32_has_eagers_bits(device):
@@ -204,11 +203,11 @@ def test_float32_has_eagers_bits(device):
     for name in names:
         function = getattr(F, name)
         x = torch.randn(10000, device=device)
-        mine, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
-        given = torch.randn_like(x)
-        op_of(f"F.{name}(x)", "x")(mine).backward(given)
-        function(theirs).backward(given)
-        assert torch.equal(mine.grad, theirs.grad), name
+        actual, expected = x.clone().requires_grad_(), x.clone().requires_grad_()
+        cotangent = torch.randn_like(x)
+        op_of(f"F.{name}(x)", "x")(actual).backward(cotangent)
+        function(expected).backward(cotangent)
+        assert torch.equal(actual.grad, expected.grad), name
 
 
 def test_only_requested_gradients_are_computed():
@@ -223,10 +222,10 @@ def test_only_requested_gradients_are_computed():
     assert torch.equal(of_z, x)
 
 
-def test_arguments_that_require_no_grad():
+def test_results_require_grad_as_in_eager():
     x = torch.randn(3, 4, requires_grad=True)
-    doubled, index, kept = ingot.op("def f(x): return x * 2, x.argmax(-1), x.detach() + 1")(x)
-    assert doubled.requires_grad and not index.requires_grad and not kept.requires_grad
+    doubled, index, detached = ingot.op("def f(x): return x * 2, x.argmax(-1), x.detach() + 1")(x)
+    assert doubled.requires_grad and not index.requires_grad and not detached.requires_grad
     with torch.no_grad():
         assert not ingot.op("x * 2")(x).requires_grad
     assert not ingot.op("(x > 0).float()")(x).requires_grad
@@ -234,7 +233,7 @@ def test_arguments_that_require_no_grad():
     assert torch.equal(gradient, x)
 
 
-def test_results_whose_gradients_are_not_given():
+def test_unused_results_need_no_gradient():
     x = torch.randn(3, requires_grad=True)
     a, b = ingot.op("def f(x): return x * 2, x * 3")(x)
     a.sum().backward()
@@ -279,16 +278,16 @@ def test_several_threads():
 
     op = ingot.op("x.softmax(-1) * y")
 
-    def trained(seed):
+    def gradients_agree(seed):
         x = torch.randn(5, 6 + seed % 3, requires_grad=True)
         y = torch.randn(6 + seed % 3)
         return torch.allclose(*(torch.autograd.grad(f(x, y).square().sum(), x)[0] for f in (op, lambda x, y: x.softmax(-1) * y)), atol=1e-6)
 
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(trained, range(24)))
+        assert all(pool.map(gradients_agree, range(24)))
 
 
-def test_a_module_is_trained_as_eager_trains_it():
+def test_a_module_is_trained_as_in_eager():
     """With the values and strides of its gradients, an optimiser computes the same weights."""
     torch.manual_seed(0)
     block = ingot.op("def block(x, w, b): return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b)) + x")
@@ -334,7 +333,7 @@ def test_running_statistics_are_written_and_not_differentiated():
     (lambda x: ingot.op("def f(x): x += 1")(x), "a leaf Variable that requires grad is being used in an in-place operation"),
     (lambda x: ingot.op("x * 2")(x, out=torch.empty(3)), "don't support automatic differentiation"),
 ])
-def test_refusals(call, message):
+def test_unsupported_gradients_raise_eagers_error(call, message):
     with pytest.raises(RuntimeError, match=re.escape(message)):  # autograd's engine does not know ingot.Error
         call(torch.ones(3, requires_grad=True))
 
@@ -360,7 +359,7 @@ def test_views_of_the_table():
     for text in texts:
         used = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
         if "x" in used:
-            lines[text] = complaint(op_of(text, used), lambda leaves, text=text: evaluated(text, leaves), used)
+            lines[text] = mismatch(op_of(text, used), lambda leaves, text=text: evaluate(text, leaves), used)
     check(lines)
 
 
@@ -370,31 +369,31 @@ EXTREMES = ["x.sin().amax(1)", "x.exp().amax()", "x.sum(0).sin().amax()", "x.cos
 
 @pytest.mark.parametrize("text", EXTREMES)
 @pytest.mark.parametrize("shape", [(500, 40), (37, 1023)], ids=str)
-def test_ties_of_extremes_are_found_again_in_the_gradient(text, shape, device):
+def test_gradients_find_the_same_ties_as_the_forward_pass(text, shape, device):
     """Another kernel than the call's computes the elements again. On the CPU their last bits may differ."""
     x = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_()
     op = ingot.op(text)
     for options in ({}, {"create_graph": True}):
-        (found,) = torch.autograd.grad(op(x).sum(), x, **options)
-        torch.testing.assert_close(found, *torch.autograd.grad(op.reference(x).sum(), x), rtol=1e-9, atol=1e-9)
+        (gradient,) = torch.autograd.grad(op(x).sum(), x, **options)
+        torch.testing.assert_close(gradient, *torch.autograd.grad(op.reference(x).sum(), x), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("text", ["(x * w + b).amax(-1)", "(x * w + b).amin(-1)", "(x * w * b + w * b * x - x).amax(-1)",
                                   "torch.linalg.vector_norm(x * w + b, math.inf, -1)", "(x - y).amax(-1)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_ties_of_extremes_are_found_again_with_fast_arithmetic(text, dtype, device):
+def test_gradients_find_the_same_ties_with_fast_arithmetic(text, dtype, device):
     """With fast arithmetic, each kernel chooses which products and sums to fuse."""
     generator = torch.Generator().manual_seed(2)
     names = [name for name in "xwby" if re.search(rf"\b{name}\b", text)]
     args = [torch.randn(70, 333, dtype=dtype, generator=generator).to(device).requires_grad_() for _ in names]
     op = ingot.op(f"def f({', '.join(names)}): return {text}", numerics="fast")
-    found = torch.autograd.grad(op(*args).sum(), args)
-    torch.testing.assert_close(found, torch.autograd.grad(op.reference(*args).sum(), args))
+    gradients = torch.autograd.grad(op(*args).sum(), args)
+    torch.testing.assert_close(gradients, torch.autograd.grad(op.reference(*args).sum(), args))
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.uint8, torch.float16, torch.float64])
 def test_a_target_may_have_another_dtype(dtype):
     x, target = torch.randn(40, dtype=torch.float32) * 2, (torch.rand(40) * 3).to(dtype)
-    lines = {text: complaint(ingot.op(text), lambda leaves, text=text: evaluated(text, leaves), {"x": x, "y": target})
+    lines = {text: mismatch(ingot.op(text), lambda leaves, text=text: evaluate(text, leaves), {"x": x, "y": target})
              for text in ("F.smooth_l1_loss(x, y)", "F.smooth_l1_loss(x, y, beta=0.0)", "F.mse_loss(x, y)")}
     check(lines)

@@ -4,21 +4,21 @@ import re
 
 import pytest
 import torch
-from eager_gradients import complaint, evaluated, leaves_of, op_of
+from eager_gradients import evaluate, leaves_of, mismatch, op_of
 from gradient_ops import OPS, random
 
 import ingot
 
 
 @pytest.mark.parametrize("function", OPS, ids=lambda f: f.__name__)
-def test_second_order(function, device):
+def test_second_derivatives_pass_gradgradcheck(function, device):
     """gradcheck and gradgradcheck, and eager's gradients."""
     op = ingot.op(function)
     arguments = [(a.to(device).requires_grad_() if a.is_floating_point() else a.to(device)) for a in OPS[function]]
     assert torch.autograd.gradcheck(op, arguments)
     assert torch.autograd.gradgradcheck(op, arguments)
     tensors = {str(k): a for k, a in enumerate(arguments)}
-    assert not complaint(op, lambda leaves: function(*leaves.values()), tensors)
+    assert not mismatch(op, lambda leaves: function(*leaves.values()), tensors)
 
 
 # Reads of an element through several steps, and former bugs.
@@ -35,7 +35,7 @@ READS = [
 
 
 @pytest.mark.parametrize("text", READS)
-def test_reads_and_second_orders(text):
+def test_second_derivatives_of_indirect_reads_equal_eagers(text):
     generator = torch.Generator().manual_seed(2)
     x = torch.rand(7, generator=generator, dtype=torch.float64) + 0.5
     tensors = {"x": x, "y": x.flip(0).clone(), "m": torch.randn(3, 4, generator=generator, dtype=torch.float64),
@@ -46,20 +46,20 @@ def test_reads_and_second_orders(text):
     def both(function):
         """The gradients, and the gradients of a weighted sum of them."""
         leaves = leaves_of(tensors)
-        wanted = [t for t in leaves.values() if t.requires_grad]
+        inputs = [t for t in leaves.values() if t.requires_grad]
         result = function(leaves)
-        first = torch.autograd.grad(result, wanted, torch.linspace(1, 2, result.numel()).to(result).view_as(result), create_graph=True)
+        first = torch.autograd.grad(result, inputs, torch.linspace(1, 2, result.numel()).to(result).view_as(result), create_graph=True)
         weighted = sum((g * torch.linspace(-1, 1, g.numel()).to(g).view_as(g)).sum() for g in first)
-        second = torch.autograd.grad(weighted, wanted, allow_unused=True) if weighted.requires_grad else [None] * len(wanted)
-        return [*first, *(torch.zeros_like(t) if g is None else g for g, t in zip(second, wanted))]
+        second = torch.autograd.grad(weighted, inputs, allow_unused=True) if weighted.requires_grad else [None] * len(inputs)
+        return [*first, *(torch.zeros_like(t) if g is None else g for g, t in zip(second, inputs))]
 
-    for mine, theirs in zip(both(lambda leaves: op(*leaves.values())), both(lambda leaves: evaluated(text, leaves))):
-        torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
+    for actual, expected in zip(both(lambda leaves: op(*leaves.values())), both(lambda leaves: evaluate(text, leaves))):
+        torch.testing.assert_close(actual, expected, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("values", [[0.0, 2.0, 3.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 2.0, 3.0]])
 @pytest.mark.parametrize("text", ["x.prod()", "x.prod(0, keepdim=True) * x", "x.sin().prod()"])
-def test_a_products_second_order_at_zeros(text, values):
+def test_second_derivatives_of_a_product_at_zeros_equal_eagers(text, values):
     op = ingot.op(text)
 
     def second(call):
@@ -67,17 +67,17 @@ def test_a_products_second_order_at_zeros(text, values):
         (first,) = torch.autograd.grad(call(x).sum(), x, create_graph=True)
         return first.detach(), torch.autograd.grad((first * torch.tensor([1.0, 2.0, 4.0])).sum(), x)[0]
 
-    for mine, eager in zip(second(op), second(op.reference)):
-        torch.testing.assert_close(mine, eager)
+    for actual, expected in zip(second(op), second(op.reference)):
+        torch.testing.assert_close(actual, expected)
 
 
-def test_the_third_order():
+def test_third_derivatives_equal_eagers():
     op = ingot.op("x.sin() * x")
     x = random(4).requires_grad_()
-    wanted = x.detach().requires_grad_()
-    eager = wanted.sin() * wanted
-    mine = op(x)
+    expected_leaf = x.detach().requires_grad_()
+    expected = expected_leaf.sin() * expected_leaf
+    actual = op(x)
     for _ in range(3):
-        (mine,) = torch.autograd.grad(mine.sum(), x, create_graph=True)
-        (eager,) = torch.autograd.grad(eager.sum(), wanted, create_graph=True)
-        torch.testing.assert_close(mine, eager)
+        (actual,) = torch.autograd.grad(actual.sum(), x, create_graph=True)
+        (expected,) = torch.autograd.grad(expected.sum(), expected_leaf, create_graph=True)
+        torch.testing.assert_close(actual, expected)

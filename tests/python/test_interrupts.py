@@ -1,5 +1,5 @@
-"""Signals while a compiler runs, forks while an op is defined, and leftovers of ops that are gone. Each test runs in a
-process of its own, which may hang."""
+"""Signals while a compiler runs, forks while an op is defined, and leftovers of deleted ops. Each test runs in a
+separate process, which may hang."""
 
 import os
 import pathlib
@@ -72,14 +72,14 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("way", CALLS)
-def test_control_c_ends_the_compiler(start, tmp_path, way):
-    process = start(CALLS[way], hangs=True)
+@pytest.mark.parametrize("call", CALLS)
+def test_control_c_ends_the_compiler(start, tmp_path, call):
+    process = start(CALLS[call], hangs=True)
     compiler = hanging_compiler(tmp_path)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=SECONDS)
-    assert process.returncode == -signal.SIGINT and said.rstrip().endswith("KeyboardInterrupt"), said[-2000:]
-    assert "lost sys.stderr" not in said and len(said) < 5000
+    _, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == -signal.SIGINT and errors.rstrip().endswith("KeyboardInterrupt"), errors[-2000:]
+    assert "lost sys.stderr" not in errors and len(errors) < 5000
     assert ends(compiler)
     assert not list(tmp_path.glob("ingot-compile-*"))
 
@@ -100,8 +100,8 @@ for _ in range(2):
         print(error, flush=True)
 """
     process = start(script, hangs=True)
-    said, errors = process.communicate(timeout=SECONDS)
-    assert said == "heard\ntoo long\n" * 2, errors
+    output, errors = process.communicate(timeout=SECONDS)
+    assert output == "heard\ntoo long\n" * 2, errors
 
 
 def test_a_handler_that_returns_lets_the_compiler_go_on(start):
@@ -135,7 +135,7 @@ def test_a_process_that_is_killed_leaves_no_compiler(start, tmp_path, number):
     assert not list(tmp_path.glob("ingot-compile-*"))
 
 
-def test_a_fork_while_an_op_is_defined(start):
+def test_a_fork_during_a_definition_does_not_hang(start):
     """A garbage collection in the middle of a definition runs Python, which releases the GIL."""
     script = CALL + """
 import gc, os, threading, time
@@ -162,10 +162,10 @@ os._exit(0)
 """
     process = start(script, hangs=False)
     try:
-        said, errors = process.communicate(timeout=SECONDS)
+        output, errors = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        pytest.fail("a fork and a definition wait for one another")
-    assert said == "done\n", errors
+        pytest.fail("a fork and a definition are deadlocked")
+    assert output == "done\n", errors
 
 
 def test_deleted_ops_leave_no_memory_maps(start):

@@ -41,7 +41,7 @@ def test_errors_in_a_launch_are_reported(text, message):
 
 @pytest.mark.parametrize("text, message", [
     ("256, grid=1", "begins with `256`, which has no name"), ("grid=1, grid=2", "twice"), ("grid=1 +", "is not an expression")])
-def test_a_launch_that_cannot_be_read(text, message):
+def test_unreadable_launches_are_errors(text, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
         launch.parse(text)
 
@@ -53,7 +53,7 @@ def test_a_launch_that_cannot_be_read(text, message):
     ((2, 3), "int", "is a number, but gets the sizes [2, 3]"), ([X, X], "float*", "is a pointer, but gets 2 tensors"),
     (1.0, "float const&", "is a reference"), (1, "Stride", "has a type that no number can be passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
 ])
-def test_an_argument_of_the_wrong_type_is_refused(value, type, message):
+def test_an_argument_of_the_wrong_type_is_rejected(value, type, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
         launch.pack(value, launch.Parameter(type, "p"))
 
@@ -83,14 +83,14 @@ def test_a_kernel_is_a_template_where_it_is_declared_as_one(before, is_template)
 
 
 def test_an_entry_may_be_in_a_namespace_and_an_instance():
-    said = launch.parse("entry=mine::scale<float, 2>, grid=1, block=32, args=x")
-    assert said.entry == "mine::scale<float, 2>" and said.extent("block", SCOPE) == (32, 1, 1)
+    parsed = launch.parse("entry=mine::scale<float, 2>, grid=1, block=32, args=x")
+    assert parsed.entry == "mine::scale<float, 2>" and parsed.extent("block", SCOPE) == (32, 1, 1)
 
 
 def test_a_grid_may_be_in_brackets():
     for text in ("grid=(ceil(n / 256), 2), block=(16, 16, 1), args=x", "grid=[ceil(n / 256), 2], block=[16, 16, 1], args=x"):
-        said = launch.parse(text)
-        assert said.extent("grid", {"n": 1000}) == (4, 2, 1) and said.extent("block", {}) == (16, 16, 1)
+        parsed = launch.parse(text)
+        assert parsed.extent("grid", {"n": 1000}) == (4, 2, 1) and parsed.extent("block", {}) == (16, 16, 1)
 
 
 def test_n_of_an_in_place_op_is_the_size_of_its_first_tensor():
@@ -111,5 +111,5 @@ def test_kernel_parameters_are_read_from_the_source():
     assert cuda_text.launches(text) == ["grid=1, block=32, args=x"]
     assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
     assert cuda_text.as_nvrtc(["-Xptxas=-v,-O1"]) == ["--ptxas-options=-v", "--ptxas-options=-O1"]
-    given = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
-    assert cuda_text.as_nvrtc(given.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]
+    nvcc_options = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
+    assert cuda_text.as_nvrtc(nvcc_options.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]

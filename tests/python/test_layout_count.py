@@ -1,4 +1,4 @@
-"""An op has few kernels for any number of layouts: a kernel is specialised only for what it needs of a layout."""
+"""An op has few kernels for any number of layouts: a kernel is specialised only for those properties of a layout that it uses."""
 
 import random
 
@@ -6,11 +6,11 @@ import torch
 
 import ingot
 
-MOST_KERNELS = 24
+MAX_KERNELS = 24
 LAYOUTS = 1000
 
 
-def lying(rng: random.Random, shape: list[int], device: str) -> torch.Tensor:
+def padded_tensor(rng: random.Random, shape: list[int], device: str) -> torch.Tensor:
     """A tensor with or without padded rows, at an aligned or an unaligned address."""
     padding, offset = rng.choice((0, 1, 4)), rng.choice((0, 1))
     rows, columns = shape[:-1], shape[-1]
@@ -24,7 +24,7 @@ def test_random_layouts_share_few_kernels(device):
     before = ingot.counters()
     for _ in range(LAYOUTS):
         shape = [rng.randint(1, 40) for _ in range(rng.randint(1, 3))]
-        x, y = (lying(rng, shape, device) for _ in range(2))
+        x, y = (padded_tensor(rng, shape, device) for _ in range(2))
         torch.testing.assert_close(op(x, y), op.reference(x, y), rtol=0, atol=0)
     # A kernel is loaded once per process, whether it was compiled or found on disk.
-    assert ingot.counters().since(before).loads <= MOST_KERNELS
+    assert ingot.counters().since(before).loads <= MAX_KERNELS

@@ -28,7 +28,7 @@ def nested(x, y, t, i):
 @pytest.mark.parametrize("lazy", MODES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
 @pytest.mark.parametrize("shape", [(0,), (1,), (511,), (3, 171), (5, 7, 9)])
-def test_rows_of_neighbours(lazy, dtype, shape, device):
+def test_where_over_adjacent_columns_equals_eager(lazy, dtype, shape, device):
     pred, target = (torch.rand(*shape, 6, dtype=dtype, device=device)[..., :4].mul(8).round() for _ in range(2))
     op = ingot.op(BOXES, lazy=lazy)
     exact = {"rtol": 0, "atol": 0} if dtype != torch.float16 else {"rtol": 2e-3, "atol": 1e-3}
@@ -37,21 +37,21 @@ def test_rows_of_neighbours(lazy, dtype, shape, device):
 
 @pytest.mark.parametrize("lazy", MODES)
 @pytest.mark.parametrize("count", [1, 257, 1000])
-def test_nested_choices(lazy, count, device):
+def test_nested_wheres_equal_eager(lazy, count, device):
     x, y, t = (torch.randn(n, device=device) for n in (count, count, 50))
     i = torch.randint(0, 50, (count,), device=device)
     op = ingot.op(NESTED, lazy=lazy)
     torch.testing.assert_close(op(x, y, t, i), op.reference(x, y, t, i), rtol=1e-5, atol=1e-6)
 
 
-def test_a_result_that_an_arm_overwrites(device):
+def test_out_may_be_the_operand_of_an_arm(device):
     x = torch.randn(1000, 4, device=device)
     for lazy in MODES:
         op = ingot.op("where(x[:, 3] > 0, x[:, 0] + y, y)", lazy=lazy)
         y = torch.randn(1000, device=device)
-        want = op.reference(x, y)
+        expected = op.reference(x, y)
         op(x, y, out=y)
-        torch.testing.assert_close(y, want, rtol=0, atol=0)
+        torch.testing.assert_close(y, expected, rtol=0, atol=0)
 
 
 def test_an_excluded_index_is_not_checked(device):
@@ -69,7 +69,7 @@ def test_an_excluded_index_is_not_checked(device):
         ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
 
 
-# Which indices the conditions exclude together. For an index past the table, `where(i < 9, ...)` excludes 9.
+# Sources whose conditions together exclude all indices out of range: -10 and below, 9 and above.
 SEVERAL_CONDITIONS = [
     "where(i >= 0, where(i < 9, t[i], 0.0), 0.0) + where(~(i >= 0) | (i >= 9), 1.0, t[i] * 2)",
     "where((i >= 0) & (i < 9) & (x > 0), exp(t[i]), 0.0) - where((i >= 0) & (i < 9) & (x < 1), exp(t[i]), x)",
@@ -83,21 +83,21 @@ SEVERAL_CONDITIONS = [
 
 
 @pytest.mark.parametrize("text", SEVERAL_CONDITIONS)
-def test_an_index_that_several_conditions_exclude(text, device):
+def test_an_index_excluded_by_several_conditions_is_not_read(text, device):
     table, x = torch.arange(9.0, device=device), torch.randn(60, device=device)
     i = torch.randint(0, 9, (60,), device=device)
-    wild = torch.arange(60, device=device) % 3 == 0
-    i[wild] = torch.tensor([9, -10, 1 << 40, -(1 << 40)], device=device)[torch.arange(20, device=device) % 4]
-    kept = torch.where(wild, torch.where(i < 0, -1, 9), i)
+    is_out_of_range = torch.arange(60, device=device) % 3 == 0
+    i[is_out_of_range] = torch.tensor([9, -10, 1 << 40, -(1 << 40)], device=device)[torch.arange(20, device=device) % 4]
+    clamped = torch.where(is_out_of_range, torch.where(i < 0, -1, 9), i)
     padded = torch.cat([table, torch.tensor([math.nan], device=device)])  # eager reads every index: entries -1 and 9 are NaN
     for lazy in ("auto", "always"):
         op = ingot.op("def f(i, t, x): return " + text, lazy=lazy, debug=True)
-        op(i, table, x), op(i[~wild], table, x[~wild])
-        torch.testing.assert_close(op(i, table, x), op.reference(kept, padded, x), rtol=1e-6, atol=1e-6)
+        op(i, table, x), op(i[~is_out_of_range], table, x[~is_out_of_range])
+        torch.testing.assert_close(op(i, table, x), op.reference(clamped, padded, x), rtol=1e-6, atol=1e-6)
 
 
-def test_a_gather_in_very_many_arms(device):
-    """A gather that more `where`s choose than it is computed again for is read once, wherever it may be needed."""
+def test_a_gather_may_be_in_very_many_arms(device):
+    """A gather that is an operand of more `where`s than it is recomputed for is read once."""
     table, i = torch.rand(9, device=device), torch.randint(0, 9, (100,), device=device)
     lines = "".join(f"    y = y + where(i == {k % 9}, t[i] * {k}, y)\n" for k in range(40))
     op = ingot.op(f"def f(i, t):\n    y = t[i]\n{lines}    return y\n", lazy="always")
@@ -107,12 +107,12 @@ def test_a_gather_in_very_many_arms(device):
     torch.testing.assert_close(op(i, table), op.reference(i, table))
 
 
-def arms(count: int, of: str) -> str:
-    lines = "".join(f"    y = y + torch.where(i == {k}, {of}, 1.0)\n" for k in range(count))
+def arms(count: int, value: str) -> str:
+    lines = "".join(f"    y = y + torch.where(i == {k}, {value}, 1.0)\n" for k in range(count))
     return f"def f(i, t):\n    y = 0.0\n{lines}    return y\n"
 
 
-def test_how_many_arms_exclude_an_index_together(device):
+def test_up_to_eight_arms_exclude_an_index_together(device):
     table, i = torch.rand(9, device=device), torch.tensor([0, 3, 100, 7], device=device)
     expected = [7 + table[0], 7 + table[3], torch.tensor(8.0, device=device), 7 + table[7]]
     torch.testing.assert_close(ingot.op(arms(8, "t[i]"), debug=True)(i, table), torch.stack(expected))
@@ -123,14 +123,14 @@ def test_how_many_arms_exclude_an_index_together(device):
     torch.testing.assert_close(ingot.op(inner, debug=True)(i, table)[2], torch.tensor(0.0, device=device))
 
 
-def test_a_choice_in_several_arms_is_one_choice():
+def test_a_where_in_several_arms_is_evaluated_once():
     x = torch.randn(9)
     text = "g = where(x > 0, t[i], 1.0)\nreturn where(y > 0, g, 2.0) + where(z > 0, g * 2, 3.0)"
     op = ingot.op("def f(i, t, x, y, z):\n    " + text.replace("\n", "\n    "))
     assert "lazy: 3 where" in op.emit("schedule", torch.arange(9), x, x, x, x)
 
 
-def test_a_divisor_in_an_arm_that_a_row_shares():
+def test_row_divisors_in_an_arm_are_checked():
     i, t, x = torch.randint(0, 9, (5,)), torch.randint(1, 100, (9,)), torch.randint(0, 9, (5, 70))
     op = ingot.op("where((c > 0)[:, None], (t[i] // k)[:, None] + x, 0)")
     c, k = torch.tensor([1, 0, 0, 1, 1]), torch.tensor([1, 0, 0, 3, 4])
@@ -143,7 +143,7 @@ def test_a_divisor_in_an_arm_that_a_row_shares():
 
 @pytest.mark.parametrize("lazy", MODES)
 @pytest.mark.parametrize("text", ["where(k != 0, x // k, 0)", "where(k != 0, x // k + t[k], 0)"])
-def test_a_division_in_an_arm_counts(text, lazy):
+def test_divisors_in_unselected_arms_are_checked(text, lazy):
     op = ingot.op("def f(k, x, t): return " + text, lazy=lazy)
     with pytest.raises(ingot.Error, match="ZeroDivisionError"):
         op(torch.tensor([1, 2, 0]), torch.tensor([5, 7, 9]), torch.arange(3))
@@ -179,7 +179,7 @@ def test_the_schedule_names_masked_loads():
     assert "lazy" not in emitted["never"] and "where it is needed" not in emitted["never"]
 
 
-def test_every_api_takes_the_option(command_line):
+def test_every_api_accepts_lazy(command_line):
     op = pickle.loads(pickle.dumps(ingot.op("where(x > 0, torch.exp(x), 0.0)", lazy="always")))
     assert op.lazy == "always" and "lazy: 1 where" in op.emit("schedule", torch.ones(9))
     for lazy in MODES:
@@ -188,6 +188,6 @@ def test_every_api_takes_the_option(command_line):
         assert ("lazy: 1 where" in text) == (lazy == "always")
 
 
-def test_invalid_options_are_refused():
+def test_invalid_options_are_rejected():
     with pytest.raises(ingot.Error, match="one of auto, always and never"):
         ingot.op("where(x > 0, x, 0.0)", lazy="often")

@@ -11,7 +11,7 @@ import ingot
 EPS = 0.25
 
 
-def exactly(result, expected):
+def assert_identical(result, expected):
     assert (result.dtype, result.device, result.stride()) == (expected.dtype, expected.device, expected.stride())
     assert torch.equal(result, expected)
 
@@ -40,40 +40,40 @@ def test_a_default_device_does_not_affect_calls(default_device):
 
     captured, text = ingot.op(f), ingot.op("x * 2 + 1")
     x = torch.randn(5, device="cpu")
-    exactly(captured(x, 3), torch.relu(x) * 3 + EPS)
-    exactly(text(x), x * 2 + 1)
-    exactly(text(x, out=torch.empty_like(x)), x * 2 + 1)
+    assert_identical(captured(x, 3), torch.relu(x) * 3 + EPS)
+    assert_identical(text(x), x * 2 + 1)
+    assert_identical(text(x, out=torch.empty_like(x)), x * 2 + 1)
     assert "relu" in captured.source(x, 3)
 
 
-def test_the_context_manager_of_a_device_is_the_same():
+def test_a_device_context_does_not_affect_calls():
     f, x = ingot.op("x * 2 + 1"), torch.randn(5)
     with torch.device("meta"):
-        exactly(f(x), x * 2 + 1)
+        assert_identical(f(x), x * 2 + 1)
         with torch.device("cpu"):
-            exactly(f(x), x * 2 + 1)
-    exactly(f(x), x * 2 + 1)
+            assert_identical(f(x), x * 2 + 1)
+    assert_identical(f(x), x * 2 + 1)
 
 
-def test_a_factory_must_make_its_tensor_where_the_arguments_are():
+def test_factories_must_use_the_arguments_device():
     f, x = ingot.op("x + arange(5)"), torch.randn(5)
-    exactly(f(x), x + torch.arange(5))
+    assert_identical(f(x), x + torch.arange(5))
     with torch.device("cpu"):
-        exactly(f(x), x + torch.arange(5))
+        assert_identical(f(x), x + torch.arange(5))
     with torch.device("meta"), pytest.raises(ingot.Error, match="eager makes this tensor on the default device"):
         f(x)
     with torch.device("meta"):
-        exactly(ingot.op("x + arange(5, device=x.device)")(x), x + torch.arange(5, device="cpu"))
-        exactly(ingot.op("x + x.new_ones(5)")(x), x + 1)
+        assert_identical(ingot.op("x + arange(5, device=x.device)")(x), x + torch.arange(5, device="cpu"))
+        assert_identical(ingot.op("x + x.new_ones(5)")(x), x + 1)
 
 
 def test_other_modes_see_the_op():
     f, x = ingot.op("x * 2 + 1"), torch.randn(5)
     with Silent() as mode:
-        exactly(f(x), x * 2 + 1)
+        assert_identical(f(x), x * 2 + 1)
     assert f in mode.seen
     with torch.device("cpu"), Silent() as mode:
-        exactly(f(x), x * 2 + 1)
+        assert_identical(f(x), x * 2 + 1)
     assert f in mode.seen
 
 
@@ -83,4 +83,4 @@ def test_modes_are_per_thread():
         other = threading.Thread(target=lambda: results.append(f(x)))
         other.start()
         other.join()
-    exactly(results[0], x * 2 + 1)
+    assert_identical(results[0], x * 2 + 1)

@@ -1,5 +1,5 @@
 """The names that move elements, compared with PyTorch's: bits, dtypes, shapes and strides for all layouts, and
-refusals."""
+errors."""
 
 import math
 import re
@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
-from movement_table import FLOATING, MOVED, NUMBERED, REFUSED
+from movement_table import FLOATING, MOVED, NUMBERED, REJECTED
 
 import ingot
 
@@ -20,7 +20,7 @@ CASES = [("matrices", d) for d in DTYPES] + [("permuted", torch.float32), ("perm
 CALLS_AT_ONCE = 100
 # Without elements, eager's CPU kernel returns its argument.
 NOT_OF_EMPTY = {"F.pixel_unshuffle(image, 2)"}
-REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError, AssertionError, AttributeError)
+EAGER_ERRORS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError, AssertionError, AttributeError)
 
 
 def numbers(generator, shape, dtype):
@@ -45,18 +45,18 @@ def permuted(tensor):
 def inputs(case, dtype, device):
     generator = torch.Generator().manual_seed(11)
     shapes = SHAPES[case if case in SHAPES else "matrices"]
-    made = [numbers(generator, shape, dtype) for shape in (*shapes, ())]
-    made.append(torch.randint(0, 9, shapes[0], generator=generator))
+    values = [numbers(generator, shape, dtype) for shape in (*shapes, ())]
+    values.append(torch.randint(0, 9, shapes[0], generator=generator))
     if case == "permuted":
-        made = [permuted(t) if t.ndim else t for t in made]
-    return dict(zip("x v cube image s i".split(), (t.to(device) for t in made)))
+        values = [permuted(t) if t.ndim else t for t in values]
+    return dict(zip("x v cube image s i".split(), (t.to(device) for t in values)))
 
 
 def eager(text, names):
     """PyTorch's own result, or its error."""
     try:
         return eval(text, {"torch": torch, "F": F, **names})
-    except REFUSALS as error:
+    except EAGER_ERRORS as error:
         return error
 
 
@@ -68,19 +68,19 @@ def bits(tensor):
     return tensor.contiguous().view(-1).view(torch.uint8 if tensor.dtype == torch.bool else tensor.dtype)
 
 
-def complaint(result, expected):
-    """The first difference, or an empty string. A result is new memory: where eager returns a view, the strides are
-    those of a copy of it."""
+def mismatch(result, expected):
+    """The first difference, or an empty string. If eager returns a view, the expected strides are those of a copy of
+    it."""
     if isinstance(expected, Exception) or isinstance(result, Exception):
         if isinstance(expected, Exception) and isinstance(result, Exception):
             return "" if result.fault == "author" else f"not the author's fault: {result}"
         return f"eager: {expected if isinstance(expected, Exception) else 'takes it'}; ingot: {result}"
     strides = torch.empty_like(expected).stride() if expected._is_view() else expected.stride()
-    told = (result.dtype, result.shape, result.stride())
-    if told != (expected.dtype, expected.shape, strides):
-        return f"{told}, eager {(expected.dtype, expected.shape, strides)}"
-    same = torch.equal(bits(result).nan_to_num(0.5), bits(expected).nan_to_num(0.5))
-    if not same or not torch.equal(torch.isnan(result), torch.isnan(expected)):
+    layout = (result.dtype, result.shape, result.stride())
+    if layout != (expected.dtype, expected.shape, strides):
+        return f"{layout}, eager {(expected.dtype, expected.shape, strides)}"
+    bits_are_equal = torch.equal(bits(result).nan_to_num(0.5), bits(expected).nan_to_num(0.5))
+    if not bits_are_equal or not torch.equal(torch.isnan(result), torch.isnan(expected)):
         return f"other values: {result.tolist()}, eager {expected.tolist()}"
     return ""
 
@@ -94,21 +94,21 @@ def run(op, tensors):
 
 def compare(calls):
     """Compares Ingot's results of the calls, given as (source, names), with eager's."""
-    made = []
+    cases = []
     for text, names in calls:
         used = [name for name in names if re.search(rf"\b{name}\b", text)]
         expected = eager(text, names)
         if not is_a_missing_kernel(expected):
             annotated = [f"{name}: int" if isinstance(names[name], int) else name for name in used]
             op = ingot.op(f"def f({', '.join(annotated)}): return {text}")
-            made.append((text, op, [names[name] for name in used], expected))
-    for at in range(0, len(made), CALLS_AT_ONCE):
+            cases.append((text, op, [names[name] for name in used], expected))
+    for start in range(0, len(cases), CALLS_AT_ONCE):
         try:
-            ingot.prepare_all((op, args) for _, op, args, e in made[at : at + CALLS_AT_ONCE] if not isinstance(e, Exception))
+            ingot.prepare_all((op, args) for _, op, args, e in cases[start : start + CALLS_AT_ONCE] if not isinstance(e, Exception))
         except ingot.Error:
             pass  # the call itself reports the error
-    lines = [f"{text}: {said}" for text, op, args, expected in made if (said := complaint(run(op, args), expected))]
-    assert not lines, f"{len(lines)} of {len(made)}:\n" + "\n".join(lines)
+    lines = [f"{text}: {message}" for text, op, args, expected in cases if (message := mismatch(run(op, args), expected))]
+    assert not lines, f"{len(lines)} of {len(cases)}:\n" + "\n".join(lines)
 
 
 @pytest.mark.parametrize("case, dtype", CASES, ids=lambda v: str(v).removeprefix("torch."))
@@ -119,22 +119,22 @@ def test_movement_names(device, case, dtype):
         compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_OF_EMPTY])
 
 
-def test_run_time_positions_and_counts(device):
-    """Positions and counts as arguments compile nothing new where the kernel does not depend on them."""
+def test_run_time_positions_and_counts_equal_eager(device):
+    """Positions and counts as arguments compile nothing new if the kernel does not depend on them."""
     names = inputs("matrices", torch.float32, device)
     compare([(text, {**names, "k": k}) for text, values in NUMBERED.items() for k in values])
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_refused_where_eager_refuses(text):
+@pytest.mark.parametrize("text", REJECTED)
+def test_rejects_what_eager_rejects(text):
     names = inputs("matrices", torch.float32, "cpu")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
-    with pytest.raises(REFUSALS):
+    with pytest.raises(EAGER_ERRORS):
         eval(text, {"torch": torch, "F": F, **names})
-    with pytest.raises(ingot.Error) as refusal:
+    with pytest.raises(ingot.Error) as raised:
         ingot.op(f"def f({', '.join(used)}): return {text}")(*(names[name] for name in used))
-    assert refusal.value.fault == "author"
-    assert text in str(refusal.value), "the place is the author's line"
+    assert raised.value.fault == "author"
+    assert text in str(raised.value), "the place is the author's line"
 
 
 @pytest.mark.parametrize("text, part", {
@@ -152,7 +152,7 @@ def test_unsupported_names_say_why(text, part):
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
-def test_sizes_by_scales(device, mode):
+def test_sizes_from_scales_equal_eager(device, mode):
     """Eager takes the reciprocal of a scale in double."""
     scales = (0.3, 0.55, 0.7, 1.1, 1.3, 1.7, 1.9, 2.3, 2.7, 3.3, 4.1)
     line = ingot.op(f"def f(x): return [F.interpolate(x, scale_factor=s, mode='{mode}') for s in {scales}]")
@@ -160,7 +160,7 @@ def test_sizes_by_scales(device, mode):
     for dtype in (torch.float32, torch.float64):
         for size in range(4, 35):
             x = torch.arange(size, dtype=dtype, device=device)[None, None]
-            wrong = [s for s, ours, eager in zip(scales, line(x), line.reference(x), strict=True) if not torch.equal(ours, eager)]
+            wrong = [s for s, actual, expected in zip(scales, line(x), line.reference(x), strict=True) if not torch.equal(actual, expected)]
             assert not wrong, (size, wrong)
     x = torch.arange(15.0, device=device)[None, None]
     for s in (1.7, 2.3):
@@ -178,9 +178,9 @@ PADS = [([2, 4, 5], (-1, 2)), ([2, 4, 5], (1, -1, 2, -2)), ([2, 1], (3, -2)), ([
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
-def test_negative_padding(mode):
+def test_negative_padding_equals_eager_or_is_an_error(mode):
     """On either side, or mixed. Where circular padding needs more elements than the other side leaves, eager returns
-    uninitialised memory; Ingot refuses that."""
+    uninitialised memory; Ingot rejects that."""
     for shape, pad in PADS:
         x = torch.randn(shape)
         sizes = [n - max(-a, 0) - max(-b, 0) for n, a, b in zip(shape[::-1], pad[::2], pad[1::2])]
@@ -191,9 +191,9 @@ def test_negative_padding(mode):
         except RuntimeError:
             expected = None
         if expected is None:
-            with pytest.raises(ingot.Error) as refusal:
+            with pytest.raises(ingot.Error) as raised:
                 op(x)
-            assert mode != "circular" or "adding" in refusal.value.message, (shape, pad)
+            assert mode != "circular" or "adding" in raised.value.message, (shape, pad)
         else:
             assert torch.equal(op(x), expected), (shape, pad)
             number = ingot.op(f"def f(x, k: int): return F.pad(x, (k, {str(pad[1:])[1:].rstrip(',)')}), mode='{mode}')")
@@ -201,10 +201,10 @@ def test_negative_padding(mode):
 
 
 @pytest.mark.parametrize("dim", range(5))
-def test_stack_has_the_strides_of_the_cat_that_it_is_split_from(dim):
+def test_stack_has_eagers_strides(dim):
     op = ingot.op(f"torch.stack([x, y], {dim})")
     x = torch.randn(2, 3, 4, 5)
     for a in (x, x.contiguous(memory_format=torch.channels_last), x.permute(3, 1, 0, 2), x[..., ::2, :]):
         for b in (a, a.contiguous()):
-            ours, eager = op(a, b), op.reference(a, b)
-            assert ours.stride() == eager.stride() and torch.equal(ours, eager)
+            actual, expected = op(a, b), op.reference(a, b)
+            assert actual.stride() == expected.stride() and torch.equal(actual, expected)

@@ -9,12 +9,12 @@ import names_table
 import pytest
 import torch
 import torch.nn.functional as F
-from eager_bits import agree_where_terms_cancel, held_to_bits
+from eager_bits import agree_where_terms_cancel, must_have_eagers_bits
 from movement_table import FLOATING, MOVED
 from names_table import (
     BINARY,
     CASTS,
-    DRAWN,
+    RANDOM,
     MORE_VIEWS,
     OPERATORS,
     PYTHON,
@@ -26,7 +26,7 @@ from names_table import (
 
 from reductions_table import EXACT
 from reductions_table import FLOATING as REDUCED
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 from ingot.oracle import difference, compare_to_eager
@@ -38,7 +38,7 @@ LAYOUTS = ["contiguous", "offset", "transposed", "expanded", "scalar", "empty"]
 RESULTS_OF_A_KERNEL = 8  # several rows share a kernel, because a compilation costs more than a call
 
 
-def spelled():
+def names_of_the_language():
     return {s: name for name in ingot.language() for s in (name.name, *name.aliases)}
 
 
@@ -47,7 +47,7 @@ def kind(dtype) -> str:
 
 
 def values(dtype, count: int, seed: int) -> torch.Tensor:
-    """Random values with special ones among them. Integers are small, and not 0 where `seed` is odd, so that they can
+    """Random values with special ones among them. Integers are small, and not 0 if `seed` is odd, so that they can
     be divisors."""
     generator = torch.Generator().manual_seed(seed)
     if dtype == torch.bool:
@@ -90,11 +90,11 @@ def batches(rows):
     rows = list(rows)
     for arity in (1, 2, 3):
         of_arity = [row for row in rows if row.arity == arity]
-        for at in range(0, len(of_arity), RESULTS_OF_A_KERNEL):
-            yield of_arity[at : at + RESULTS_OF_A_KERNEL]
+        for start in range(0, len(of_arity), RESULTS_OF_A_KERNEL):
+            yield of_arity[start : start + RESULTS_OF_A_KERNEL]
 
 
-def refusal(row: Row, tensors):
+def eager_error(row: Row, tensors):
     """The error of PyTorch's own op for these dtypes, or None."""
     try:
         row.eager(*tensors[: row.arity])
@@ -103,10 +103,10 @@ def refusal(row: Row, tensors):
     return None
 
 
-def complaint(row: Row, tensors, result) -> str:
+def mismatch(row: Row, tensors, result) -> str:
     """The difference of a row's result from PyTorch's; empty if there is none."""
-    bits = held_to_bits(row.text, tensors[: row.arity], result)
-    verdict = compare_to_eager(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=bits)
+    requires_bits = must_have_eagers_bits(row.text, tensors[: row.arity], result)
+    verdict = compare_to_eager(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=requires_bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors[: row.arity])):
         return verdict.message
     # Where two zeros of different signs tie, eager's vector loop and its tail choose differently on the CPU.
@@ -126,34 +126,34 @@ def run_batch(rows, tensors) -> list[str]:
     try:
         results = op(*tensors[: rows[0].arity])
     except ingot.Error as error:
-        if len(rows) > 1:  # find the row that is refused
+        if len(rows) > 1:  # find the row that is rejected
             return [line for row in rows for line in run_batch([row], tensors)]
         return [f"{rows[0].text}: {error}"]
     results = results if isinstance(results, tuple) else (results,)
-    return [f"{row.text}: {c}" for row, result in zip(rows, results) if (c := complaint(row, tensors, result))]
+    return [f"{row.text}: {c}" for row, result in zip(rows, results) if (c := mismatch(row, tensors, result))]
 
 
-def named(value) -> str:
+def short_name(value) -> str:
     return str(value).removeprefix("torch.")
 
 
 @pytest.mark.parametrize("dtype, layout", [
     (dtype, layout) for (i, dtype), (k, layout) in itertools.product(enumerate(DTYPES), enumerate(LAYOUTS))
-    if WHOLE or dtype == torch.float32 or (i + k) % 2 == 0
-], ids=named)
+    if FULL_RUN or dtype == torch.float32 or (i + k) % 2 == 0
+], ids=short_name)
 def test_pointwise(device, dtype, layout):
     tensors = [laid_out(layout, dtype, seed, device) for seed in (2, 3, 4)]
-    rows = [row for row in ROWS if kind(dtype) in row.kinds and refusal(row, tensors) is None]
+    rows = [row for row in ROWS if kind(dtype) in row.kinds and eager_error(row, tensors) is None]
     failures = [line for batch in batches(rows) for line in run_batch(batch, tensors)]
     assert not failures, f"{len(failures)} of {len(rows)}:\n" + "\n".join(failures)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(d).removeprefix("torch."))
-def test_dtypes_that_pytorch_refuses(dtype):
+def test_rejects_dtypes_that_pytorch_rejects(dtype):
     tensors = [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)]
     accepted = []
     for row in ROWS:
-        message = refusal(row, tensors)
+        message = eager_error(row, tensors)
         if message is None or re.search("not implemented for|not supported on|negative entr", message):
             continue  # a missing kernel of eager is no rule of the language, and values are not compared
         try:
@@ -167,9 +167,9 @@ def test_dtypes_that_pytorch_refuses(dtype):
 def test_every_row_is_run():
     """Every row is run for at least one dtype of its kinds."""
     tensors = {dtype: [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)] for dtype in DTYPES}
-    never = [row.text for row in ROWS
-             if all(kind(d) not in row.kinds or refusal(row, tensors[d]) is not None for d in DTYPES)]  # fmt: skip
-    assert not never, "PyTorch refuses it for every dtype that it is to be tried on:\n" + "\n".join(never)
+    rejected = [row.text for row in ROWS
+                if all(kind(d) not in row.kinds or eager_error(row, tensors[d]) is not None for d in DTYPES)]  # fmt: skip
+    assert not rejected, "PyTorch rejects it for every dtype of its kinds:\n" + "\n".join(rejected)
 
 
 def view_inputs(device):
@@ -192,11 +192,11 @@ def test_views(device, text):
 
 
 def test_no_name_is_missing_from_the_table():
-    tried = {row.name for row in ROWS} | set(VIEWS) | set(MOVED) | set(FLOATING) | set(REDUCED) | set(EXACT) | PYTHON | DRAWN
-    missing = sorted(set(spelled()) - tried)
-    assert not missing, f"spelled, and not in names_table.py: {missing}"
+    tested = {row.name for row in ROWS} | set(VIEWS) | set(MOVED) | set(FLOATING) | set(REDUCED) | set(EXACT) | PYTHON | RANDOM
+    missing = sorted(set(names_of_the_language()) - tested)
+    assert not missing, f"in the language, but not in names_table.py: {missing}"
 
 
-def test_the_table_is_pytorchs_own():
+def test_the_table_does_not_use_ingot():
     """No row's expected result comes from Ingot."""
     assert "ingot" not in vars(names_table)

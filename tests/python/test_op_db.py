@@ -2,7 +2,7 @@
 inputs.
 
 Each entry runs in float32. On every fifth sample it also runs in a third of its dtypes, which changes from entry to
-entry. INGOT_TESTS=whole runs all of them, and on CUDA also the reference inputs, which are many and large;
+entry. INGOT_TEST_EXTENT=full runs all of them, and on CUDA also the reference inputs, which are many and large;
 script/gpu-check does so. op_db_known.py lists the known failures. An entry there that is no longer needed fails as
 well.
 """
@@ -12,12 +12,12 @@ import itertools
 import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
-from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_spelled, samples
+from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_in_the_language, samples
 from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
-from test_gradients import complaint as gradient_complaint
+from test_gradients import mismatch as gradient_mismatch
 from test_gradients import prepare as prepare_gradients
-from float64_accuracy import complaint as reduced_complaint
-from full_run import WHOLE, some
+from float64_accuracy import mismatch as reduction_mismatch
+from full_run import FULL_RUN, subset
 
 import ingot
 from ingot.oracle import compare_to_eager
@@ -31,21 +31,21 @@ IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # in-
 def test_every_entry_is_listed():
     """An entry is either run or in NAMELESS: never both, never neither."""
     assert set(ENTRIES) <= set(OP_DB)
-    spelled = {entry for entry in ENTRIES if is_spelled(entry, LANGUAGE)}
-    assert sorted(spelled & NAMELESS) == [], "spelled: take them off NAMELESS"
-    assert sorted(set(ENTRIES) - spelled - NAMELESS) == [], "neither spelled nor on NAMELESS"
+    in_the_language = {entry for entry in ENTRIES if is_in_the_language(entry, LANGUAGE)}
+    assert sorted(in_the_language & NAMELESS) == [], "in the language: remove them from NAMELESS"
+    assert sorted(set(ENTRIES) - in_the_language - NAMELESS) == [], "neither in the language nor in NAMELESS"
     assert NAMELESS | set(KNOWN) | set(KNOWN_ON_CUDA) <= set(ENTRIES)
 
 
-def complaint(call) -> str:
-    """The difference of Ingot's result from PyTorch's; empty if there is none. PyTorch refuses some samples."""
+def mismatch(call) -> str:
+    """The difference of Ingot's result from PyTorch's; empty if there is none. PyTorch rejects some samples."""
     tensors = [tensor.clone() for tensor in call.tensors]  # batch_norm changes some of them
     try:
         result = call.run()
     except (ingot.Error, RuntimeError) as error:
-        return "" if is_refused(call) else getattr(error, "message", str(error))
+        return "" if is_rejected(call) else getattr(error, "message", str(error))
     if call.entry in REDUCTION:
-        return reduced_complaint(call.eager, tensors, result)
+        return reduction_mismatch(call.eager, tensors, result)
     verdict = compare_to_eager(call.eager, call.tensors, {}, result)
     if verdict.ok or verdict.max_ulp <= WITHIN_ULP.get(call.entry, 0):
         return ""
@@ -60,7 +60,7 @@ def has_terms_that_cancel(call) -> bool:
 
 def chosen_dtypes(entry: str, device: str) -> list[torch.dtype]:
     dtypes = dtypes_of(entry, device)
-    if WHOLE:
+    if FULL_RUN:
         return dtypes
     first = RUN.index(entry) % 3
     return [dtype for number, dtype in enumerate(dtypes) if dtype == torch.float32 or number % 3 == first]
@@ -68,28 +68,28 @@ def chosen_dtypes(entry: str, device: str) -> list[torch.dtype]:
 
 @pytest.mark.parametrize("entry", RUN)
 def test_samples(entry, device):
-    calls = [call for turn, dtype in enumerate(chosen_dtypes(entry, device)) for reference in {False, WHOLE and device == "cuda"}
-             for call in some(list(samples(entry, dtype, device, reference)), turn, 1 if dtype == torch.float32 else 5)]  # fmt: skip
+    calls = [call for index, dtype in enumerate(chosen_dtypes(entry, device)) for reference in {False, FULL_RUN and device == "cuda"}
+             for call in subset(list(samples(entry, dtype, device, reference)), index, 1 if dtype == torch.float32 else 5)]  # fmt: skip
     assert calls
     try:
         ingot.prepare_all((call.op, call.tensors) for call in calls)
     except ingot.Error:
         pass  # the call itself reports the error
-    lines = [f"{call}: {message}" for call in calls if (message := complaint(call))]
+    lines = [f"{call}: {message}" for call in calls if (message := mismatch(call))]
     check_known(lines, KNOWN.get(entry, {}) | (KNOWN_ON_CUDA.get(entry, {}) if device == "cuda" else {}), device)
 
 
-@pytest.mark.parametrize("entry", [entry for number, entry in enumerate(RUN) if WHOLE or number % 5 == 0])
+@pytest.mark.parametrize("entry", [entry for number, entry in enumerate(RUN) if FULL_RUN or number % 5 == 0])
 def test_gradients(entry, device):
-    """Gradients in float64. Without INGOT_TESTS=whole: every third sample of every fifth entry."""
+    """Gradients in float64. Without INGOT_TEST_EXTENT=full: every third sample of every fifth entry."""
     if torch.float64 not in OP_DB[entry].supported_dtypes(device):
         return
-    calls = some(list(samples(entry, torch.float64, device)), RUN.index(entry) // 5)
+    calls = subset(list(samples(entry, torch.float64, device)), RUN.index(entry) // 5)
     prepare_gradients((call.op, dict(enumerate(call.tensors))) for call in calls)
     lines = []
     for call in calls:
         names = dict(enumerate(call.tensors))
-        if message := gradient_complaint(call.op, lambda leaves, call=call: call.eager(*leaves.values()), names):
+        if message := gradient_mismatch(call.op, lambda leaves, call=call: call.eager(*leaves.values()), names):
             lines.append(f"{call}: {message}")
     known = KNOWN.get(entry, {})
     unknown = [line for line in lines if not any(part in line for part in known)]
@@ -100,31 +100,31 @@ def check_known(lines: list[str], known: dict[str, str], device: str):
     """Fails for unknown failures. On the CPU with all dtypes, also fails for known failures that no longer occur."""
     unknown = [line for line in lines if not any(part in line for part in known)]
     assert not unknown, f"{len(unknown)} calls:\n" + "\n".join(unknown[:LINES_OF_A_FAILURE])
-    mended = [part for part in known if WHOLE and device == "cpu" and not any(part in line for line in lines)]
-    assert not mended, f"right by now, take it out of op_db_known.py: {mended}"
+    fixed = [part for part in known if FULL_RUN and device == "cpu" and not any(part in line for line in lines)]
+    assert not fixed, f"no longer fails: remove it from op_db_known.py: {fixed}"
 
 
-def is_refused(call) -> bool:
+def is_rejected(call) -> bool:
     try:
         call.eager(*call.tensors)
-    except Exception:  # whatever error PyTorch raises
+    except Exception:  # PyTorch's errors have many classes
         return True
-    return False  # PyTorch refuses an argument that our call does not have, such as out=
+    return False  # PyTorch rejects an argument that our call does not have, such as out=
 
 
 @pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].inplace_variant])
 def test_in_place(entry, device):
     dtypes = [dtype for dtype in dtypes_of(entry, device) if dtype in IN_PLACE_DTYPES]
-    others = some([dtype for dtype in dtypes if dtype != torch.float32], RUN.index(entry))
+    others = subset([dtype for dtype in dtypes if dtype != torch.float32], RUN.index(entry))
     calls = [call for dtype in dtypes if dtype == torch.float32 or dtype in others for call in in_place(entry, dtype, device)]
-    refused = list(filter(is_refused, calls))
-    allowed = list(itertools.filterfalse(is_refused, calls))
+    rejected = list(filter(is_rejected, calls))
+    allowed = list(itertools.filterfalse(is_rejected, calls))
     try:
         ingot.prepare_all((call.op, call.tensors) for call in allowed)
     except ingot.Error:
         pass  # the call itself reports the error
-    lines = [f"{call}: {message}" for call in allowed if (message := complaint(call))]
-    lines += [f"{call}: PyTorch refuses it" for call in filter(is_accepted, refused)]
+    lines = [f"{call}: {message}" for call in allowed if (message := mismatch(call))]
+    lines += [f"{call}: PyTorch rejects it" for call in filter(is_accepted, rejected)]
     check_known(lines, KNOWN_IN_PLACE.get(entry, {}), device)
 
 
@@ -142,6 +142,6 @@ def is_accepted(call) -> bool:
 
 
 @pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].error_inputs_func])
-def test_error_inputs(entry, device):
-    accepted = [f"{call}: PyTorch refuses it" for call in filter(is_refused, errors(entry, device)) if is_accepted(call)]
+def test_rejects_error_inputs(entry, device):
+    accepted = [f"{call}: PyTorch rejects it" for call in filter(is_rejected, errors(entry, device)) if is_accepted(call)]
     assert not accepted, "\n".join(accepted[:LINES_OF_A_FAILURE])

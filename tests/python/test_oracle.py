@@ -39,25 +39,25 @@ def test_half_precision_may_keep_its_intermediates():
     def product(x, y):
         return x * y + y
 
-    ours = product(x.float(), y.float()).bfloat16()
-    assert compare_to_eager(product, (x, y), {}, ours).ok
-    assert not compare_to_eager(product, (x, y), {}, ours, numerics="eager").ok
+    actual = product(x.float(), y.float()).bfloat16()
+    assert compare_to_eager(product, (x, y), {}, actual).ok
+    assert not compare_to_eager(product, (x, y), {}, actual, numerics="eager").ok
 
 
 @pytest.mark.parametrize("function", [exact, smooth])
-@pytest.mark.parametrize("spoil", ["last", "shift", "swap", "nan", "infinite"])
-def test_one_incorrect_element_is_refused(function, spoil):
+@pytest.mark.parametrize("error", ["last", "shift", "swap", "nan", "infinite"])
+def test_one_incorrect_element_is_rejected(function, error):
     x, y = tensors()
     result = function(x, y)
     flat = result.view(-1)
-    if spoil == "last":
+    if error == "last":
         flat[-1] = 0
-    elif spoil == "shift":
+    elif error == "shift":
         flat[7] += 1e-4
-    elif spoil == "swap":
+    elif error == "swap":
         flat[3], flat[4] = flat[4].clone(), flat[3].clone()
     else:
-        flat[5] = float("nan") if spoil == "nan" else float("inf")
+        flat[5] = float("nan") if error == "nan" else float("inf")
     verdict = compare_to_eager(function, (x, y), {}, result)
     assert not verdict.ok
     assert "1 of 2112" in verdict.message or "2 of 2112" in verdict.message
@@ -78,7 +78,7 @@ def test_a_nan_of_eager_must_be_nan():
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
 def test_a_finite_result_of_eager_must_be_finite(wrong):
-    """Even where the error of a step may be large: log(1 - tanh(x)) is close to -inf where tanh(x) is close to 1."""
+    """Even if the error of a step may be large: log(1 - tanh(x)) is close to -inf if tanh(x) is close to 1."""
     x = torch.tensor([8.7, 1.0])
 
     def function(x):
@@ -104,7 +104,7 @@ def test_zeros_of_either_sign_are_equal_in_value():
         (lambda r: (r, r), "2 results"),
     ],
 )
-def test_dtype_shape_strides_and_count(result, message):
+def test_dtype_shape_strides_and_count_must_be_equal(result, message):
     x, y = tensors()
     verdict = compare_to_eager(exact, (x, y), {}, result(exact(x, y)))
     assert not verdict.ok and message in verdict.message
@@ -115,13 +115,13 @@ def contracted(x, y, z):
     return (torch.exp(x).double() * y.double() + z.double()).float()
 
 
-def test_a_contracted_sum_has_not_eagers_bits():
+def test_a_contracted_sum_is_rejected_if_bits_must_be_equal():
     x, y = tensors()
     assert not compare_to_eager(lambda x, y, z: torch.exp(x) * y + z, (x, y, x), {}, contracted(x, y, x), exact=True).ok
     assert not compare_to_eager(lambda x, y, z: x * y + z, (x, y, x), {}, (x.double() * y + x).float()).ok
 
 
-def test_bits_are_those_of_zeros_and_of_any_nan():
+def test_bits_include_the_sign_of_zero_and_not_the_payload_of_nan():
     x = torch.tensor([0.0, float("nan")])
     other_nan = torch.tensor([0, 0x7FC12345], dtype=torch.int32).view(torch.float32)
     assert compare_to_eager(lambda x: x + 0, (x,), {}, other_nan, exact=True).ok
@@ -144,8 +144,8 @@ SUMS = {
 def test_sums_may_be_added_in_any_order(name):
     """Sums of reversed rows; a norm's result is reversed back."""
     x, function = torch.randn(64, 1000, generator=torch.Generator().manual_seed(1)), SUMS[name]
-    turned = function(x.flip(1))
-    result = turned.flip(2) if "norm" in name else turned
+    reversed_result = function(x.flip(1))
+    result = reversed_result.flip(2) if "norm" in name else reversed_result
     assert compare_to_eager(function, (x,), {}, result).ok
     assert not compare_to_eager(function, (x,), {}, result + 1e-2).ok
 
@@ -173,13 +173,13 @@ def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("function", [torch.exp, torch.sin, torch.special.i0e, F.silu, F.softplus, torch.digamma])
-def test_a_single_function_is_held_to_four_ulp(function, dtype):
+def test_a_single_function_must_be_within_four_ulp(function, dtype):
     x = tensors(dtype)[0].abs() + 0.5
     result = function(x.double()).to(dtype)
     assert compare_to_eager(function, (x,), {}, result).ok
-    away = (result - function(x)).sign() + (result == function(x))
+    direction = (result - function(x)).sign() + (result == function(x))
     for ulps, ok in ((3, True), (9, False)):
-        assert compare_to_eager(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps
+        assert compare_to_eager(function, (x,), {}, result + direction * ulps * ulp(result).to(dtype)).ok == ok, ulps
 
 
 # The searched values. In a 16-bit float, some rows have ties or near ties.

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from pages import RELU_ADD, measured, of, relu_add
+from pages import RELU_ADD, explain, measured_document, relu_add
 
 import ingot
 from ingot.tools import command, comparison, listing
@@ -28,8 +28,8 @@ def pane(explanation, key: str) -> panes.Pane:
 def node(explanation, words: str) -> int:
     """The number of the graph's node whose line has these words."""
     stretches = [line.stretches[-1] for line in pane(explanation, "graph").lines]
-    (found,) = [stretch.nodes[0] for stretch in stretches if words in stretch.text and stretch.text.startswith("%")]
-    return found
+    (match,) = [stretch.nodes[0] for stretch in stretches if words in stretch.text and stretch.text.startswith("%")]
+    return match
 
 
 def test_source_ranges_link_to_the_smallest_expression(explained):
@@ -52,7 +52,7 @@ def test_a_source_line_links_to_all_nodes_that_it_computes(explained):
     assert lines["if (i >= n) return;"].nodes == ()
 
 
-def computed(explanation, words: str) -> set[str]:
+def nodes_of_kernel_line(explanation, words: str) -> set[str]:
     """The graph's lines, without numbers, of the nodes that a kernel line computes; the line is the only one with these
     words."""
     listing = explanation.found["listing"]
@@ -60,8 +60,8 @@ def computed(explanation, words: str) -> set[str]:
     source = listing["source"].split("\n")
     first = next(k for k, row in enumerate(source) if row.startswith('extern "C"'))
     rows = [(row, nodes) for row, nodes in zip(source[first:], listing["lines"][first:]) if words in row]
-    (found,) = [nodes for _, nodes in rows] if len(rows) == 1 else pytest.fail(f"{words}: {rows}\n{listing['source']}")
-    return {re.sub(r"%\d+", "%", graph[node].partition("   ;")[0]) for node in found}
+    (nodes_of_line,) = [nodes for _, nodes in rows] if len(rows) == 1 else pytest.fail(f"{words}: {rows}\n{listing['source']}")
+    return {re.sub(r"%\d+", "%", graph[node].partition("   ;")[0]) for node in nodes_of_line}
 
 
 X, Y = torch.empty(64, 512), torch.empty(64, 512)
@@ -80,10 +80,10 @@ X, Y = torch.empty(64, 512), torch.empty(64, 512)
         "mul f32 %, %", "scalar f32 3.0", "scalar f32 0.0", "maximum f32 %, %", "scalar f32 1.0", "add f32 %, %"}}),
 ])
 def test_kernel_lines_link_only_to_nodes_that_they_compute(text, args, lines):
-    made = of(text, *args)
+    explanation = explain(text, *args)
     for words, expected in lines.items():
-        found = computed(made, words)
-        assert {each for each in found if "load" not in each or words.startswith("= load")} == expected, (words, found)
+        nodes = nodes_of_kernel_line(explanation, words)
+        assert {each for each in nodes if "load" not in each or words.startswith("= load")} == expected, (words, nodes)
 
 
 @pytest.mark.parametrize("text, args", [
@@ -94,17 +94,17 @@ def test_kernel_lines_link_only_to_nodes_that_they_compute(text, args, lines):
 ])
 @pytest.mark.parametrize("backward", [False, True])
 def test_every_node_has_a_line(text, args, backward):
-    found = of(text, *args, backward=backward).found["listing"]
-    named = {node for nodes in found["lines"] for node in nodes}
-    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", found["graph"])}
-    assert not {row for node, row in graph.items() if node not in named}
+    listing = explain(text, *args, backward=backward).found["listing"]
+    linked = {node for nodes in listing["lines"] for node in nodes}
+    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", listing["graph"])}
+    assert not {row for node, row in graph.items() if node not in linked}
 
 
 def test_calls_and_repeated_expressions_link_to_their_nodes():
-    made = of("def sq(v):\n    return v * v\n\ndef f(x, y):\n    return sq(x) + sq(y + 1) + x.exp() - x.exp()\n", X, Y)
-    stretches = [s for line in pane(made, "text").lines for s in line.stretches]
+    explanation = explain("def sq(v):\n    return v * v\n\ndef f(x, y):\n    return sq(x) + sq(y + 1) + x.exp() - x.exp()\n", X, Y)
+    stretches = [s for line in pane(explanation, "text").lines for s in line.stretches]
     squares = [s.nodes for s in stretches if s.text == "sq("]
-    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", made.found["listing"]["graph"])}
+    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", explanation.found["listing"]["graph"])}
     assert [[graph[n].split()[0] for n in nodes] for nodes in squares] == [["mul"], ["mul"]] and squares[0] != squares[1]
     assert len({s.nodes for s in stretches if s.text == ".exp()"}) == 1
     (body,) = [s for s in stretches if s.text == " * "]
@@ -112,16 +112,16 @@ def test_calls_and_repeated_expressions_link_to_their_nodes():
 
 
 def test_inlined_ptx_links_to_the_kernel_line():
-    found = of("softmax(x, -1)", torch.empty(64, 300)).found["listing"]
-    first = next(k for k, row in enumerate(found["source"].split("\n"), 1) if row.startswith('extern "C"'))
-    located = [lines for _, lines in found["ptx"] if lines]
+    listing = explain("softmax(x, -1)", torch.empty(64, 300)).found["listing"]
+    first = next(k for k, row in enumerate(listing["source"].split("\n"), 1) if row.startswith('extern "C"'))
+    located = [lines for _, lines in listing["ptx"] if lines]
     assert len(located) > 100 and all(lines[-1] >= first for lines in located)
-    assert any("shfl" in text and len(lines) > 2 for text, lines in found["ptx"])
+    assert any("shfl" in text and len(lines) > 2 for text, lines in listing["ptx"])
 
 
 def line_of(explanation, words: str) -> int:
-    (found,) = [k for k, row in enumerate(explanation.found["listing"]["source"].splitlines(), 1) if words in row]
-    return found
+    (number,) = [k for k, row in enumerate(explanation.found["listing"]["source"].splitlines(), 1) if words in row]
+    return number
 
 
 def test_inlined_machine_code_links_to_the_kernel_line(explained):
@@ -142,39 +142,39 @@ def test_ptx_is_shown_without_its_line_table():
         ("    // a comment", []), ("}", [])]
 
 
-def test_accesses_show_sizes_strides_and_kinds(explained):
+def test_accesses_have_sizes_strides_and_kinds(explained):
     x, y, out = explained.found["listing"]["accesses"]
     assert (x["tensor"], x["strides"], x["how"], x["is_written"]) == ("x", [256, 1], "vector", False)
     assert (y["tensor"], y["extents"], y["strides"]) == ("y", [64, 256], [0, 1]) and out["is_written"]
     assert drawings.cells(x)[1][:3] == [256, 257, 258] and drawings.cells(y)[3][:2] == [0, 1]
-    turned = ingot.explain(ingot.op("x * 2 + y"), torch.empty(64, 32).mT, torch.empty(32, 64)).found["listing"]["accesses"]
-    assert sorted(a["strides"] for a in turned if not a["is_written"]) == [[1, 64], [32, 1]]
+    accesses = ingot.explain(ingot.op("x * 2 + y"), torch.empty(64, 32).mT, torch.empty(32, 64)).found["listing"]["accesses"]
+    assert sorted(a["strides"] for a in accesses if not a["is_written"]) == [[1, 64], [32, 1]]
 
 
 def test_every_access_of_a_schedule_has_its_node():
     """In several kernels, with gathers and rows."""
     op = ingot.op("def f(x, i, w):\n    return softmax(x, 0)[i] * w, x.sum(1)\n")
-    found = ingot.explain(op, torch.empty(300, 64), torch.zeros(20, dtype=torch.int64), torch.empty(64)).found["listing"]
-    rows = [line.stretches[-1] for line in panes.schedule_lines(found["schedule"], found["accesses"])]
-    of_access = [row for row in rows if re.match(r"access \d+: ", row.text)]
-    graph = {int(n): text for n, text in re.findall(r"%(\d+) = (.*)", found["graph"])}
-    assert len(found["kernels"]) > 1 and sum(bool(row.nodes) for row in of_access) >= 6
-    for access in found["accesses"]:
+    listing = ingot.explain(op, torch.empty(300, 64), torch.zeros(20, dtype=torch.int64), torch.empty(64)).found["listing"]
+    rows = [line.stretches[-1] for line in panes.schedule_lines(listing["schedule"], listing["accesses"])]
+    access_rows = [row for row in rows if re.match(r"access \d+: ", row.text)]
+    graph = {int(n): text for n, text in re.findall(r"%(\d+) = (.*)", listing["graph"])}
+    assert len(listing["kernels"]) > 1 and sum(bool(row.nodes) for row in access_rows) >= 6
+    for access in listing["accesses"]:
         if not access["is_written"]:
             kind = "gather" if access["is_gathered"] else "load"
             assert graph[access["node"]].startswith(kind), (access, graph[access["node"]])
 
 
-def test_a_gradient_has_stages_of_its_own():
-    found = relu_add(backward=True).found
-    assert found["backward"] and all("backward" in name for name in found["listing"]["kernels"])
-    assert "grad" in found["listing"]["graph"] and found["listing"]["source"] != relu_add().found["listing"]["source"]
-    assert found["kernels"] and any(found["listing"]["nodes"])
+def test_a_gradient_has_its_own_stages():
+    document = relu_add(backward=True).found
+    assert document["backward"] and all("backward" in name for name in document["listing"]["kernels"])
+    assert "grad" in document["listing"]["graph"] and document["listing"]["source"] != relu_add().found["listing"]["source"]
+    assert document["kernels"] and any(document["listing"]["nodes"])
 
 
-def test_the_cpu_has_source_and_no_machine_code():
-    found = relu_add(device="cpu").found
-    assert found["listing"]["ptx"] is None and found["listing"]["code"] is None and "omp simd" in found["listing"]["source"]
+def test_a_page_for_the_cpu_has_no_machine_code():
+    document = relu_add(device="cpu").found
+    assert document["listing"]["ptx"] is None and document["listing"]["code"] is None and "omp simd" in document["listing"]["source"]
     assert "for the CPU" in relu_add(device="cpu").html()
 
 
@@ -222,11 +222,11 @@ def test_a_page_needs_no_other_files(explained):
 
 
 def test_an_ops_source_is_escaped():
-    """Whatever characters it has."""
+    """The source has characters that are special in HTML, and others outside ASCII."""
     op = ingot.op('def f(x):\n    """<script>alert(1)</script> & "quotes" \\u00e9 日本"""\n    return relu(x)\n')
-    made = ingot.explain(op, torch.empty(8))
-    assert "<script>alert" not in made.html() and '<script>alert(1)</script> & "quotes"' in Document(made.html()).text
-    stretches = [s.text for line in pane(made, "text").lines for s in line.stretches if s.nodes]
+    explanation = ingot.explain(op, torch.empty(8))
+    assert "<script>alert" not in explanation.html() and '<script>alert(1)</script> & "quotes"' in Document(explanation.html()).text
+    stretches = [s.text for line in pane(explanation, "text").lines for s in line.stretches if s.nodes]
     assert "".join(stretches) == "xrelu(x)"
 
 
@@ -244,29 +244,29 @@ def test_without_matplotlib_the_data_is_shown(monkeypatch, explained):
 
 
 def test_a_comparison_is_drawn_with_its_data():
-    document = Document(comparison.Comparison(measured()).html())
+    document = Document(comparison.Comparison(measured_document()).html())
     labels = [a["aria-label"] for tag, a in document.tags if tag == "svg"]
     assert labels == ["Fraction of copy bandwidth", "Bandwidth over n", "Roofline"]
     assert "mine.cu <reads> x by 4 bytes" in document.text and "FLOP/byte" in document.text
-    assert drawings.roofline_points(measured()) == [(0, measured()["candidates"][0], 2.0, 2e6 / 11e-6)]
+    assert drawings.roofline_points(measured_document()) == [(0, measured_document()["candidates"][0], 2.0, 2e6 / 11e-6)]
 
 
 def test_a_comparison_draws_itself_in_a_notebook_and_with_pyplot():
-    found = comparison.Comparison(measured())
-    fragment = Document(found._repr_html_())
+    measured = comparison.Comparison(measured_document())
+    fragment = Document(measured._repr_html_())
     assert "html" not in {tag for tag, _ in fragment.tags} and "svg" in {tag for tag, _ in fragment.tags}
-    axes = found.plot()
+    axes = measured.plot()
     assert axes.get_xlabel() == "n" and len(axes.get_lines()) == 3 and "a GPU" in axes.get_title()
-    bars = comparison.Comparison(measured() | {"sweep": None}).plot()
+    bars = comparison.Comparison(measured_document() | {"sweep": None}).plot()
     assert [round(bar.get_width(), 3) for bar in bars.patches] == [round(10 / 11, 3), round(10 / 22, 3)]
 
 
 def test_names_are_escaped_in_drawings():
-    found = measured()
-    for candidate, name in zip(found["candidates"], ("costs $1 and $2", "_C.so:f")):
+    document = measured_document()
+    for candidate, name in zip(document["candidates"], ("costs $1 and $2", "_C.so:f")):
         candidate["name"] = name
-    made = comparison.Comparison(found).html()
-    assert made.count("costs $1 and $2") >= 4 and made.count("_C.so:f") >= 4  # legends and axes among them
+    page = comparison.Comparison(document).html()
+    assert page.count("costs $1 and $2") >= 4 and page.count("_C.so:f") >= 4  # legends and axes among them
 
 
 def test_two_fragments_on_one_page_share_no_name(explained):
@@ -275,17 +275,17 @@ def test_two_fragments_on_one_page_share_no_name(explained):
 
 
 def test_gathers_are_not_drawn_and_rows_are_written_once():
-    gathered = Document(of("x[i] * 2", X, torch.zeros(7, dtype=torch.int64)).html())
+    gathered = Document(explain("x[i] * 2", X, torch.zeros(7, dtype=torch.int64)).html())
     labels = [a["aria-label"] for tag, a in gathered.tags if tag == "svg"]
     assert [label.split(" ")[0] for label in labels] == ["i", "out"]
-    (written,) = [a for a in of("x.sum(-1)", X).found["listing"]["accesses"] if a["is_written"]]
+    (written,) = [a for a in explain("x.sum(-1)", X).found["listing"]["accesses"] if a["is_written"]]
     assert drawings.cells(written) == [list(range(16))]
 
 
 def test_structured_arguments_are_described():
     op = ingot.op("def f(xs: list, y):\n    return [x * y for x in xs]\n")
-    made = ingot.explain(op, [torch.randn(10), torch.randn(20, 10)], torch.randn(10))
-    assert "xs: [f32:10, f32:20x10], y: f32:10" in Document(made.html()).text
+    explanation = ingot.explain(op, [torch.randn(10), torch.randn(20, 10)], torch.randn(10))
+    assert "xs: [f32:10, f32:20x10], y: f32:10" in Document(explanation.html()).text
 
 
 @pytest.mark.parametrize("call, message", [
@@ -308,9 +308,9 @@ def test_unexplainable_ops_are_reported(call, message):
 ])
 @pytest.mark.parametrize("options", [{}, {"device": "cpu"}, {"backward": True}])
 def test_sizes_of_0_and_1_and_all_kinds_of_views_have_a_page(text, shapes, options):
-    made = of(text, *(torch.empty(shape) for shape in shapes), **options)
-    document = Document(made.html())
-    assert document.open == [] and made.found["listing"]["graph"].splitlines()[0] in document.text and str(made)
+    explanation = explain(text, *(torch.empty(shape) for shape in shapes), **options)
+    document = Document(explanation.html())
+    assert document.open == [] and explanation.found["listing"]["graph"].splitlines()[0] in document.text and str(explanation)
 
 
 # --- --- The command ------------------------------------------------------------------------------------------------
@@ -353,5 +353,5 @@ def test_compare_writes_a_page(tmp_path, capsys):
     assert command.main([*words, "--html", str(tmp_path / "a.html"), "--save", str(tmp_path / "a.json")]) == 0
     document = Document((tmp_path / "a.html").read_text())
     assert "Source: mine.cu" in document.text and "Source: expression.cu" in document.text and "STG" in document.text
-    kept = json.loads((tmp_path / "a.json").read_text())
-    assert "listing" not in kept["candidates"][0] and "__global__" in kept["candidates"][0]["source"]
+    saved = json.loads((tmp_path / "a.json").read_text())
+    assert "listing" not in saved["candidates"][0] and "__global__" in saved["candidates"][0]["source"]

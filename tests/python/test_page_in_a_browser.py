@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 import torch
-from pages import measured, of, relu_add
+from pages import explain, measured_document, relu_add
 
 import ingot
 from ingot.tools import comparison
@@ -44,15 +44,15 @@ class Shown:
         browser.get(path.as_uri())
 
     def find(self, key: str, words: str, nth: int = 0):
-        found = [s for s in self.browser.find_elements("css selector", f".pane.{key} .stretch") if words in s.get_attribute("textContent")]
-        return found[nth]
+        matches = [s for s in self.browser.find_elements("css selector", f".pane.{key} .stretch") if words in s.get_attribute("textContent")]
+        return matches[nth]
 
     def click(self, key: str, words: str, nth: int = 0) -> None:
         stretch = self.find(key, words, nth)
         self.browser.execute_script("arguments[0].scrollIntoView()", stretch)
         stretch.click()
 
-    def lit(self, key: str) -> list[str]:
+    def highlighted(self, key: str) -> list[str]:
         selector = f".pane.{key} .stretch[aria-selected=true]"
         texts = [s.get_attribute("textContent") for s in self.browser.find_elements("css selector", selector)]
         return texts if key == "text" else [text.strip() for text in texts]
@@ -77,36 +77,36 @@ def ops(instructions: list[str]) -> set[str]:
 
 def test_a_click_on_a_source_line_highlights_its_instructions(shown):
     shown.click("source", "out4[k] = maximum")
-    assert {"FMNMX", "FADD"} <= ops(shown.lit("sass")) and not ops(shown.lit("sass")) & {"LDG", "STG", "EXIT"}
-    assert len([text for text in shown.lit("sass") if text.startswith("FADD")]) == 8  # two sums of four elements each
-    assert "".join(shown.lit("text")) == "relu(x) + y + bias"
-    assert any("max.NaN.f32" in text for text in shown.lit("ptx")) and not any("ld.global" in text for text in shown.lit("ptx"))
+    assert {"FMNMX", "FADD"} <= ops(shown.highlighted("sass")) and not ops(shown.highlighted("sass")) & {"LDG", "STG", "EXIT"}
+    assert len([text for text in shown.highlighted("sass") if text.startswith("FADD")]) == 8  # two sums of four elements each
+    assert "".join(shown.highlighted("text")) == "relu(x) + y + bias"
+    assert any("max.NaN.f32" in text for text in shown.highlighted("ptx")) and not any("ld.global" in text for text in shown.highlighted("ptx"))
     shown.click("source", "store(out, i, out4);")
-    assert "STG" in ops(shown.lit("sass")) and "FADD" not in ops(shown.lit("sass"))
-    assert [text for text in shown.lit("ptx") if "st.global.v4" in text]
+    assert "STG" in ops(shown.highlighted("sass")) and "FADD" not in ops(shown.highlighted("sass"))
+    assert [text for text in shown.highlighted("ptx") if "st.global.v4" in text]
 
 
 def test_a_click_on_an_instruction_highlights_its_origin(shown):
     shown.click("sass", "STG")
-    assert [text for text in shown.lit("source") if text.startswith("store(out")]
-    assert "".join(shown.lit("text")) == "relu(x) + y + bias"
+    assert [text for text in shown.highlighted("source") if text.startswith("store(out")]
+    assert "".join(shown.highlighted("text")) == "relu(x) + y + bias"
     read = []
     for nth in (0, 1):
         shown.click("sass", "LDG", nth)
-        assert len([text for text in shown.lit("sass") if "LDG" in text]) == 1  # the other load came from another line
-        assert len([text for text in shown.lit("ptx") if "ld.global" in text]) == 1
-        read.append((shown.lit("text"), [text for text in shown.lit("source") if text.startswith("const auto")]))
+        assert len([text for text in shown.highlighted("sass") if "LDG" in text]) == 1  # the other load came from another line
+        assert len([text for text in shown.highlighted("ptx") if "ld.global" in text]) == 1
+        read.append((shown.highlighted("text"), [text for text in shown.highlighted("source") if text.startswith("const auto")]))
     # The parameter, and its use.
     assert sorted(read) == [([x, x], [f"const auto {x}4 = load<4>({x}, {i});"]) for x, i in (("x", "i"), ("y", "i1"))]
 
 
 def test_a_click_on_the_ops_source_highlights_its_results(shown):
     shown.click("text", "relu(")
-    assert [text for text in shown.lit("graph") if "maximum" in text] and not [t for t in shown.lit("graph") if "load f32 y" in t]
-    assert [text for text in shown.lit("source") if "maximum(0.0f, x4[k])" in text]
+    assert [text for text in shown.highlighted("graph") if "maximum" in text] and not [t for t in shown.highlighted("graph") if "load f32 y" in t]
+    assert [text for text in shown.highlighted("source") if "maximum(0.0f, x4[k])" in text]
     shown.click("text", "y")
-    assert shown.lit("schedule") == ["access 1: vector"] and "LDG" in ops(shown.lit("sass"))
-    assert "y4" in "".join(shown.lit("source"))
+    assert shown.highlighted("schedule") == ["access 1: vector"] and "LDG" in ops(shown.highlighted("sass"))
+    assert "y4" in "".join(shown.highlighted("source"))
 
 
 def test_hovering_highlights_until_left_or_pinned(shown):
@@ -117,14 +117,14 @@ def test_hovering_highlights_until_left_or_pinned(shown):
 
     heading = shown.browser.find_element("css selector", "h1")
     point(shown.find("text", "bias"))
-    assert "bias" in "".join(shown.lit("text")) and shown.lit("source")
+    assert "bias" in "".join(shown.highlighted("text")) and shown.highlighted("source")
     point(heading)
-    assert shown.lit("source") == [] == shown.lit("sass")
+    assert shown.highlighted("source") == [] == shown.highlighted("sass")
     shown.click("text", "relu(")
-    kept = shown.lit("source")
+    pinned = shown.highlighted("source")
     point(shown.find("graph", "load f32 y"))
     point(heading)
-    assert shown.lit("source") == kept != []
+    assert shown.highlighted("source") == pinned != []
 
 
 def test_the_keyboard_reaches_every_line(shown):
@@ -138,21 +138,21 @@ def test_the_keyboard_reaches_every_line(shown):
         panes_seen.append(shown.browser.execute_script("return document.activeElement.closest('.pane')?.dataset.pane"))
     assert panes_seen == ["text", "graph", "schedule", "source", "ptx", "sass"]
     shown.keys(Keys.END)
-    assert focused() == "EXIT" and "EXIT" in shown.lit("sass")
+    assert focused() == "EXIT" and "EXIT" in shown.highlighted("sass")
     shown.keys(Keys.HOME, Keys.ARROW_DOWN)
     second = focused()
     shown.keys(Keys.ARROW_UP)
     assert focused() != second
     shown.keys(Keys.ESCAPE)
-    assert shown.lit("sass") == []
+    assert shown.highlighted("sass") == []
     ActionChains(shown.browser).key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
     assert shown.browser.execute_script("return document.activeElement.closest('.pane')?.dataset.pane") == "ptx"
 
 
 def test_the_highlight_is_announced(shown):
     shown.click("graph", "maximum")
-    said = shown.browser.find_element("css selector", "[role=status]").text
-    assert said.startswith("Op source: relu(x) · Graph: 1 line · Source: relu_add.cu: line ") and "SASS" in said
+    announcement = shown.browser.find_element("css selector", "[role=status]").text
+    assert announcement.startswith("Op source: relu(x) · Graph: 1 line · Source: relu_add.cu: line ") and "SASS" in announcement
     tree = shown.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     named = {(n["role"]["value"], n.get("name", {}).get("value")) for n in tree if "role" in n}
     assert {("listbox", name) for name in ("Op source", "Graph", "Schedule", "Source: relu_add.cu", "PTX", "SASS: relu_add")} <= named
@@ -176,29 +176,29 @@ def test_a_page_has_light_and_dark_themes_and_loads_nothing(shown):
 
 
 def test_kernels_of_a_comparison_highlight_separately(browser, tmp_path, explained):
-    found = measured()
-    for candidate in found["candidates"]:
+    document = measured_document()
+    for candidate in document["candidates"]:
         candidate["listing"] = explained.found["listing"]
-    comparison.Comparison(found).save(tmp_path / "a.html")
+    comparison.Comparison(document).save(tmp_path / "a.html")
     both = Shown(browser, tmp_path / "a.html")
-    benches = browser.find_elements("css selector", ".workbench")
+    panel_groups = browser.find_elements("css selector", ".workbench")
     both.click("source", "store(out, i, out4);", nth=1)
-    lit = [len(bench.find_elements("css selector", "[aria-selected=true]")) for bench in benches]
-    assert len(benches) == 2 and lit[0] == 0 < lit[1]
+    highlighted = [len(panel_group.find_elements("css selector", "[aria-selected=true]")) for panel_group in panel_groups]
+    assert len(panel_groups) == 2 and highlighted[0] == 0 < highlighted[1]
 
 
 def test_escape_clears_the_highlight_from_anywhere(shown):
     from selenium.webdriver.common.keys import Keys
 
     shown.click("text", "relu(")
-    assert shown.lit("sass")
+    assert shown.highlighted("sass")
     shown.browser.find_element("css selector", "h1").click()
     shown.keys(Keys.ESCAPE)
-    assert shown.lit("sass") == [] and shown.browser.find_element("css selector", ".announcement").text == ""
+    assert shown.highlighted("sass") == [] and shown.browser.find_element("css selector", ".announcement").text == ""
 
 
 def test_panes_fit_narrow_windows_and_many_kernels(browser, tmp_path):
-    of("def f(x, w):\n    s = x.sum(0)\n    m = (x * w).mean()\n    return s / m, m\n", torch.empty(300, 64), torch.empty(64)).save(
+    explain("def f(x, w):\n    s = x.sum(0)\n    m = (x * w).mean()\n    return s / m, m\n", torch.empty(300, 64), torch.empty(64)).save(
         tmp_path / "a.html")
     shown = Shown(browser, tmp_path / "a.html")
     try:
@@ -218,9 +218,9 @@ def test_panes_fit_narrow_windows_and_many_kernels(browser, tmp_path):
 def test_a_pane_without_links_accepts_every_key(browser, tmp_path, explained):
     from selenium.webdriver.common.keys import Keys
 
-    found = json.loads(json.dumps(explained.found))
-    found["listing"]["ptx"] = [["a line", []]]
-    ingot.Explanation(found).save(tmp_path / "a.html")
+    document = json.loads(json.dumps(explained.found))
+    document["listing"]["ptx"] = [["a line", []]]
+    ingot.Explanation(document).save(tmp_path / "a.html")
     shown = Shown(browser, tmp_path / "a.html")
     browser.get_log("browser")
     browser.execute_script("document.querySelector('.pane.ptx .lines').focus()")
@@ -231,14 +231,14 @@ def test_a_pane_without_links_accepts_every_key(browser, tmp_path, explained):
 def test_a_large_page_answers_at_once(browser, tmp_path):
     """The page has thousands of instructions."""
     op = ingot.op("F.layer_norm(x, (x.size(-1),), w, b).softmax(-1)")
-    made = ingot.explain(op, torch.empty(64, 30000), torch.empty(30000), torch.empty(30000), backward=True)
-    made.save(tmp_path / "a.html")
+    explanation = ingot.explain(op, torch.empty(64, 30000), torch.empty(30000), torch.empty(30000), backward=True)
+    explanation.save(tmp_path / "a.html")
     large = Shown(browser, tmp_path / "a.html")
-    count = len(list(itertools.chain(*made.found["listing"]["code"].values())))
+    count = len(list(itertools.chain(*explanation.found["listing"]["code"].values())))
     milliseconds = browser.execute_script(
         "const some = [...document.querySelectorAll('.pane.source .stretch[data-nodes]')]; const begin = performance.now();"
         "for (const one of some) one.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}));"
         "document.body.offsetHeight; return (performance.now() - begin) / some.length")
     assert count > 1000 and milliseconds < 100, (count, milliseconds)
     large.click("graph", "reduce f32 sum")
-    assert large.lit("source") and large.lit("sass")
+    assert large.highlighted("source") and large.highlighted("sass")

@@ -3,7 +3,6 @@ result."""
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 import ingot
 from ingot import counters
@@ -14,8 +13,8 @@ def leaves(*shapes, dtype=torch.float32):
 
 
 def gradients(f, args, grad, **kwargs):
-    wanted = [x for x in args if isinstance(x, torch.Tensor) and x.requires_grad]
-    return torch.autograd.grad(f(*args), wanted, grad, **kwargs)
+    inputs = [x for x in args if isinstance(x, torch.Tensor) and x.requires_grad]
+    return torch.autograd.grad(f(*args), inputs, grad, **kwargs)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
@@ -35,9 +34,9 @@ def test_nothing_is_launched_if_all_gradients_are_passed_through():
     out = ingot.op("x + y")(x, y)
     before = counters()
     dx, dy = torch.autograd.grad(out, (x, y), torch.ones(5, 3))
-    done = counters().since(before)
+    spent = counters().since(before)
     assert torch.equal(dx, torch.ones(5, 3)) and torch.equal(dy, dx)
-    assert done.launches == 0 and done.allocations == 0 and done.eager_fallbacks == 0
+    assert spent.launches == 0 and spent.allocations == 0 and spent.eager_fallbacks == 0
 
 
 @pytest.mark.parametrize("text, shapes, grad", [
@@ -52,13 +51,13 @@ def test_nothing_is_launched_if_all_gradients_are_passed_through():
     ("x + y", [(0, 3), (0, 3)], (0, 3)),
     ("x + y", [(), ()], ()),
 ])
-def test_gradients_that_are_not_the_incoming_one(text, shapes, grad):
+def test_gradients_that_differ_from_the_incoming_one_equal_eagers(text, shapes, grad):
     f, args = ingot.op(text), leaves(*shapes)
     grad = torch.randn(grad).to(f.reference(*args).dtype)
     for g in grad, grad.sum().expand(grad.shape), grad.mT.contiguous().mT if grad.dim() == 2 else grad:
-        for mine, eager in zip(gradients(f, args, g), gradients(f.reference, args, g)):
-            torch.testing.assert_close(mine, eager)
-            assert mine.shape == eager.shape
+        for actual, expected in zip(gradients(f, args, g), gradients(f.reference, args, g)):
+            torch.testing.assert_close(actual, expected)
+            assert actual.shape == expected.shape
 
 
 def test_two_leaves_do_not_share_their_grads():
@@ -88,30 +87,30 @@ def test_second_orders_have_autograd_history():
     torch.testing.assert_close(of_grad, (8 * x * x * grad + 3).detach())
 
 
-def test_out_of_an_op_that_passes_gradients_through(tmp_path):
+def test_passed_through_gradients_are_compiled(tmp_path):
     """A gradient op may write its result to a given tensor, as any op."""
-    done = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
     x, y = leaves((4, 3), (4, 3))
     grad = torch.randn(4, 3)
-    dx, dy = torch.autograd.grad(done(x, y), (x, y), grad)
+    dx, dy = torch.autograd.grad(compiled(x, y), (x, y), grad)
     assert torch.equal(dy, grad) and torch.equal(dx, grad * (x > 0))
 
 
-def test_an_argument_of_which_no_result_has_a_gradient_gets_none():
+def test_arguments_without_influence_get_no_gradient():
     for text in ("def f(x, y):\n    return x * 2 + y.detach()", "def f(x, y):\n    return x * 2, (y > 0) * 1.0", "def f(x, y):\n    return x * 2"):
         f = ingot.op(text)
         x, y = leaves((3,), (3,))
-        heard = []
-        y.register_hook(heard.append)
-        y.register_post_accumulate_grad_hook(heard.append)
+        hook_calls = []
+        y.register_hook(hook_calls.append)
+        y.register_post_accumulate_grad_hook(hook_calls.append)
         result = f(x, y)
         (result[0] if isinstance(result, tuple) else result).sum().backward()
-        assert y.grad is None and not heard and torch.equal(x.grad, torch.full((3,), 2.0))
+        assert y.grad is None and not hook_calls and torch.equal(x.grad, torch.full((3,), 2.0))
         with pytest.raises(RuntimeError, match="not have been used in the graph"):
             torch.autograd.grad(f(x * 1, y)[0].sum(), y)
 
 
-def test_a_result_that_is_not_used():
+def test_unused_results_give_gradient_0():
     f = ingot.op("def f(x, y):\n    return x * 2, y * 3")
     x, y = leaves((3,), (3,))
     y.register_hook(lambda grad: grad * 2)
@@ -119,20 +118,20 @@ def test_a_result_that_is_not_used():
     assert torch.equal(x.grad, torch.full((3,), 2.0)) and torch.equal(y.grad, torch.zeros(3))
 
 
-def test_registered_ops_have_gradients_as_their_traces_do():
-    op = ingot.register("handed_on::detached", ingot.op("def f(x, y):\n    return y.detach() + x"))
+def test_registered_ops_pass_opcheck():
+    op = ingot.register("passed_through::detached", ingot.op("def f(x, y):\n    return y.detach() + x"))
     torch.library.opcheck(op, leaves((4, 6), (4, 6)))
 
 
-def test_a_gather_too_large_to_compare_is_added_up():
+def test_large_gathers_use_a_scatter_add():
     f = ingot.op("x.gather(0, i) * 2")
     x, i = torch.randn(1 << 20, requires_grad=True), torch.randint(1 << 20, (1 << 18,))
     out = f(x, i)
     before = counters()
-    (mine,) = torch.autograd.grad(out.sum(), x)
+    (actual,) = torch.autograd.grad(out.sum(), x)
     assert counters().since(before).eager_fallbacks == 0
-    (eager,) = torch.autograd.grad(f.reference(x, i).sum(), x)
-    assert torch.equal(mine, eager)
+    (expected,) = torch.autograd.grad(f.reference(x, i).sum(), x)
+    assert torch.equal(actual, expected)
     g = ingot.op("def f(x, i):\n    return F.embedding(i, x).sum()")
     table, rows = torch.randn(1 << 17, 8, requires_grad=True), torch.randint(1 << 17, (1 << 20,))
     torch.testing.assert_close(torch.autograd.grad(g(table, rows), table)[0], torch.autograd.grad(g.reference(table, rows), table)[0])
@@ -141,7 +140,7 @@ def test_a_gather_too_large_to_compare_is_added_up():
     assert counters().since(before).eager_fallbacks == 0 and grad.shape == table.shape
 
 
-def test_emit_says_what_is_kept():
+def test_emit_lists_the_saved_tensors():
     x, w, r = torch.empty(64, 128, device="meta"), torch.empty(128, device="meta"), torch.empty(64, 128, device="meta")
     text = ingot.op("F.layer_norm(x, (128,), w) + r").emit("backward", x, w, r)
     assert "with respect to x, w, r" in text

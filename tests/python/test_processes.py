@@ -95,11 +95,11 @@ def test_a_module_is_loaded_without_its_ops_file(net, tmp_path):
     torch.save(x, tmp_path / "x.pt")
     path = os.pathsep.join([str(pathlib.Path(ingot.__file__).parents[1]), str(tmp_path / "classes")])
     environment = {**os.environ, "PYTHONPATH": path, "INGOT_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", LOADS, str(tmp_path)], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found = [torch.load(file, weights_only=True) for file in tmp_path.glob("*.out")]
-    assert sorted(compiled for _, _, compiled, _ in found) == [0, 5]  # squash, double, x - 1, relu: compiled once each, and a gradient
-    for result, of_weight, _, text in found:
+    completed = subprocess.run([sys.executable, "-c", LOADS, str(tmp_path)], env=environment, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
+    outputs = [torch.load(file, weights_only=True) for file in tmp_path.glob("*.out")]
+    assert sorted(compiled for _, _, compiled, _ in outputs) == [0, 5]  # squash, double, x - 1, relu: compiled once each, and a gradient
+    for result, of_weight, _, text in outputs:
         assert torch.equal(result, expected) and torch.equal(of_weight, gradient)
         assert text == net.op.text
 
@@ -112,21 +112,21 @@ def test_a_module_is_not_loaded_with_weights_only(net, tmp_path):
 
 def test_a_copy_of_a_module_trains_by_itself(net):
     x = torch.randn(3, 6)
-    other = copy.deepcopy(net)
-    assert other.op is net.op and other.weight is not net.weight
-    other(x).sum().backward()
-    assert net.weight.grad is None and other.weight.grad.abs().sum() > 0
+    copied = copy.deepcopy(net)
+    assert copied.op is net.op and copied.weight is not net.weight
+    copied(x).sum().backward()
+    assert net.weight.grad is None and copied.weight.grad.abs().sum() > 0
 
 
 def test_ops_are_not_in_the_state_dict(net):
     assert list(net.state_dict()) == ["weight"]
-    other = copy.deepcopy(net)
+    copied = copy.deepcopy(net)
     with torch.no_grad():
-        other.weight.zero_()
+        copied.weight.zero_()
     x = torch.randn(3, 6)
-    assert not torch.equal(other(x), net(x))
-    assert str(other.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
-    assert torch.equal(other(x), net(x))
+    assert not torch.equal(copied(x), net(x))
+    assert str(copied.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
+    assert torch.equal(copied(x), net(x))
 
 
 # The ops of a data loader's workers and of pools, which import this file.
@@ -156,7 +156,7 @@ def collated(rows):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_loaders_workers(method):
+def test_ops_run_in_a_loaders_workers(method):
     data = Numbers()
     collated([data[0], data[1]])  # warm before a fork
     loader = DataLoader(data, batch_size=2, num_workers=2, collate_fn=collated, multiprocessing_context=method, timeout=CHILD_SECONDS)
@@ -166,52 +166,52 @@ def test_a_loaders_workers(method):
     assert torch.equal(torch.cat([batch for batch, _ in batches]), 2 * (((rows - 1) * 0.25) ** 2 + 0.5))
 
 
-def trained(op, seed):
+def gradient_and_process(op, seed):
     x = torch.randn(5, 7, generator=torch.Generator().manual_seed(seed)).requires_grad_()
     (gradient,) = torch.autograd.grad(op(x).sum(), x)
     return gradient.tolist(), os.getpid()
 
 
-# With a GPU, autograd has threads from the first backward pass on, and refuses to run in a forked child.
+# With a GPU, autograd has threads from the first backward pass on, and does not run in a forked child.
 NO_TRAINING = "explained: PyTorch's autograd does not run in a child of fork where there is a GPU"
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_pools(method):
+def test_ops_run_and_are_trained_in_pools(method):
     """An op as the function of a pool, among its arguments, and trained in it."""
     if method == "fork" and torch.cuda.is_available():
         pytest.skip(NO_TRAINING)
     op, x = ingot.op("x.sin() * x", name="waves"), torch.randn(4)
-    here, process = trained(op, 3)
+    parent_gradient, parent_process = gradient_and_process(op, 3)
     context = multiprocessing.get_context(method)
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
-        called, passed = pool.submit(op, x), pool.submit(trained, op, 3)
-        assert torch.equal(called.result(CHILD_SECONDS), op(x))
-        there, other = passed.result(CHILD_SECONDS)
-    assert there == here and other != process
+        op_result, gradient_result = pool.submit(op, x), pool.submit(gradient_and_process, op, 3)
+        assert torch.equal(op_result.result(CHILD_SECONDS), op(x))
+        child_gradient, child_process = gradient_result.result(CHILD_SECONDS)
+    assert child_gradient == parent_gradient and child_process != parent_process
     if method == "fork":
         with context.Pool(2) as pool:
             assert all(torch.equal(r, op(x)) for r in pool.map_async(op, [x] * 4).get(CHILD_SECONDS))
 
 
-def in_child(function) -> str:
+def failure_in_child(function) -> str:
     """Forks, and returns the child's failure: nothing, an error, or that it did not end."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(CHILD_SECONDS)
-        said = ""
+        failure = ""
         try:
             function()
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(write, said.encode()[:4000])
+            failure = f"{type(error).__name__}: {error}"
+        os.write(write, failure.encode()[:4000])
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        said = pipe.read().decode()
+        failure = pipe.read().decode()
     _, status = os.waitpid(child, 0)
-    return said or ("" if status == 0 else f"ended by signal {os.WTERMSIG(status)}")
+    return failure or ("" if status == 0 else f"ended by signal {os.WTERMSIG(status)}")
 
 
 def fresh_text() -> str:
@@ -238,20 +238,20 @@ def test_a_fork_after_calls_finds_warm_ops():
             leaf = x.clone().requires_grad_()
             warm(leaf).sum().backward()
             assert torch.equal(leaf.grad, torch.full_like(x, 3))
-        grandchild = in_child(lambda: warm(x))
+        grandchild = failure_in_child(lambda: warm(x))
         assert not grandchild, grandchild
 
-    assert not in_child(child)
+    assert not failure_in_child(child)
     assert ingot.counters() == before  # a child counts for itself
     assert torch.equal(fresh(x), fresh.reference(x))
 
 
-def forks_beside(work, child, seconds: float) -> list[str]:
+def failures_in_forks_during(work, child, seconds: float) -> list[str]:
     """The failures in forked children while another thread repeats `work`."""
-    over, failures = threading.Event(), []
+    is_done, failures = threading.Event(), []
 
     def run():
-        while not over.is_set():
+        while not is_done.is_set():
             work()
 
     thread = threading.Thread(target=run, daemon=True)
@@ -259,15 +259,15 @@ def forks_beside(work, child, seconds: float) -> list[str]:
     try:
         until = time.monotonic() + seconds
         while time.monotonic() < until and not failures:
-            failures += filter(None, [in_child(child)])
+            failures += filter(None, [failure_in_child(child)])
             time.sleep(0.002)
     finally:
-        over.set()
+        is_done.set()
         thread.join()
     return failures
 
 
-def test_a_fork_while_another_thread_compiles():
+def test_a_fork_during_a_compilation_does_not_hang():
     x = torch.randn(20)
     shared = ingot.op("x + 1", name="shared")
     shared(x)
@@ -277,12 +277,12 @@ def test_a_fork_while_another_thread_compiles():
         op = ingot.op(fresh_text())
         assert torch.equal(op(x), op.reference(x))
 
-    assert not forks_beside(lambda: ingot.op(fresh_text())(x), child, 3)
+    assert not failures_in_forks_during(lambda: ingot.op(fresh_text())(x), child, 3)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason=NO_TRAINING)
-def test_a_fork_while_another_thread_trains():
-    """Many ops make their gradients for the first time; a child asks for the gradient that is being made."""
+def test_a_fork_during_training_does_not_hang():
+    """Many ops make their gradients for the first time; a child requests the gradient that is being made."""
     text = "".join(f"def unused{i}(x): return x * {i} + {i}.5\n" for i in range(3000)) + "def f(x): return x * 2"
     ops = [ingot.op(text) for _ in range(250)]  # a long source takes longer
     leaf = torch.ones(3, requires_grad=True)
@@ -302,20 +302,20 @@ def test_a_fork_while_another_thread_trains():
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     while thread.is_alive():
-        assert not in_child(child)
+        assert not failure_in_child(child)
 
 
-@pytest.mark.parametrize("way", ["call", "prepare_all"])
-def test_a_fork_with_a_default_device(way):
-    """Runs in a process of its own, which may hang: a fork that holds the GIL waits for the compiling thread, which
+@pytest.mark.parametrize("kind", ["call", "prepare_all"])
+def test_a_fork_with_a_default_device_does_not_hang(kind):
+    """Runs in a separate process, which may hang: a fork that holds the GIL waits for the compiling thread, which
     needs the GIL to ask for the default device."""
-    text = FORKS_BESIDE_A_DEFAULT_DEVICE + f"forks(by_{way})\n"
+    text = FORKS_BESIDE_A_DEFAULT_DEVICE + f"forks(by_{kind})\n"
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1]), "INGOT_CACHE": "off"}
     try:
-        done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=CHILD_SECONDS)
+        completed = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=CHILD_SECONDS)
     except subprocess.TimeoutExpired:
-        pytest.fail("a fork and a call wait for one another")
-    assert done.stdout == "done\n", done.stderr
+        pytest.fail("a fork and a call are deadlocked")
+    assert completed.stdout == "done\n", completed.stderr
 
 
 FORKS_BESIDE_A_DEFAULT_DEVICE = """
@@ -351,7 +351,7 @@ def forks(way):
 """
 
 
-def test_threads_that_compile_one_gradient_at_once():
+def test_threads_compile_a_gradient_once():
     """All threads begin with the first call and the first backward pass of an op. Each kernel is compiled once."""
     op = ingot.op(f"({fresh_text()}).softmax(-1) * y")
     count, barrier = 6, threading.Barrier(6)
@@ -370,7 +370,7 @@ def test_threads_that_compile_one_gradient_at_once():
     assert ingot.counters().since(before).compiles == 2
 
 
-def test_threads_that_share_a_graph():
+def test_threads_may_share_a_graph():
     """Several threads read a node's arguments at once, and the last one frees them."""
     op = ingot.op("x.sin() * y", name="shared_node")
     x, y = torch.randn(2, 1000)
@@ -387,22 +387,22 @@ def test_threads_that_share_a_graph():
         loss.backward()
 
 
-def test_a_fork_after_cuda_was_used():
+def test_a_fork_after_cuda_was_used_raises_pytorchs_error():
     """Calls and PyTorch's own factories raise PyTorch's own error. On the CPU the child continues."""
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     op, x = ingot.op("x * 2 + 1"), torch.randn(10)
-    there = x.cuda()
-    op(there), op(x)
+    on_gpu = x.cuda()
+    op(on_gpu), op(x)
     torch.cuda.synchronize()
 
     def child():
         with pytest.raises(RuntimeError, match="Cannot re-initialize CUDA in forked subprocess"):
             torch.ones(3, device="cuda")
         with pytest.raises(RuntimeError, match="re-initialize CUDA|initialization error"):
-            op(there)
+            op(on_gpu)
             torch.cuda.synchronize()
         assert torch.equal(op(x), x * 2 + 1)
 
-    assert not in_child(child)
-    assert torch.equal(op(there), there * 2 + 1)
+    assert not failure_in_child(child)
+    assert torch.equal(op(on_gpu), on_gpu * 2 + 1)

@@ -14,13 +14,13 @@ def bias_gelu(x, b, k: float = 0.5):
     return F.gelu(x + b) * k
 
 
-def profiled(function, **options):
+def profiled_events(function, **options):
     with profile(activities=[ProfilerActivity.CPU], **options) as profiler:
         function()
     return profiler.events()
 
 
-def named(events, name):
+def events_named(events, name):
     return [event for event in events if event.name == name]
 
 
@@ -30,8 +30,8 @@ def inputs():
 
 def test_calls_and_gradients_have_the_ops_name():
     x, b = inputs()
-    events = profiled(lambda: [bias_gelu(x, b).sum().backward() for _ in range(3)])
-    forward, node, backward = (named(events, name) for name in ("bias_gelu", "bias_geluBackward", "bias_gelu_backward"))
+    events = profiled_events(lambda: [bias_gelu(x, b).sum().backward() for _ in range(3)])
+    forward, node, backward = (events_named(events, name) for name in ("bias_gelu", "bias_geluBackward", "bias_gelu_backward"))
     assert (len(forward), len(node), len(backward)) == (3, 3, 3)
     # The call's node of autograd has the call's sequence number, and calls the gradient op.
     assert sorted(e.sequence_nr for e in forward) == sorted(e.sequence_nr for e in node)
@@ -41,33 +41,33 @@ def test_calls_and_gradients_have_the_ops_name():
 
 def test_shapes_and_numbers_are_recorded():
     x, b = inputs()
-    events = profiled(lambda: bias_gelu(x.detach(), b.detach(), 0.25), record_shapes=True)
-    (event,) = named(events, "bias_gelu")
+    events = profiled_events(lambda: bias_gelu(x.detach(), b.detach(), 0.25), record_shapes=True)
+    (event,) = events_named(events, "bias_gelu")
     assert event.input_shapes == [[4, 8], [8], []]
     assert event.concrete_inputs[2] == 0.25
     assert event.sequence_nr == -1
 
 
-def test_all_apis_and_the_fallback():
+def test_all_apis_and_the_fallback_are_recorded():
     x, b = (t.detach() for t in inputs())
     out = torch.empty_like(x)
-    assert len(named(profiled(lambda: bias_gelu(x, b, out=out)), "bias_gelu")) == 1
+    assert len(events_named(profiled_events(lambda: bias_gelu(x, b, out=out)), "bias_gelu")) == 1
     pair = ingot.op("def pair_sum(xs): return xs[0] + xs[1]")
-    assert len(named(profiled(lambda: pair([x, x])), "pair_sum")) == 1
+    assert len(events_named(profiled_events(lambda: pair([x, x])), "pair_sum")) == 1
     registered = ingot.register("profiled::bias_gelu", bias_gelu)
-    events = profiled(lambda: registered(x, b, 0.5))
-    (event,) = named(events, "bias_gelu")
+    events = profiled_events(lambda: registered(x, b, 0.5))
+    (event,) = events_named(events, "bias_gelu")
     assert event.cpu_parent.name == "profiled::bias_gelu"
     times = ingot.op("def times(x, y): return x * y")
-    (event,) = named(profiled(lambda: times(x.to(torch.complex64), x)), "times")
+    (event,) = events_named(profiled_events(lambda: times(x.to(torch.complex64), x)), "times")
     assert "aten::mul" in [child.name for child in event.cpu_children]
 
 
 def test_without_a_profiler_nothing_is_recorded():
     x, b = (t.detach() for t in inputs())
-    assert not named(profiled(lambda: None), "bias_gelu")
+    assert not events_named(profiled_events(lambda: None), "bias_gelu")
     bias_gelu(x, b)
-    assert not named(profiled(lambda: torch.add(x, b)), "bias_gelu")
+    assert not events_named(profiled_events(lambda: torch.add(x, b)), "bias_gelu")
 
 
 def test_nvtx():

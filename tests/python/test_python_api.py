@@ -84,7 +84,7 @@ def test_keywords_and_defaults():
     assert torch.equal(relu_add(x, **{"".join(["y"]): y}), expected)  # a name that is not interned
 
 
-def test_none_is_no_argument_that_was_left_out():
+def test_an_explicit_none_is_not_the_default():
     def plus(x, w, k=2.0):
         return (x if w is None else x * w) + (5 if k is None else k)
 
@@ -93,15 +93,15 @@ def test_none_is_no_argument_that_was_left_out():
     for op in (ingot.op(plus), ingot.op(text)):
         for args in ((x, None), (x, None, None), (x, x, None), (x, None, 3)):
             assert torch.equal(op(*args), plus(*args))
-            ours, eager = (torch.autograd.grad(f(*args).sum(), x)[0] for f in (op, plus))
-            assert torch.equal(ours, eager)
+            actual, expected = (torch.autograd.grad(f(*args).sum(), x)[0] for f in (op, plus))
+            assert torch.equal(actual, expected)
     assert torch.equal(ingot.op("def f(xs): return xs[0] if xs[1] is None else xs[1]")([x, None]), x)
-    ingot.register("door::plus", ingot.op(text), schema="(Tensor x, Tensor? w, float k=2.0) -> Tensor")
-    assert torch.equal(torch.ops.door.plus(x, None), plus(x, None))
-    assert torch.equal(torch.autograd.grad(torch.ops.door.plus(x, None, 3.0).sum(), x)[0], torch.ones(4))
-    by_hand = ingot.op(text + "def plus_backward(grad, x, w, k=2.0):\n    return grad * (7 if k is None else 8), None, None\n")
-    for args, slope in (((x, None), 8), ((x, None, None), 7)):
-        assert torch.equal(torch.autograd.grad(by_hand(*args).sum(), x)[0], torch.full((4,), float(slope)))
+    ingot.register("ingot_test_api::plus", ingot.op(text), schema="(Tensor x, Tensor? w, float k=2.0) -> Tensor")
+    assert torch.equal(torch.ops.ingot_test_api.plus(x, None), plus(x, None))
+    assert torch.equal(torch.autograd.grad(torch.ops.ingot_test_api.plus(x, None, 3.0).sum(), x)[0], torch.ones(4))
+    custom = ingot.op(text + "def plus_backward(grad, x, w, k=2.0):\n    return grad * (7 if k is None else 8), None, None\n")
+    for args, expected_gradient in (((x, None), 8), ((x, None, None), 7)):
+        assert torch.equal(torch.autograd.grad(custom(*args).sum(), x)[0], torch.full((4,), float(expected_gradient)))
     with pytest.raises(ingot.Error, match="is missing its argument `w`"):
         ingot.op(text)(x, k=3)
 
@@ -122,7 +122,7 @@ def test_an_op_from_source():
     assert torch.equal(ingot.op(text, name="first")(x), x + 1)
 
 
-def test_the_names_that_a_function_uses_are_captured():
+def test_names_used_by_a_function_are_captured():
     x = torch.randn(20)
     expected = torch.relu(x + 0.25 + 2.0) * 3 + torch.relu(x) * math.pi
     assert torch.equal(uses_its_module(x), expected)
@@ -164,12 +164,12 @@ def test_values_that_cannot_be_captured_are_named(value, kind):
     assert "test_python_api.py" in str(caught.value)
 
 
-def test_a_foreign_module_is_named():
+def test_an_unsupported_module_is_named():
     with pytest.raises(ingot.Error, match="uses the module `inspect`"):
         ingot.op(lambda x: x + inspect.CO_NESTED)(torch.ones(2))
 
 
-def test_a_function_without_source():
+def test_a_function_without_source_is_an_error():
     scope = {}
     exec("def made(x): return x", scope)
     with pytest.raises(ingot.Error, match="source of `made` cannot be found"):
@@ -212,10 +212,10 @@ def test_ops_are_copied_and_pickled():
     x, y = pair()
     assert copy.deepcopy(relu_add) is relu_add
     for op in (relu_add, uses_its_module, ingot.op("x * 2", name="double")):
-        again = pickle.loads(pickle.dumps(op))
+        copied = pickle.loads(pickle.dumps(op))
         arguments = (x, y) if op is relu_add else (x,)
-        assert torch.equal(again(*arguments), op(*arguments))
-        assert again.name == op.name
+        assert torch.equal(copied(*arguments), op(*arguments))
+        assert copied.name == op.name
 
 
 def test_errors_name_the_file_and_the_line():
@@ -264,20 +264,20 @@ def test_named_results(text, recorded, compiled):
     torch._dynamo.reset()
     call = torch.compile(lambda x: op(x), fullgraph=True, backend=compiled) if compiled else op
     leaves = [x.clone().requires_grad_(recorded) for _ in range(2)]
-    ours, eager = call(leaves[0]), op.reference(leaves[1])
-    assert type(ours) is type(eager) and type(ours).__module__ == "torch.return_types"
+    actual, expected = call(leaves[0]), op.reference(leaves[1])
+    assert type(actual) is type(expected) and type(actual).__module__ == "torch.return_types"
     for name in NAMED[text]:
-        assert torch.equal(getattr(ours, name), getattr(eager, name))
+        assert torch.equal(getattr(actual, name), getattr(expected, name))
     if recorded and "aminmax" not in text:  # PyTorch has no derivative of it
-        for result in (ours, eager):
+        for result in (actual, expected):
             result[0].sum().backward()
         torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
-    outs = tuple(torch.empty_like(t) for t in eager)
+    outs = tuple(torch.empty_like(t) for t in expected)
     if not recorded and not compiled:
-        assert op(x, out=outs) is outs and torch.equal(outs[0], eager[0])
+        assert op(x, out=outs) is outs and torch.equal(outs[0], expected[0])
 
 
-def test_a_tuple_of_named_results_is_plain():
+def test_a_tuple_of_named_results_is_a_tuple():
     for text in ("def f(x):\n    a, b = x.max(1)\n    return a, b", "def f(x): return tuple(x.max(1))", "def f(x): return x.max(1)[:]"):
         assert type(ingot.op(text)(torch.randn(3, 5))) is tuple
 
@@ -295,19 +295,19 @@ def test_out():
     assert torch.equal(strided, torch.relu(x) + y + 0.5)
 
 
-def test_out_must_fit():
+def test_an_out_of_another_shape_or_dtype_is_an_error():
     x, y = pair()
     for out in (torch.empty(3, 4), torch.empty(3, 5, dtype=torch.float64), (torch.empty(3, 5),) * 2, 3):
         with pytest.raises(ingot.Error):
             relu_add(x, y, out=out)
 
 
-def test_out_tells_autograd():
+def test_out_bumps_the_version():
     w = torch.ones(3, requires_grad=True)
-    kept = torch.full((3,), 2.0)
-    product = w * kept
+    operand = torch.full((3,), 2.0)
+    product = w * operand
     with torch.no_grad():
-        ingot.op("x + 1")(torch.ones(3), out=kept)
+        ingot.op("x + 1")(torch.ones(3), out=operand)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
 
@@ -340,7 +340,7 @@ def test_numbers():
         (lambda x: relu_add(x, torch.ones(7)), "(broadcast|size)"),
     ],
 )
-def test_wrong_calls(call, message):
+def test_invalid_calls_are_errors(call, message):
     with pytest.raises(ingot.Error, match=message) as caught:
         call(torch.ones(2, 3))
     assert caught.value.fault == "author"
@@ -349,9 +349,9 @@ def test_wrong_calls(call, message):
 def test_errors_survive_pickling():
     with pytest.raises(ingot.Error) as caught:
         relu_add(torch.ones(2))
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert isinstance(again, ingot.Error) and isinstance(again, RuntimeError)
-    assert str(again) == str(caught.value) and again.fault == "author"
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(copied, ingot.Error) and isinstance(copied, RuntimeError)
+    assert str(copied) == str(caught.value) and copied.fault == "author"
 
 
 def test_pytorch_raises_its_own_errors():
@@ -419,6 +419,6 @@ def test_a_warm_call_is_a_vectorcall():
 
 def test_the_language_lists_its_names():
     names = ingot.language()
-    spelled = {s for n in names for s in (n.name, *n.aliases)}
+    all_names = {s for n in names for s in (n.name, *n.aliases)}
     assert len(names) >= 80
-    assert {"relu", "maximum", "where", "gelu", "stack", "clamp"} <= spelled
+    assert {"relu", "maximum", "where", "gelu", "stack", "clamp"} <= all_names

@@ -10,17 +10,17 @@ import time
 
 import pytest
 import torch
-from eager_bits import held_to_bits
+from eager_bits import must_have_eagers_bits
 from random_ops import make_expression, make_form, make_recipes
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 from ingot.oracle import as_list, compare_to_eager
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
-SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60" if WHOLE else "10"))
+SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60" if FULL_RUN else "10"))
 FORMS_OF_AN_OP, CALLS_OF_A_FORM = 3, 20
-FEWEST_CASES = 1000 if WHOLE else 500
+MIN_CASES = 1000 if FULL_RUN else 500
 
 
 def snippet(expression, recipes, device, numerics) -> str:
@@ -44,17 +44,17 @@ def attempt(call):
 
 def run_case(op, expression, recipes, device):
     tensors = [recipe.make().to(device) for recipe in recipes]
-    eager, refusal = attempt(lambda: op.reference(*tensors))
-    ours, error = attempt(lambda: op(*tensors))
-    if refusal is not None:
-        # Eager lacks some kernels for some dtypes. Ingot refuses all other calls that eager refuses.
-        if error is None and "not implemented for" not in str(refusal):
-            return f"eager raises {refusal!r}, Ingot does not"
+    expected, expected_error = attempt(lambda: op.reference(*tensors))
+    actual, error = attempt(lambda: op(*tensors))
+    if expected_error is not None:
+        # Eager lacks some kernels for some dtypes. Ingot rejects all other calls that eager rejects.
+        if error is None and "not implemented for" not in str(expected_error):
+            return f"eager raises {expected_error!r}, Ingot does not"
         return ""
     if error is not None:
         return f"{type(error).__name__}: {error}"
-    bits = not expression.reduces and all(held_to_bits(expression.text, tensors, result) for result in as_list(ours))
-    verdict = compare_to_eager(op.reference, tensors, {}, ours, op.numerics, exact=bits)
+    requires_bits = not expression.reduces and all(must_have_eagers_bits(expression.text, tensors, result) for result in as_list(actual))
+    verdict = compare_to_eager(op.reference, tensors, {}, actual, op.numerics, exact=requires_bits)
     return "" if verdict.ok else verdict.message
 
 
@@ -63,7 +63,7 @@ def run_case(op, expression, recipes, device):
 def test_random_expressions(device, reduces):
     rng = random.Random(SEED)
     until, cases, failures = time.monotonic() + SECONDS, 0, []
-    while time.monotonic() < until or cases < FEWEST_CASES:
+    while time.monotonic() < until or cases < MIN_CASES:
         expression = make_expression(rng, reduces)
         numerics = rng.choice(["default", "default", "eager"])
         op = ingot.op(expression.source, numerics=numerics)

@@ -20,35 +20,35 @@ F.interpolate({}.unsqueeze(0), scale_factor=2)[0]|torch.meshgrid({}[0], {}[:, 0]
 ({} + {}.flip(1))|({} - {}.roll(1, 1))|torch.where({} > 0, {}, {}.roll(2))|{}.select(1, 0).unsqueeze(1)|
 {}.expand(3, -1, -1).flatten(0, 1)""".replace("\n", "").split("|")
 SHAPES = [(4, 6), (3, 5), (6, 2), (20, 18), (1, 4), (5, 1)]
-CASES, LONGEST, LARGEST = 60, 220, 20_000
+CASES, MAX_LENGTH, MAX_ELEMENTS = 60, 220, 20_000
 
 
-def cases(seed):
+def random_chains(seed):
     rng, generator = random.Random(seed), torch.Generator().manual_seed(seed)
-    made = []
-    while len(made) < CASES:
+    chains = []
+    while len(chains) < CASES:
         text = "x"
         for _ in range(rng.randint(2, 4)):
             text = rng.choice(STEPS).replace("{}", text)
         x = torch.randn(rng.choice(SHAPES), generator=generator)
         x = x.t() if rng.random() < 0.3 else x
-        if len(text) > LONGEST:
+        if len(text) > MAX_LENGTH:
             continue
         try:
             expected = eval(text, {"torch": torch, "F": F, "x": x})
         except (RuntimeError, IndexError):
             continue
-        if expected.numel() <= LARGEST:
-            made.append((text, ingot.op(f"def f(x): return {text}"), x, expected))
-    return made
+        if expected.numel() <= MAX_ELEMENTS:
+            chains.append((text, ingot.op(f"def f(x): return {text}"), x, expected))
+    return chains
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_chains_of_movement_ops(device, seed):
-    made, wrong = cases(seed), []
-    ingot.prepare_all((op, (x.to(device),)) for _, op, x, _ in made)
-    for text, op, x, expected in made:
+def test_chains_of_movement_ops_have_eagers_bits(device, seed):
+    chains, mismatches = random_chains(seed), []
+    ingot.prepare_all((op, (x.to(device),)) for _, op, x, _ in chains)
+    for text, op, x, expected in chains:
         result = op(x.to(device)).cpu()
         if result.shape != expected.shape or not torch.equal(result, expected):
-            wrong.append(f"{text} of {list(x.shape)} {list(x.stride())}")
-    assert not wrong, "\n".join(wrong)
+            mismatches.append(f"{text} of {list(x.shape)} {list(x.stride())}")
+    assert not mismatches, "\n".join(mismatches)

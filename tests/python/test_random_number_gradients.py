@@ -17,19 +17,19 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 def test_the_gradient_uses_the_forward_calls_numbers(device, dtype, text):
     op = ingot.op(text)
     grad = torch.randn(31, 17, device=device).to(dtype)
-    found = []
+    outcomes = []
     for call in (op, op.reference):
         x = torch.randn(31, 17, generator=torch.Generator().manual_seed(1)).to(device, dtype).requires_grad_()
-        y = seeded(call, x)
+        actual = seeded(call, x)
         torch.rand(5, device=device)  # numbers that are sampled in between do not matter
-        found.append((y.detach(), *torch.autograd.grad(y, x, grad)))
-    (y, ours), (its, expected) = found
+        outcomes.append((actual.detach(), *torch.autograd.grad(actual, x, grad)))
+    (actual, actual_gradient), (expected, expected_gradient) = outcomes
     eps = torch.finfo(dtype).eps
-    torch.testing.assert_close(y, its, rtol=4 * eps, atol=4 * eps)
-    torch.testing.assert_close(ours, expected, rtol=4 * eps, atol=4 * eps)
+    torch.testing.assert_close(actual, expected, rtol=4 * eps, atol=4 * eps)
+    torch.testing.assert_close(actual_gradient, expected_gradient, rtol=4 * eps, atol=4 * eps)
 
 
-def test_the_gradient_of_dropout_has_its_mask(device):
+def test_dropouts_gradient_uses_its_mask(device):
     x = torch.ones(1000, device=device, requires_grad=True)
     y = ingot.op("F.dropout(x, 0.4)")(x)
     (grad,) = torch.autograd.grad(y.sum(), x)
@@ -61,25 +61,25 @@ def test_sample_numbering_restarts_when_lowering_restarts(device):
     assert torch.equal(seeded(op, x, 2), seeded(op.reference, x, 2))
 
 
-def test_an_attention_row(device):
+def test_dropout_between_reductions_equals_the_reference(device):
     """Sampled between reductions, and again in the kernels of the gradient."""
     op = ingot.op("def f(x, w): return (F.dropout(softmax(x, -1), 0.3) * w).sum(-1)")
-    found = []
+    outcomes = []
     for call in (op, op.reference):
         generator = torch.Generator().manual_seed(2)
         x, w = (torch.randn(2, 5, 7, 33, generator=generator).to(device).requires_grad_() for _ in range(2))
         y = seeded(call, x, w)
-        found.append((y.detach(), *torch.autograd.grad(y.square().sum(), (x, w))))
-    for ours, its in zip(*found):
-        torch.testing.assert_close(ours, its, rtol=1e-5, atol=1e-6)
+        outcomes.append((y.detach(), *torch.autograd.grad(y.square().sum(), (x, w))))
+    for actual, expected in zip(*outcomes):
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_tensors_in_a_list(device):
     op = ingot.op("def f(xs): return sum([F.dropout(x, 0.5) for x in xs])")
     xs = [torch.rand(50, device=device, requires_grad=True) for _ in range(3)]
     assert torch.equal(seeded(op, xs), seeded(op.reference, xs))
-    ours, its = (torch.autograd.grad(seeded(call, xs).sum(), xs) for call in (op, op.reference))
-    for a, b in zip(ours, its):
+    actual, expected = (torch.autograd.grad(seeded(call, xs).sum(), xs) for call in (op, op.reference))
+    for a, b in zip(actual, expected):
         assert torch.equal(a, b)
 
 
@@ -90,20 +90,20 @@ def test_a_branch_on_the_probability(device):
         return F.dropout(x, 0.5) * torch.rand_like(x)""")
     for p in (0.0, 0.3):
         x = torch.rand(500, device=device, requires_grad=True)
-        y, its = seeded(op, x, p), seeded(op.reference, x, p)
-        assert torch.equal(y, its)
-        torch.testing.assert_close(*(torch.autograd.grad(z.sum(), x)[0] for z in (y, its)))
+        actual, expected = seeded(op, x, p), seeded(op.reference, x, p)
+        assert torch.equal(actual, expected)
+        torch.testing.assert_close(*(torch.autograd.grad(result.sum(), x)[0] for result in (actual, expected)))
 
 
 def test_second_order(device):
     op = ingot.op("(F.dropout(x, 0.5) * torch.rand_like(x)) ** 3")
-    found = []
+    outcomes = []
     for call in (op, op.reference):
         x = torch.linspace(-1, 1, 200, device=device).requires_grad_()
         (first,) = torch.autograd.grad(seeded(call, x).sum(), x, create_graph=True)
-        found.append((first.detach(), *torch.autograd.grad((first**2).sum(), x)))
-    for ours, its in zip(*found):
-        torch.testing.assert_close(ours, its)
+        outcomes.append((first.detach(), *torch.autograd.grad((first**2).sum(), x)))
+    for actual, expected in zip(*outcomes):
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("use_reentrant", [True, False])
@@ -142,7 +142,7 @@ def test_a_batch_of_gradients():
     assert torch.equal(batch.sum(0), *torch.autograd.grad(y.sum(), x))
 
 
-def test_a_gradient_within_a_mode(device):
+def test_gradients_are_computed_under_a_dispatch_mode(device):
     x = torch.rand(300, device=device, requires_grad=True)
     op = ingot.op("F.dropout(x, 0.5) * x")
     y = op(x)
@@ -164,9 +164,9 @@ def test_the_reference_detects_random_ops(text):
     op, x = ingot.op(text), torch.ones(400)
     assert op.uses_random
     torch.manual_seed(8)
-    found = op(x)
+    result = op(x)
     torch.manual_seed(8)
-    torch.testing.assert_close(found, op.reference(x))
+    torch.testing.assert_close(result, op.reference(x))
 
 
 def test_a_custom_backward_is_checked_with_one_seed():

@@ -22,12 +22,12 @@ def both(text: str, *args):
     return seeded(op, *args), seeded(op.reference, *args)
 
 
-def same(text: str, *args):
-    ours, reference = both(text, *args)
-    for mine, its in zip(*(value if isinstance(value, tuple) else (value,) for value in (ours, reference))):
-        assert mine.dtype == its.dtype and mine.shape == its.shape and mine.stride() == its.stride()
-        torch.testing.assert_close(mine, its, rtol=0, atol=0, equal_nan=True)
-    return ours
+def assert_same_as_reference(text: str, *args):
+    actual_results, expected_results = both(text, *args)
+    for actual, expected in zip(*(value if isinstance(value, tuple) else (value,) for value in (actual_results, expected_results))):
+        assert actual.dtype == expected.dtype and actual.shape == expected.shape and actual.stride() == expected.stride()
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
+    return actual_results
 
 
 # Values
@@ -36,13 +36,13 @@ def same(text: str, *args):
 def test_philox_gives_the_known_answers():
     """The values published with Random123, the library of Philox's authors."""
     ones = [0xFFFFFFFF] * 4
-    known = [([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
-             (ones, -1, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
-             ([0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344], 0x299F31D0A4093822,
-              [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])]  # fmt: skip
-    for counter, key, words in known:
-        found = random_numbers._philox([torch.tensor([word]) for word in counter], torch.tensor(key))
-        assert [word.item() for word in found] == words
+    published = [([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+                 (ones, -1, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+                 ([0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344], 0x299F31D0A4093822,
+                  [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])]  # fmt: skip
+    for counter, key, words in published:
+        output = random_numbers._philox([torch.tensor([word]) for word in counter], torch.tensor(key))
+        assert [word.item() for word in output] == words
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -68,7 +68,7 @@ def test_philox_gives_the_known_answers():
 ])  # fmt: skip
 def test_the_reference_gives_the_kernels_numbers(device, dtype, text):
     x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
-    same(text, x)
+    assert_same_as_reference(text, x)
 
 
 @pytest.mark.parametrize("text", ["F.alpha_dropout(x, 0.3, True)", "F.feature_alpha_dropout(x, 0.3, True)",
@@ -77,9 +77,9 @@ def test_the_reference_gives_the_kernels_numbers(device, dtype, text):
 def test_the_reference_gives_the_kernels_numbers_up_to_rounding(device, dtype, text):
     """Sines and logarithms on the CPU differ from eager's, and sums of products are rounded differently."""
     x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
-    ours, reference = both(text, x)
+    actual, expected = both(text, x)
     eps = torch.finfo(dtype).eps
-    torch.testing.assert_close(ours, reference, rtol=8 * eps, atol=8 * eps)
+    torch.testing.assert_close(actual, expected, rtol=8 * eps, atol=8 * eps)
 
 
 def test_calls_of_one_op_have_different_numbers(device):
@@ -102,10 +102,10 @@ def test_a_sample_is_the_same_wherever_it_is_read(device):
     op = ingot.op("""def f(x):
         u = torch.rand_like(x)
         return u, u.t() + 0.0, u.flatten()[5:100], u[3], u.sum(1), u.amax(0), torch.cat([u, u * 2]), u.view(4, 16, 48).transpose(0, 2) * 1.0, u[u[:, 0].long()]""")
-    u, turned, part, row, sums, most, twice, split, gathered = op(x)
-    assert torch.equal(turned, u.t()) and torch.equal(part, u.flatten()[5:100]) and torch.equal(row, u[3])
+    u, transposed, range_of_u, row, sums, largest, twice, split, gathered = op(x)
+    assert torch.equal(transposed, u.t()) and torch.equal(range_of_u, u.flatten()[5:100]) and torch.equal(row, u[3])
     torch.testing.assert_close(sums, u.sum(1))
-    assert torch.equal(most, u.amax(0)) and torch.equal(twice, torch.cat([u, u * 2]))
+    assert torch.equal(largest, u.amax(0)) and torch.equal(twice, torch.cat([u, u * 2]))
     assert torch.equal(split, u.view(4, 16, 48).transpose(0, 2))
     assert torch.equal(gathered, u[:1].expand(64, 48))
 
@@ -126,8 +126,8 @@ def test_numbers_do_not_depend_on_layout(device):
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 1), (1, 7), (2, 0), (129,), (3, 1, 5)], ids=str)
 def test_shapes(device, shape):
     x = torch.zeros(shape, device=device)
-    same("torch.rand_like(x)", x)
-    same("torch.rand_like(x) + torch.zeros(4, *x.shape, device=x.device)", x)
+    assert_same_as_reference("torch.rand_like(x)", x)
+    assert_same_as_reference("torch.rand_like(x) + torch.zeros(4, *x.shape, device=x.device)", x)
 
 
 def test_a_sample_is_broadcast(device):
@@ -138,7 +138,7 @@ def test_a_sample_is_broadcast(device):
     assert torch.equal(seeded(op, x, y), seeded(op, x, x).expand_as(y))
 
 
-def test_sizes_compile_nothing_anew(device):
+def test_a_new_size_compiles_nothing(device):
     op = ingot.op("torch.rand_like(x) * x")
     op(torch.ones(8, 12, device=device))
     before = ingot.counters()
@@ -153,8 +153,8 @@ def test_an_op_without_random_numbers_does_not_advance_the_generator(device):
         op = ingot.op(text)
         torch.manual_seed(3)
         op(x), op.reference(x)
-        mine = torch.rand(4, device=device)
-        assert torch.equal(mine, seeded(torch.rand, 4, device=device, seed=3))
+        next_numbers = torch.rand(4, device=device)
+        assert torch.equal(next_numbers, seeded(torch.rand, 4, device=device, seed=3))
 
 
 def test_out(device):
@@ -176,15 +176,15 @@ def test_in_place(device):
 # Distributions
 
 
-@pytest.mark.parametrize("dtype, digits", list(zip(FLOATS, (24, 53, 11, 8))), ids=str)
-def test_uniform(device, dtype, digits):
+@pytest.mark.parametrize("dtype, bits", list(zip(FLOATS, (24, 53, 11, 8))), ids=str)
+def test_uniform(device, dtype, bits):
     u = ingot.op("torch.rand_like(x)")(torch.empty(MANY, dtype=dtype, device=device)).double()
     assert 0 <= u.min() and u.max() < 1
-    assert abs(u.mean().item() - 0.5 + 2.0 ** -(digits + 1)) < 5 / math.sqrt(12 * MANY)
+    assert abs(u.mean().item() - 0.5 + 2.0 ** -(bits + 1)) < 5 / math.sqrt(12 * MANY)
     assert abs(u.var().item() - 1 / 12) < 2e-3
     counts = torch.histc(u.float(), 64, 0, 1)
     assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # 63 degrees of freedom: 1e-8
-    scaled = u * 2.0**digits
+    scaled = u * 2.0**bits
     assert torch.equal(scaled, scaled.round())
     assert (scaled.long() % 2 == 1).double().mean().item() == pytest.approx(0.5, abs=5e-3)  # the share of odd numbers
 
@@ -217,16 +217,16 @@ def test_integers(device):
 def test_dropout_keeps_the_expected_share(device, p):
     x = torch.ones(MANY, device=device)
     y = ingot.op("F.dropout(x, p)")(x, p)
-    kept = (y != 0).double().mean().item()
-    assert abs(kept - (1 - p)) <= 6 * math.sqrt(p * (1 - p) / MANY)
+    kept_share = (y != 0).double().mean().item()
+    assert abs(kept_share - (1 - p)) <= 6 * math.sqrt(p * (1 - p) / MANY)
     values = ([0.0] if p > 0 else []) + ([1 / (1 - p)] if p < 1 else [])
     assert torch.equal(y.unique(), torch.tensor(values, device=device))
 
 
 def test_bernoulli_takes_the_probability_of_each_element(device):
     p = torch.tensor([0.0, 0.2, 0.7, 1.0], device=device).expand(MANY // 4, 4)
-    kept = ingot.op("torch.bernoulli(p)")(p).mean(0)
-    torch.testing.assert_close(kept, p[0], rtol=0, atol=8e-3)
+    shares = ingot.op("torch.bernoulli(p)")(p).mean(0)
+    torch.testing.assert_close(shares, p[0], rtol=0, atol=8e-3)
 
 
 def test_alpha_dropout_keeps_mean_and_variance(device):
@@ -258,15 +258,15 @@ def test_dtypes_and_strides_are_eagers(dtype, text):
         x = x.to(dtype)
         if "rrelu" in text and dtype == torch.float16:
             continue  # eager has that kernel on CUDA only
-        ours, eager = ingot.op(f"def f(x): return {text}")(x), eval(text, {"torch": torch, "F": F, "x": x})
-        assert (ours.dtype, ours.shape, ours.stride()) == (eager.dtype, eager.shape, eager.stride())
+        actual, expected = ingot.op(f"def f(x): return {text}")(x), eval(text, {"torch": torch, "F": F, "x": x})
+        assert (actual.dtype, actual.shape, actual.stride()) == (expected.dtype, expected.shape, expected.stride())
 
 
 @pytest.mark.parametrize("text", ["F.dropout(x, 1.5)", "F.dropout(x, -0.1)", "F.dropout2d(x, 2.0)", "F.alpha_dropout(x, 1.5)",
                                   "torch.bernoulli(x, 2.0)", "torch.randint(3, 3, (2,))", "torch.rand(3, dtype=torch.int64)",
                                   "torch.rand_like(x.long())", "torch.randint(0, 300, (2,), dtype=torch.uint8)",
                                   "F.dropout1d(x[0, 0], 0.5)", "torch.rand(-1)"])
-def test_what_pytorch_refuses(text):
+def test_rejects_what_pytorch_rejects(text):
     x = torch.rand(4, 5, 6)
     with pytest.raises((RuntimeError, ValueError)):
         eval(text, {"torch": torch, "F": F, "x": x})
@@ -277,12 +277,12 @@ def test_what_pytorch_refuses(text):
         op.reference(x)
 
 
-@pytest.mark.parametrize("text, words", [
+@pytest.mark.parametrize("text, message", [
     ("torch.rand(3, generator=x)", "default generator"), ("x.uniform_()", "rand_like"), ("x.normal_()", "randn_like"),
     ("x.bernoulli_(0.5)", r"rand_like\(x\) < p"), ("x.exponential_()", "compute with torch.rand_like"), ("torch.normal(x, 1.0)", "randn_like"), ("torch.randperm(4)", "before the op"),
 ])  # fmt: skip
-def test_what_the_language_refuses(text, words):
-    with pytest.raises(ingot.Error, match=words):
+def test_unsupported_random_functions_have_a_hint(text, message):
+    with pytest.raises(ingot.Error, match=message):
         ingot.op(f"def f(x): return {text}")(torch.rand(4))
 
 
@@ -327,16 +327,16 @@ def test_vmap_follows_its_randomness_option():
     assert torch.equal(rows[0], rows[1])
 
 
-@pytest.mark.parametrize("text, uses", [
+@pytest.mark.parametrize("text, is_random", [
     ("relu(x)", False), ("F.dropout(x)", True), ("F.dropout(x, 0.5, False)", False), ("F.dropout(x, training=False)", False),
     ("F.dropout(x, training=t)", True), ("F.rrelu(x)", False), ("x.dropout(0.5, False)", False), ("torch.rand(3)", True),
     ("x.bernoulli()", True), ("lambda dropout: relu(x) * dropout", False), ("d = F.dropout", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
 ])  # fmt: skip
-def test_sources_with_random_numbers_are_detected(text, uses):
-    assert random_numbers.uses_random(ast.parse(text)) is uses
+def test_sources_with_random_numbers_are_detected(text, is_random):
+    assert random_numbers.uses_random(ast.parse(text)) is is_random
 
 
-def test_emit_shows_it():
+def test_emit_shows_the_generator():
     x = torch.empty(64, 32, device="meta")
     op = ingot.op("F.dropout(x, 0.5)")
     assert "seed: i64[]" in op.emit("ir", x, device="cpu") and "random_word" in op.emit("ir", x, device="cpu")
@@ -352,8 +352,8 @@ def test_trace_shows_the_same_numbers(capsys):
     assert lines and all(line.split()[-1] == "0" for line in lines)
 
 
-def test_a_parameter_called_seed(device):
-    same("def f(seed, x): return torch.rand_like(x) * seed", torch.rand(9, device=device), torch.rand(9, device=device))
+def test_a_parameter_may_be_named_seed(device):
+    assert_same_as_reference("def f(seed, x): return torch.rand_like(x) * seed", torch.rand(9, device=device), torch.rand(9, device=device))
 
 
 # CUDA graphs

@@ -44,7 +44,7 @@ def test_compiled_under_checkpoint():
     assert torch.equal(*torch.autograd.grad(y.sum(), x), y.detach())
 
 
-def test_compiled_with_a_parameter_of_that_name():
+def test_compiled_with_a_parameter_named_seed():
     op = ingot.op("def noisy(x, seed): return F.dropout(x, 0.5) + seed")
     y = torch.compile(lambda x: op(x, x), fullgraph=True, backend="aot_eager")(torch.ones(400))
     assert sorted(y.unique().tolist()) == [1.0, 3.0]
@@ -52,9 +52,9 @@ def test_compiled_with_a_parameter_of_that_name():
 
 def test_registered(device):
     op = ingot.op("def noisy(x, p: float = 0.5): return F.dropout(x, p), torch.rand_like(x)")
-    name = f"ingot_test_draws::noisy_{device}"
+    name = f"ingot_test_random::noisy_{device}"
     noisy = ingot.register(name, op)
-    seeded = getattr(torch.ops.ingot_test_draws, f"noisy_{device}").seeded
+    seeded = getattr(torch.ops.ingot_test_random, f"noisy_{device}").seeded
     assert str(seeded._schema).endswith("(Tensor x, float p=0.5, *, Tensor seed) -> (Tensor, Tensor)")
     x = torch.ones(400, device=device, requires_grad=True)
     seed = torch.randint(2**63 - 1, (), device=device)
@@ -63,10 +63,10 @@ def test_registered(device):
     for first, second in zip(seeded(x, seed=seed), seeded(x, seed=seed)):
         assert torch.equal(first, second)
     torch.manual_seed(6)
-    found = noisy(x)
+    results = noisy(x)
     torch.manual_seed(6)
-    assert all(torch.equal(a, b) for a, b in zip(found, op(x)))
-    assert torch.equal(*torch.autograd.grad(found[0].sum(), x), found[0].detach())
+    assert all(torch.equal(a, b) for a, b in zip(results, op(x)))
+    assert torch.equal(*torch.autograd.grad(results[0].sum(), x), results[0].detach())
     compiled = torch.compile(lambda x: op(x)[0] * 2, fullgraph=True, backend="aot_eager")
     y = compiled(x)
     assert torch.equal(*torch.autograd.grad(y.sum(), x), y.detach())
@@ -75,7 +75,7 @@ def test_registered(device):
 def test_registered_under_vmap():
     """vmap's `randomness=` says whether all examples have the same numbers, for registered ops too."""
     op = ingot.op("def sampled(x): return F.dropout(x, 0.5)")
-    sampled = ingot.register("ingot_test_draws::sampled", op)
+    sampled = ingot.register("ingot_test_random::sampled", op)
     x, alone = torch.ones(3, 100), torch.ones(100)
     calls = (sampled, lambda x: sampled(alone) * x.mean(), torch.compile(sampled, backend="aot_eager"))
     for call in calls:
@@ -91,8 +91,8 @@ def test_registered_under_vmap():
 
 def test_seeded_is_a_function_of_its_arguments():
     op = ingot.op("def drops(x): return [F.dropout(x, 0.5) * x, torch.randn_like(x)]")
-    ingot.register("ingot_test_draws::drops", op)
-    drops = torch.ops.ingot_test_draws.drops.seeded
+    ingot.register("ingot_test_random::drops", op)
+    drops = torch.ops.ingot_test_random.drops.seeded
     x, seeds = torch.rand(100), torch.tensor([7, 8])
     (y, noise), (other, _) = drops(x, seed=seeds[0]), drops(x, seed=seeds[1])
     grad = torch.func.grad(lambda x: drops(x, seed=seeds[0])[0].sum())(x)
@@ -120,12 +120,12 @@ def test_gradients_traced_with_their_graph(mode):
 
 def test_registered_with_a_schema_without_spaces():
     op = ingot.op("def close(x): return torch.rand_like(x)")
-    assert ingot.register("ingot_test_draws::close", op, "(Tensor x)->Tensor")(torch.zeros(4)).max() > 0
+    assert ingot.register("ingot_test_random::close", op, "(Tensor x)->Tensor")(torch.zeros(4)).max() > 0
 
 
 def test_registered_and_exported():
     op = ingot.op("def noise(x): return x + torch.randn_like(x)")
-    ingot.register("ingot_test_draws::noise", op)
+    ingot.register("ingot_test_random::noise", op)
 
     class Noise(torch.nn.Module):
         def forward(self, x):
@@ -133,28 +133,28 @@ def test_registered_and_exported():
 
     program = torch.export.export(Noise(), (torch.zeros(300),)).run_decompositions()
     names = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
-    assert names == ["aten.randint.default", "ingot_test_draws.noise.seeded"]
+    assert names == ["aten.randint.default", "ingot_test_random.noise.seeded"]
     x = torch.zeros(300)
     torch.manual_seed(1)
-    found = program.module()(x)
+    result = program.module()(x)
     torch.manual_seed(1)
-    assert torch.equal(found, op(x))
+    assert torch.equal(result, op(x))
 
 
 def test_registered_with_out():
-    op = ingot.op("def drawn(x): return torch.rand_like(x)")
-    into = ingot.register("ingot_test_draws::drawn.out", op, "(Tensor x, *, Tensor(a!) out) -> ()")
+    op = ingot.op("def sampled_like(x): return torch.rand_like(x)")
+    sample_into = ingot.register("ingot_test_random::sampled_like.out", op, "(Tensor x, *, Tensor(a!) out) -> ()")
     x, out = torch.zeros(50), torch.full((50,), -1.0)
     torch.manual_seed(2)
-    into(x, out=out)
+    sample_into(x, out=out)
     torch.manual_seed(2)
     assert torch.equal(out, op(x))
 
 
-def test_registered_ops_refuse_invalid_seeds():
-    op = ingot.op("def drawn(x): return torch.rand_like(x)")
-    ingot.register("ingot_test_draws::drawn", op)
-    seeded, x = torch.ops.ingot_test_draws.drawn.seeded, torch.zeros(5)
+def test_registered_ops_reject_invalid_seeds():
+    op = ingot.op("def sampled_like(x): return torch.rand_like(x)")
+    ingot.register("ingot_test_random::sampled_like", op)
+    seeded, x = torch.ops.ingot_test_random.sampled_like.seeded, torch.zeros(5)
     for seed in (torch.zeros(()), torch.zeros(1, dtype=torch.int64)):
         with pytest.raises((ingot.Error, RuntimeError), match="0-dim int64 tensor"):
             seeded(x, seed=seed)
@@ -162,22 +162,22 @@ def test_registered_ops_refuse_invalid_seeds():
         with pytest.raises((ingot.Error, RuntimeError), match="the op runs on cuda"):
             seeded(x.cuda(), seed=torch.zeros((), dtype=torch.int64))
     with pytest.raises(ingot.Error, match="rename the parameter"):
-        ingot.register("ingot_test_draws::named", ingot.op("def named(x, seed): return torch.rand_like(x) * seed"))
+        ingot.register("ingot_test_random::named", ingot.op("def named(x, seed): return torch.rand_like(x) * seed"))
     with pytest.raises(ingot.Error, match="registered already|a registration cannot be undone"):
-        ingot.register("ingot_test_draws::drawn", op)
+        ingot.register("ingot_test_random::sampled_like", op)
 
 
-def test_a_taken_name_leaves_nothing():
-    ingot.register("ingot_test_draws::taken", ingot.op("x + 1"))
+def test_a_failed_registration_leaves_no_overload():
+    ingot.register("ingot_test_random::taken", ingot.op("x + 1"))
     with pytest.raises(ingot.Error, match="registered already"):
-        ingot.register("ingot_test_draws::taken", ingot.op("torch.rand_like(x)"))
-    assert torch.ops.ingot_test_draws.taken.overloads() == ["default"]
+        ingot.register("ingot_test_random::taken", ingot.op("torch.rand_like(x)"))
+    assert torch.ops.ingot_test_random.taken.overloads() == ["default"]
 
 
 def test_registered_op_without_random_numbers_has_no_seed():
-    quiet = ingot.register("ingot_test_draws::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
+    quiet = ingot.register("ingot_test_random::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
     assert torch.equal(quiet(torch.ones(3)), torch.full((3,), 2.0))
-    assert quiet._schema.name == "ingot_test_draws::quiet" and len(quiet._schema.arguments) == 1
+    assert quiet._schema.name == "ingot_test_random::quiet" and len(quiet._schema.arguments) == 1
 
 
 def test_traced_by_modes(device):

@@ -3,12 +3,12 @@ threads."""
 
 import pytest
 import torch
-from full_run import some
+from full_run import subset
 
 import ingot
 
 
-def test_sizes_and_numbers_compile_nothing_more(device):
+def test_new_sizes_and_numbers_compile_nothing(device):
     """Sizes of one class of lengths, an eps, a correction and an ignored class are arguments of the kernel."""
     text = "def f(x, t, eps, k): return F.layer_norm(x, x.shape[1:], eps=eps), x.var(1, correction=k), F.cross_entropy(x, t, ignore_index=k)"
     op = ingot.op(text)
@@ -44,52 +44,52 @@ def test_allocates_its_results_and_one_workspace(device, text):
 
 
 # Sums of products and of functions that have the same bits in every kernel.
-OF_A_ROW = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "F.layer_norm(x, x.shape[1:])", "F.rms_norm(x, x.shape[1:])", "x.exp().sum(1)", "x.logsumexp(1)", "x.softmax(1)", "x.log_softmax(1)"]
+ROW_OPS = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "F.layer_norm(x, x.shape[1:])", "F.rms_norm(x, x.shape[1:])", "x.exp().sum(1)", "x.logsumexp(1)", "x.softmax(1)", "x.log_softmax(1)"]
 
 
-def neighbours(x, row: int) -> dict:
+def contiguous_copies(x, row: int) -> dict:
     """Tensors in which the elements of a row of x are contiguous, each with the row's index there."""
     many = {"of 4200": (torch.cat([x, x]), row)} if x.is_cuda and x.shape[1] < 128 else {}
     return many | {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
             "of 300": (x[row - 200 : row + 100].clone(), 200), "of 1100": (x[row - 1000 : row + 100].clone(), 1000)}  # fmt: skip
 
 
-def apart(x, row: int) -> dict:
+def strided_copies(x, row: int) -> dict:
     """Tensors in which the elements of the row are not contiguous."""
     few = x[row - 3 : row + 37]
     return {"strided": (few.repeat_interleave(2, 1)[:, ::2], 3), "transposed": (few.t().contiguous().t(), 3), "last of a few": (few[:4].t().contiguous().t(), 3)}
 
 
-@pytest.mark.parametrize("columns, dtype", some(
-    [(columns, dtype) for dtype in (torch.float32, torch.bfloat16) for columns in (7, 33, 75, 333, 1000, 1023, 2001, 4097, 20000)], 0, of=4
+@pytest.mark.parametrize("columns, dtype", subset(
+    [(columns, dtype) for dtype in (torch.float32, torch.bfloat16) for columns in (7, 33, 75, 333, 1000, 1023, 2001, 4097, 20000)], 0, step=4
 ), ids=str)
 def test_a_rows_bits_do_not_depend_on_other_rows(device, columns, dtype):
     x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device, dtype), 1234
-    others, different = neighbours(x, row) | apart(x, row), []
-    ops = {text: ingot.op(text) for text in OF_A_ROW}
-    ingot.prepare_all((op, (of,)) for op in ops.values() for of in (x, *(other for other, _ in others.values())))
+    copies, different = contiguous_copies(x, row) | strided_copies(x, row), []
+    ops = {text: ingot.op(text) for text in ROW_OPS}
+    ingot.prepare_all((op, (tensor,)) for op in ops.values() for tensor in (x, *(copy for copy, _ in copies.values())))
     for text, op in ops.items():
-        wanted = op(x)[row]
-        different += [f"{text}: {place}" for place, (other, at) in others.items() if not torch.equal(op(other)[at], wanted)]
+        expected = op(x)[row]
+        different += [f"{text}: {layout}" for layout, (copy, index) in copies.items() if not torch.equal(op(copy)[index], expected)]
     assert not different, different
 
 
 # Over rows, columns and all elements, with and without functions.
-IN_ONE_ORDER = ["x.sum()", "x.mean()", "x.sum(1)", "x.sum(0)", "x.var()", "x.exp().sum()", "x.softmax(1)", "x.softmax(0)", "x - x.std(0)", "F.layer_norm(x, x.shape[1:])"]
+DETERMINISTIC_OPS = ["x.sum()", "x.mean()", "x.sum(1)", "x.sum(0)", "x.var()", "x.exp().sum()", "x.softmax(1)", "x.softmax(0)", "x - x.std(0)", "F.layer_norm(x, x.shape[1:])"]
 SHAPES_OF_MANY_THREADS = [(3, 70000), (1000, 300), (70000, 3)]
 
 
 @pytest.mark.parametrize("shape", SHAPES_OF_MANY_THREADS, ids=str)
 def test_bits_do_not_depend_on_the_number_of_threads(shape):
-    x, ops, usual = torch.randn(shape), [ingot.op(text) for text in IN_ONE_ORDER], torch.get_num_threads()
-    wanted = [op(x) for op in ops]
+    x, ops, default_threads = torch.randn(shape), [ingot.op(text) for text in DETERMINISTIC_OPS], torch.get_num_threads()
+    expected = [op(x) for op in ops]
     try:
         for threads in (1, 2, 3, 8):
             torch.set_num_threads(threads)
-            different = [text for text, op, result in zip(IN_ONE_ORDER, ops, wanted) if not torch.equal(op(x), result)]
+            different = [text for text, op, result in zip(DETERMINISTIC_OPS, ops, expected) if not torch.equal(op(x), result)]
             assert not different, (threads, different)
     finally:
-        torch.set_num_threads(usual)
+        torch.set_num_threads(default_threads)
 
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
@@ -97,7 +97,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(shape):
 def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
     x, streams = torch.randn(shape, device=device), [torch.cuda.Stream() for _ in range(4)]
     torch.cuda.synchronize()
-    for text in IN_ONE_ORDER:
+    for text in DETERMINISTIC_OPS:
         op, results = ingot.op(text), []
         for run in range(100):
             with torch.cuda.stream(streams[run % len(streams)]):
@@ -107,7 +107,7 @@ def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
 
 
 @pytest.mark.parametrize("length", [16400, 20000, 32767, 32768, 40001, 65535, 65536, 70000])
-def test_rows_that_just_fit_a_block(device, length):
+def test_rows_of_about_a_block_equal_eager(device, length):
     """Rows of 2 and 4 bytes per element, aligned and unaligned."""
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(3, length, device=device).to(dtype)
@@ -117,15 +117,15 @@ def test_rows_that_just_fit_a_block(device, length):
             torch.testing.assert_close(op(x), op.reference(x), **tolerance)
 
 
-KEPT = {"cached with its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
-        "one after the other": "s = exp(x).mean(1, keepdim=True); t = (exp(x) * s + sin(x)).mean(1, keepdim=True); return sin(x) * t + exp(x)",
-        "cached in place of an operand that is read again": "e = exp(x); m = e.amax(1, keepdim=True); return e * where(m < 30, x * 2, x - m).mean(1, keepdim=True)",
-        "cached for rows that are read again": "m = x.amax(1, keepdim=True); e = exp(x - m); s = where(m < 3.5, x, e).mean(1, keepdim=True); t = (e * s).mean(1, keepdim=True); return e * t",
-        "two at once": "s = (exp(x) + tanh(x)).mean(1, keepdim=True); return exp(x) * s - tanh(x)"}  # fmt: skip
+CACHED = {"cached with its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
+          "one after the other": "s = exp(x).mean(1, keepdim=True); t = (exp(x) * s + sin(x)).mean(1, keepdim=True); return sin(x) * t + exp(x)",
+          "cached in place of an operand that is read again": "e = exp(x); m = e.amax(1, keepdim=True); return e * where(m < 30, x * 2, x - m).mean(1, keepdim=True)",
+          "cached for rows that are read again": "m = x.amax(1, keepdim=True); e = exp(x - m); s = where(m < 3.5, x, e).mean(1, keepdim=True); t = (e * s).mean(1, keepdim=True); return e * t",
+          "two at once": "s = (exp(x) + tanh(x)).mean(1, keepdim=True); return exp(x) * s - tanh(x)"}  # fmt: skip
 
 
-@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_values_cached_between_phases(device, text):
+@pytest.mark.parametrize("text", CACHED.values(), ids=CACHED)
+def test_cached_values_equal_recomputed_ones(device, text):
     """A value that one phase computes per element is cached for the next one, with the input or in its place."""
     op = ingot.op(f"def f(x): {text}")
     for columns in (20, 1023, 4096, 20000, 32768, 33001, 65536):
@@ -158,9 +158,9 @@ def test_many_short_rows(device, text):
 def test_many_short_rows_in_place(device):
     for columns in (9, 33, 75):
         x, op = torch.randn(5000, columns, device=device), ingot.op("torch.softmax(x, 1)")
-        wanted = op(x)
-        assert torch.equal(op(x, out=x), wanted)
-        assert torch.equal(x, wanted)
+        expected = op(x)
+        assert torch.equal(op(x, out=x), expected)
+        assert torch.equal(x, expected)
 
 
 def test_rows_that_end_within_a_vector_do_not_check_indices_past_it(device):
@@ -190,13 +190,13 @@ NUMBERS_AND_PARTS = [
 
 @pytest.mark.parametrize("text", NUMBERS_AND_PARTS)
 @pytest.mark.parametrize("shape", [(40000,), (300, 201), (1, 40001), (40001, 1), (3, 1, 20000), (1,), (0,)], ids=str)
-def test_numbers_that_are_computed_with_dependent_parts(text, shape, device):
+def test_full_reductions_and_their_users_equal_eager(text, shape, device):
     if 0 in shape and "max" in text:
         pytest.skip("explained: there is no largest of nothing")
     op = ingot.op(f"def f(x, y, s: float): return {text}")
     generator = torch.Generator().manual_seed(3)
     x, y = (torch.randint(-3, 4, shape, generator=generator).double().to(device) for _ in range(2))
-    turned = x.transpose(0, -1).contiguous().transpose(0, -1)
-    for first in (x, turned):
+    transposed = x.transpose(0, -1).contiguous().transpose(0, -1)
+    for first in (x, transposed):
         for s in (1.5, -2.0):  # a number at run time
             torch.testing.assert_close(op(first, y, s), op.reference(first, y, s), equal_nan=True)

@@ -6,7 +6,6 @@ import time
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from conftest import ROOT
 
@@ -18,7 +17,7 @@ from ingot.schema import effects_of
 NUMBERS = itertools.count()
 
 
-def registered(op, schema=None):
+def register(op, schema=None):
     """Registers the op under a new name, because a registration is permanent."""
     return ingot.register(f"ingot_tests::op_{next(NUMBERS)}", op, schema)
 
@@ -125,9 +124,9 @@ def test_the_schema_is_inferred_from_the_source(text, schema):
     "def f(x):\n    def g(y): y.add_(1)\n    g(x)\n    return x * 1",
     "def f(x):\n    y = x * 1\n    [y.add_(1) for y in (x,)]\n    return y",
 ])
-def test_types_that_cannot_be_inferred_are_requested(text):
+def test_uninferable_schemas_are_requested(text):
     with pytest.raises(ingot.Error, match="cannot be inferred from its source(.|\n)*schema="):
-        registered(ingot.op(text))
+        register(ingot.op(text))
 
 
 LONG = {
@@ -142,10 +141,10 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_source_is_read_fast(kind):
     begin = time.process_time()
-    found = effects_of(ast.parse(LONG[kind]), "f")
+    effects = effects_of(ast.parse(LONG[kind]), "f")
     assert time.process_time() - begin < 2
-    assert found.returns.count == 1
-    assert found.writes is not None
+    assert effects.returns.count == 1
+    assert effects.writes is not None
 
 
 @pytest.mark.parametrize("text, schema, message", [
@@ -157,32 +156,32 @@ def test_a_long_source_is_read_fast(kind):
     ("x + 1", "Tensor x -> Tensor", "is not a schema"),
     ("def f(x): x += 1", "(Tensor x) -> ()", "its schema does not say so"),
 ])
-def test_schemas_that_do_not_fit(text, schema, message):
+def test_invalid_schemas_are_errors(text, schema, message):
     with pytest.raises(ingot.Error, match=message):
-        registered(ingot.op(text), schema)
+        register(ingot.op(text), schema)
 
 
 @pytest.mark.parametrize("text, schema, message", [
     ("def f(x, s: float = 0.5): return x * s", "(Tensor x, float s=3.0) -> Tensor", "default of `s` is 0.5"),
 ])
-def test_defaults_that_differ(text, schema, message):
+def test_different_defaults_are_an_error(text, schema, message):
     with pytest.raises(ingot.Error, match=message):
-        registered(ingot.op(text), schema)
+        register(ingot.op(text), schema)
 
 
 def test_the_gradient_of_an_overload_is_checked():
-    f = registered(ingot.op("x * x"))
+    f = register(ingot.op("x * x"))
     backward = getattr(torch.ops.ingot_tests, f"{f._opname}_backward")
     x = torch.ones(3)
     assert torch.equal(backward(x, x, [True])[0], 2 * x)
-    for wanted in ([], [True, True]):
+    for flags in ([], [True, True]):
         with pytest.raises(ingot.Error, match="flags of wanted gradients for 1 arguments"):
-            backward(x, x, wanted)
+            backward(x, x, flags)
     with pytest.raises(ingot.Error, match="registered already"):
         ingot.register(f"ingot_tests::{f._opname}_backward", ingot.op("x + 1"))
 
 
-def test_names_that_are_taken_or_lack_a_namespace():
+def test_invalid_names_are_errors():
     op = ingot.op("x + 1")
     ingot.register("ingot_tests::twice", op)
     with pytest.raises(ingot.Error, match="registered already"):
@@ -191,8 +190,8 @@ def test_names_that_are_taken_or_lack_a_namespace():
         ingot.register("once", op)
 
 
-def test_results_that_contradict_the_schema():
-    f = registered(ingot.op("def f(x): return x, x + 1"), "(Tensor x) -> Tensor")
+def test_results_that_contradict_the_schema_are_an_error():
+    f = register(ingot.op("def f(x): return x, x + 1"), "(Tensor x) -> Tensor")
     with pytest.raises(ingot.Error, match="returns 2 results, but its schema declares 1"):
         f(torch.ones(3))
 
@@ -212,7 +211,7 @@ OPS = [
 @pytest.mark.parametrize("text, make", OPS, ids=[text for text, _ in OPS])
 def test_opcheck(text, make):
     op = ingot.op(text)
-    f = registered(op)
+    f = register(op)
     args = make()
     torch.library.opcheck(f, args)
     torch.library.opcheck(f, tuple(a.detach() if isinstance(a, torch.Tensor) else a for a in args))
@@ -222,17 +221,17 @@ def test_opcheck(text, make):
 @pytest.mark.parametrize("text, make", OPS[:5], ids=[text for text, _ in OPS[:5]])
 def test_gradients_run_kernels(text, make):
     op = ingot.op(text)
-    f, args = registered(op), make()
+    f, args = register(op), make()
     before = ingot.counters()
     first = lambda value: value[0] if isinstance(value, tuple) else value  # noqa: E731
     first(f(*args)).square().sum().backward()
     assert ingot.counters().since(before).eager_fallbacks == 0
     gradients = [a.grad for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
-    again = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
-    first(op.reference(*again)).square().sum().backward()
-    for ours, eager in zip(gradients, [a.grad for a in again if isinstance(a, torch.Tensor) and a.requires_grad]):
-        torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-5)
-        assert ours.stride() == eager.stride()
+    reference_args = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
+    first(op.reference(*reference_args)).square().sum().backward()
+    for actual, expected in zip(gradients, [a.grad for a in reference_args if isinstance(a, torch.Tensor) and a.requires_grad]):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+        assert actual.stride() == expected.stride()
 
 
 def boxes():
@@ -259,26 +258,26 @@ def test_every_example(name):
     torch._dynamo.reset()
     file, make = EXAMPLES[name]
     op, args = ingot.op((ROOT / f"examples/{file}.py").read_text(), name=name), make()
-    f = registered(op)
-    trained = tuple(a.clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
+    f = register(op)
+    args_with_grad = tuple(a.clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
     torch.library.opcheck(f, args)
-    torch.library.opcheck(f, trained)
+    torch.library.opcheck(f, args_with_grad)
 
     class Module(torch.nn.Module):
-        def forward(self, *given):
-            return op(*given)
+        def forward(self, *args):
+            return op(*args)
 
     expected = op(*args)
     torch.testing.assert_close(torch.compile(Module(), fullgraph=True, backend="aot_eager")(*args), expected)
     torch.testing.assert_close(torch.export.export(Module(), args).module()(*args), expected)
     batch = tuple(torch.stack([a, a]) if isinstance(a, torch.Tensor) else a for a in args)
     dims = tuple(0 if isinstance(a, torch.Tensor) else None for a in args)
-    for ours, theirs in zip(as_list(torch.vmap(op, dims)(*batch)), as_list(expected)):
-        torch.testing.assert_close(ours, torch.stack([theirs, theirs]), rtol=1e-4, atol=1e-5)
+    for actual, expected_part in zip(as_list(torch.vmap(op, dims)(*batch)), as_list(expected)):
+        torch.testing.assert_close(actual, torch.stack([expected_part, expected_part]), rtol=1e-4, atol=1e-5)
 
 
 def test_arguments_written_in_place():
-    f = registered(ingot.op("def f(x, y, s: float): x.mul_(s).add_(y)"))
+    f = register(ingot.op("def f(x, y, s: float): x.mul_(s).add_(y)"))
     x, y = torch.randn(4, 6), torch.randn(6)
     expected = x * 0.5 + y
     torch.library.opcheck(f, (x.clone(), y, 0.5))
@@ -301,7 +300,7 @@ def test_out_is_an_overload():
 
 
 def test_an_out_overload_that_returns_nothing_is_compiled():
-    f = registered(ingot.op("x * 2 + y"), "(Tensor x, Tensor y, *, Tensor(a!) out) -> ()")
+    f = register(ingot.op("x * 2 + y"), "(Tensor x, Tensor y, *, Tensor(a!) out) -> ()")
     x, y, out = torch.randn(4, 6), torch.randn(6), torch.empty(4, 6)
     torch.library.opcheck(f, (x, y), {"out": out})
     torch.compile(lambda x, y, out: f(x, y, out=out), fullgraph=True, backend="aot_eager")(x, y, out)
@@ -310,7 +309,7 @@ def test_an_out_overload_that_returns_nothing_is_compiled():
 
 def test_transforms_of_an_overload():
     op = ingot.op("F.silu(x) * y")
-    f, x, y = registered(op), torch.randn(4, 6), torch.randn(6)
+    f, x, y = register(op), torch.randn(4, 6), torch.randn(6)
     for transform in (
         lambda f: torch.vmap(f, in_dims=(0, None))(x, y),
         lambda f: torch.func.grad(lambda x: f(x, y).sum())(x),
@@ -323,27 +322,27 @@ def test_transforms_of_an_overload():
 
 def test_autocast_of_an_overload():
     op = ingot.op("F.mse_loss(x, y)")
-    f, x, y = registered(op), torch.randn(4, 6).bfloat16(), torch.randn(6).bfloat16().expand(4, 6)
+    f, x, y = register(op), torch.randn(4, 6).bfloat16(), torch.randn(6).bfloat16().expand(4, 6)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert f(x, y).dtype == op.reference(x, y).dtype == torch.float32
 
 
 def test_lists_of_tensors():
-    f = registered(ingot.op("def f(xs, s: float): return torch.stack(xs).sum(0) * s"), "(Tensor[] xs, float s) -> Tensor")
+    f = register(ingot.op("def f(xs, s: float): return torch.stack(xs).sum(0) * s"), "(Tensor[] xs, float s) -> Tensor")
     xs = [leaf(3), leaf(3)]
     torch.library.opcheck(f, (xs, 2.0))
     f(xs, 2.0).sum().backward()
     assert all(torch.equal(x.grad, torch.full((3,), 2.0)) for x in xs)
 
 
-def test_lists_that_are_returned():
-    f = registered(ingot.op("def f(x): return x.split(2)"), "(Tensor x) -> Tensor[]")
+def test_lists_may_be_returned():
+    f = register(ingot.op("def f(x): return x.split(2)"), "(Tensor x) -> Tensor[]")
     x = leaf(6, 3)
     assert [part.shape[0] for part in f(x)] == [2, 2, 2]
     torch.library.opcheck(f, (x,))
 
 
-def test_an_error_of_the_call_is_ingots():
-    f = registered(ingot.op("x + y"))
+def test_errors_of_a_call_are_ingot_errors():
+    f = register(ingot.op("x + y"))
     with pytest.raises(ingot.Error, match="broadcast|size"):
         f(torch.ones(3), torch.ones(4))

@@ -1,4 +1,4 @@
-"""The values that a call saves for the gradient where rows are long. They do not change the bits of the call. The
+"""The values that a call saves for the gradient if rows are long. They do not change the bits of the call. The
 gradient equals the one that computes all values again. The saved tensors belong to autograd, as saved arguments do."""
 
 import gc
@@ -38,13 +38,13 @@ OPS = {
 
 def arguments_of(shapes, device, dtype):
     torch.manual_seed(3)
-    made = []
+    arguments = []
     for shape in shapes:
         if isinstance(shape, int):
-            made.append(torch.randint(shape, (made[0].size(0),), device=device))
+            arguments.append(torch.randint(shape, (arguments[0].size(0),), device=device))
         else:
-            made.append((torch.rand(shape, dtype=torch.float64) + 0.5).to(device, dtype))
-    return made
+            arguments.append((torch.rand(shape, dtype=torch.float64) + 0.5).to(device, dtype))
+    return arguments
 
 
 def with_gradients(call, arguments, **options):
@@ -52,37 +52,37 @@ def with_gradients(call, arguments, **options):
     saved = []
     with saved_tensors_hooks(lambda x: saved.append(x) or x, lambda x: x):
         result = call(*leaves)
-    kept = [x for x in saved if all(x.data_ptr() != leaf.data_ptr() for leaf in leaves)]
+    residuals = [x for x in saved if all(x.data_ptr() != leaf.data_ptr() for leaf in leaves)]
     weight = torch.linspace(0.5, 1.5, result.numel(), device=result.device).to(result.dtype).view_as(result)
     gradients = torch.autograd.grad(result, [leaf for leaf in leaves if leaf.requires_grad], weight, **options)
-    return result.detach(), gradients, kept
+    return result.detach(), gradients, residuals
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", OPS)
-def test_the_gradient_equals_the_one_without_residuals(name, dtype, device):
-    text, shapes, kept = OPS[name]
+def test_gradients_with_and_without_residuals_are_equal(name, dtype, device):
+    text, shapes, residual_count = OPS[name]
     op, arguments = ingot.op(text), arguments_of(shapes, device, dtype)
-    result, gradients, found = with_gradients(op, arguments)
+    result, gradients, residuals = with_gradients(op, arguments)
     assert torch.equal(result, op(*arguments))
     if name == "std" and device == "cpu" and dtype != torch.float64:
-        kept -= 1  # its sum in float64 needs no correction
-    assert len(found) == kept
-    anew = with_gradients(op, arguments, create_graph=True)[1]  # a gradient that will be differentiated itself saves nothing
-    for found, wanted, argument in zip(gradients, anew, arguments):
-        wanted = wanted.detach()
+        residual_count -= 1  # its sum in float64 needs no correction
+    assert len(residuals) == residual_count
+    expected_gradients = with_gradients(op, arguments, create_graph=True)[1]  # a gradient that will be differentiated itself saves nothing
+    for residuals, expected, argument in zip(gradients, expected_gradients, arguments):
+        expected = expected.detach()
         tolerance = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2}[dtype]
-        torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance * float(wanted.abs().max()) + 1e-12)
-        assert found.stride() == argument.stride()
+        torch.testing.assert_close(residuals, expected, rtol=tolerance, atol=tolerance * float(expected.abs().max()) + 1e-12)
+        assert residuals.stride() == argument.stride()
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_short_rows_have_no_residuals(device):
     op = ingot.op("F.softmax(x, -1)")
-    for columns, kept in ((16, 0), (31, 0), (32, 2), (33, 2), (16, 0)):
-        *_, found = with_gradients(op, arguments_of([(50, columns)], device, torch.float32))
-        assert len(found) == kept, columns
+    for columns, count in ((16, 0), (31, 0), (32, 2), (33, 2), (16, 0)):
+        *_, residuals = with_gradients(op, arguments_of([(50, columns)], device, torch.float32))
+        assert len(residuals) == count, columns
 
 
 def test_a_gradient_of_a_gradient_uses_no_residuals():
@@ -95,37 +95,37 @@ def test_a_gradient_of_a_gradient_uses_no_residuals():
 def test_several_gradients_at_once_fall_back(device):
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], device, torch.float64)
     x.requires_grad_()
-    result, each = op(x), torch.eye(3 * 65, dtype=x.dtype, device=device).view(-1, 3, 65)
-    (all_at_once,) = torch.autograd.grad(result, x, each, is_grads_batched=True, retain_graph=True)
-    one_by_one = torch.stack([torch.autograd.grad(result, x, one, retain_graph=True)[0] for one in each])
+    result, cotangents = op(x), torch.eye(3 * 65, dtype=x.dtype, device=device).view(-1, 3, 65)
+    (all_at_once,) = torch.autograd.grad(result, x, cotangents, is_grads_batched=True, retain_graph=True)
+    one_by_one = torch.stack([torch.autograd.grad(result, x, cotangent, retain_graph=True)[0] for cotangent in cotangents])
     torch.testing.assert_close(all_at_once, one_by_one)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_residuals_depend_on_the_requested_gradients(device):
     op, (x, w, b) = ingot.op("F.layer_norm(x, (301,), w, b)"), arguments_of([(9, 301), (301,), (301,)], device, torch.float32)
-    kept = []
-    for asked in ((x,), (w,), (b,), (x, w, b)):
-        leaves = [a.detach().requires_grad_(any(a is one for one in asked)) for a in (x, w, b)]
+    counts = []
+    for requested in ((x,), (w,), (b,), (x, w, b)):
+        leaves = [a.detach().requires_grad_(any(a is tensor for tensor in requested)) for a in (x, w, b)]
         saved = []
-        with saved_tensors_hooks(lambda one: saved.append(one) or one, lambda one: one):
+        with saved_tensors_hooks(lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor):
             result = op(*leaves)
-        wanted = torch.autograd.grad(F.layer_norm(leaves[0], (301,), *leaves[1:]).sum(), [a for a in leaves if a.requires_grad])
-        for found, expected in zip(torch.autograd.grad(result.sum(), [a for a in leaves if a.requires_grad]), wanted):
-            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-        kept.append(len([one for one in saved if all(one.data_ptr() != leaf.data_ptr() for leaf in leaves)]))
-    assert kept[2] == 0 and kept[0] > 0 and kept[1] > 0, kept
+        expected_gradients = torch.autograd.grad(F.layer_norm(leaves[0], (301,), *leaves[1:]).sum(), [a for a in leaves if a.requires_grad])
+        for actual, expected in zip(torch.autograd.grad(result.sum(), [a for a in leaves if a.requires_grad]), expected_gradients):
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
+        counts.append(len([tensor for tensor in saved if all(tensor.data_ptr() != leaf.data_ptr() for leaf in leaves)]))
+    assert counts[2] == 0 and counts[0] > 0 and counts[1] > 0, counts
 
 
 def test_residuals_are_freed_after_use():
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(9, 301)], "cpu", torch.float32)
-    kept = []
-    with saved_tensors_hooks(lambda one: kept.append(weakref.ref(one)) or one, lambda one: one):
+    saved = []
+    with saved_tensors_hooks(lambda tensor: saved.append(weakref.ref(tensor)) or tensor, lambda tensor: tensor):
         result = op(x.requires_grad_())
-    assert len(kept) == 3
+    assert len(saved) == 3
     result.sum().backward()
     gc.collect()
-    assert [one() is None for one in kept[1:]] == [True, True]
+    assert [tensor() is None for tensor in saved[1:]] == [True, True]
     with pytest.raises(RuntimeError, match="second time"):
         result.sum().backward()
 
@@ -163,23 +163,23 @@ def test_a_gradient_of_a_gradient_of_one_pass_sums(text, dtype):
         (first,) = torch.autograd.grad(ingot.op(text)(leaf, *targets), leaf, weight, create_graph=True)
         return (first.detach(), *torch.autograd.grad(first, (leaf, weight), v.to(dtype)))
 
-    for found, expected in zip(second_order(dtype), second_order(torch.float64)):
-        assert float((found.double() - expected).abs().max()) <= 0.03 * float(expected.abs().max())
+    for actual, expected in zip(second_order(dtype), second_order(torch.float64)):
+        assert float((actual.double() - expected).abs().max()) <= 0.03 * float(expected.abs().max())
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_hooks_may_return_residuals_in_another_dtype(device):
     op, (x,) = ingot.op("F.softmax(x, -1) * (t / 3).sum(-1, keepdim=True)"), arguments_of([(9, 301)], device, torch.float32)
     t = torch.arange(9 * 301, device=device).view(9, 301)
-    with saved_tensors_hooks(lambda one: one.double() if one.is_floating_point() else one, lambda one: one):
+    with saved_tensors_hooks(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor, lambda tensor: tensor):
         result = op(x.requires_grad_(), t)
-    (found,) = torch.autograd.grad(result, x, torch.ones_like(result), retain_graph=True)
-    assert found.dtype == torch.float32
+    (gradient,) = torch.autograd.grad(result, x, torch.ones_like(result), retain_graph=True)
+    assert gradient.dtype == torch.float32
     default = torch.get_default_dtype()
     result = op(x, t)
     torch.set_default_dtype(torch.float64)
     try:
-        (again,) = torch.autograd.grad(result, x, torch.ones_like(result))
+        (gradient_with_float64_default,) = torch.autograd.grad(result, x, torch.ones_like(result))
     finally:
         torch.set_default_dtype(default)
-    torch.testing.assert_close(found, again, rtol=1e-4, atol=1e-2)
+    torch.testing.assert_close(gradient, gradient_with_float64_default, rtol=1e-4, atol=1e-2)

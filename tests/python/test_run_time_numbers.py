@@ -1,4 +1,4 @@
-"""Run-time numbers as bounds, sizes and indices: each gives eager's result, or an error where eager raises one."""
+"""Run-time numbers as bounds, sizes and indices: each gives eager's result, or an error if eager raises one."""
 
 import contextlib
 
@@ -58,16 +58,16 @@ def outcome(call, *arguments):
 
 
 @pytest.mark.parametrize("text", FORMS)
-def test_a_number_known_at_run_time(text):
+def test_run_time_numbers_give_eagers_result_or_error(text):
     op = ingot.op(f"def f(x, y, k: int):\n    return {text}\n")
     calls = [(torch.randn(m), torch.randn(n), k) for m, n in SIZES for k in NUMBERS]
     with contextlib.suppress(ingot.Error):
         ingot.prepare_all([(op, arguments) for arguments in calls])
     for x, y, k in calls:
-        got, want = outcome(op, x, y, k), outcome(op.reference, x, y, k)
-        where = f"{text} with sizes {len(x)} and {len(y)}, k = {k}: {got}, eager: {want}"
-        if isinstance(want, Exception):
-            assert isinstance(got, ingot.Error), where
+        actual, expected = outcome(op, x, y, k), outcome(op.reference, x, y, k)
+        message = f"{text} with sizes {len(x)} and {len(y)}, k = {k}: {actual}, eager: {expected}"
+        if isinstance(expected, Exception):
+            assert isinstance(actual, ingot.Error), message
         else:
-            assert not isinstance(got, Exception), where
-            assert got.dtype == want.dtype and torch.equal(got, want), where
+            assert not isinstance(actual, Exception), message
+            assert actual.dtype == expected.dtype and torch.equal(actual, expected), message

@@ -7,7 +7,6 @@ import weakref
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.autograd.graph import saved_tensors_hooks
 
 import ingot
@@ -24,8 +23,8 @@ TEXTS = {
 }  # fmt: skip
 
 
-def refuses(action):
-    """Whether autograd refuses the action; any other error fails the test."""
+def rejects(action):
+    """Whether autograd rejects the action; any other error fails the test."""
     try:
         action()
     except RuntimeError as error:
@@ -34,54 +33,54 @@ def refuses(action):
     return False
 
 
-def arguments_of(rows, asked):
-    made = {"x": torch.rand(rows, 4), "y": torch.rand(rows, 4), "w": torch.rand(4), "b": torch.rand(4)}
-    for name, tensor in made.items():
-        tensor.requires_grad_(name in asked)
-    return {**made, "c": torch.rand(rows, 4) > 0.5, "i": torch.zeros(rows, dtype=torch.int64)}
+def arguments_of(rows, differentiated):
+    arguments = {"x": torch.rand(rows, 4), "y": torch.rand(rows, 4), "w": torch.rand(4), "b": torch.rand(4)}
+    for name, tensor in arguments.items():
+        tensor.requires_grad_(name in differentiated)
+    return {**arguments, "c": torch.rand(rows, 4) > 0.5, "i": torch.zeros(rows, dtype=torch.int64)}
 
 
-def backward_after_change(call, names, asked, changed):
-    leaves = arguments_of(0, asked)
+def backward_after_change(call, names, differentiated, changed):
+    leaves = arguments_of(0, differentiated)
     result = call(*(leaves[name] for name in names))
     with torch.no_grad():
         leaves[changed].zero_()
-    return refuses(result.sum().backward)
+    return rejects(result.sum().backward)
 
 
-def backward_twice(call, names, asked):
-    result = call(*(arguments_of(0, asked)[name] for name in names))
+def backward_twice(call, names, differentiated):
+    result = call(*(arguments_of(0, differentiated)[name] for name in names))
     total = result.sum()
     total.backward()
-    return refuses(total.backward)
+    return rejects(total.backward)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_autograd_refuses_no_more_than_eagers(text):
+def test_changed_arguments_are_errors_only_if_they_are_in_eager(text):
     """On empty tensors, which need no kernels."""
     op = ingot.op(text)
     names = list(inspect.signature(op).parameters)
-    for asked in {"x", "xy", "y", "xwb", "b"}:
-        if not set(names) >= set(asked):
+    for differentiated in {"x", "xy", "y", "xwb", "b"}:
+        if not set(names) >= set(differentiated):
             continue
         for changed in names:
-            ours, eagers = (backward_after_change(call, names, asked, changed) for call in (op, op.reference))
-            assert ours == (eagers or changed == TEXTS[text]), f"{asked}: {changed} was changed"
-        ours, eagers = (backward_twice(call, names, asked) for call in (op, op.reference))
-        assert ours <= eagers, asked
+            actual, expected = (backward_after_change(call, names, differentiated, changed) for call in (op, op.reference))
+            assert actual == (expected or changed == TEXTS[text]), f"{differentiated}: {changed} was changed"
+        actual, expected = (backward_twice(call, names, differentiated) for call in (op, op.reference))
+        assert actual <= expected, differentiated
 
 
 def test_saved_arguments_use_saved_tensor_hooks():
     x, y = torch.rand(0, 4, requires_grad=True), torch.rand(0, 1)
-    for text, kept in (("x + y", []), ("x * y", [y]), ("x.sin() + y", [x])):
+    for text, saved in (("x + y", []), ("x * y", [y]), ("x.sin() + y", [x])):
         packed = []
-        with saved_tensors_hooks(lambda one: packed.append(one) or one, lambda one: one):
+        with saved_tensors_hooks(lambda tensor: packed.append(tensor) or tensor, lambda tensor: tensor):
             result = ingot.op(text)(x, y)
-        assert [one.shape for one in packed] == [one.shape for one in kept], text
+        assert [tensor.shape for tensor in packed] == [tensor.shape for tensor in saved], text
         result.sum().backward()
 
 
-def test_an_argument_that_is_not_read_is_freed():
+def test_unread_arguments_are_freed():
     inner = torch.rand(3, 4, requires_grad=True)
     x = inner * 1
     y = torch.rand(3, 4, requires_grad=True)
@@ -117,18 +116,18 @@ def test_one_of_several_gradients_reads_less():
 def test_gradients_of_gradients_read_saved_arguments():
     x, y, g = (torch.rand(3, 4, dtype=torch.float64).transpose(0, 1).requires_grad_() for _ in range(3))
     op = ingot.op("(x * 3 - y).sum(0) + y.var(0) * x[0]")
-    found = torch.autograd.grad(op(x, y), (x, y), g[0], create_graph=True)
-    assert [one.stride() for one in found] == [(1, 4)] * 2
-    wanted = torch.autograd.grad(op.reference(x, y), (x, y), g[0], create_graph=True)
-    for a, b in zip(found, wanted):
+    actual = torch.autograd.grad(op(x, y), (x, y), g[0], create_graph=True)
+    assert [tensor.stride() for tensor in actual] == [(1, 4)] * 2
+    expected = torch.autograd.grad(op.reference(x, y), (x, y), g[0], create_graph=True)
+    for a, b in zip(actual, expected):
         torch.testing.assert_close(a, b)
-    second = [torch.autograd.grad((a * a).sum() + (b * b).sum(), (x, y, g)) for a, b in (found, wanted)]
+    second = [torch.autograd.grad((a * a).sum() + (b * b).sum(), (x, y, g)) for a, b in (actual, expected)]
     for a, b in zip(*second):
         torch.testing.assert_close(a, b)
-    changed = op(x, y)
+    result = op(x, y)
     with torch.no_grad():
         x.add_(1)
-    (first,) = torch.autograd.grad(changed, x, g[0], create_graph=True)
+    (first,) = torch.autograd.grad(result, x, g[0], create_graph=True)
     torch.testing.assert_close(first, torch.autograd.grad(op.reference(x, y), x, g[0])[0])
 
 
@@ -138,17 +137,17 @@ def test_several_gradients_at_once_without_unsaved_arguments():
     result = ingot.op("x * 2 + y.sin()")(x, y)
     with torch.no_grad():
         x.add_(1)
-    found = torch.autograd.grad(result, (x, y), torch.eye(3), is_grads_batched=True)
-    torch.testing.assert_close(found, (torch.eye(3) * 2, torch.eye(3) * y.detach().cos()))
+    gradients = torch.autograd.grad(result, (x, y), torch.eye(3), is_grads_batched=True)
+    torch.testing.assert_close(gradients, (torch.eye(3) * 2, torch.eye(3) * y.detach().cos()))
 
 
-def test_a_call_is_recorded_after_one_that_was_not():
+def test_recording_is_decided_per_call():
     x = torch.rand(0, 4)
     op = ingot.op("x * 2 + y")
-    for asked in ("", "x", "y", "xy", "", "x"):
-        leaves = [x.clone().requires_grad_(name in asked) for name in "xy"]
-        assert op(*leaves).requires_grad == bool(asked)
-        if asked:
+    for differentiated in ("", "x", "y", "xy", "", "x"):
+        leaves = [x.clone().requires_grad_(name in differentiated) for name in "xy"]
+        assert op(*leaves).requires_grad == bool(differentiated)
+        if differentiated:
             op(*leaves).sum().backward()
 
 

@@ -53,7 +53,7 @@ GATHERS = {
 SIZES = {"m": 4, "2": 2, "3": 3}
 
 
-def made(text, device, dtype):
+def make_case(text, device, dtype):
     n = MANY[device]
     sizes = SIZES | {"n": n}
     tensors = {name: random(*(sizes[s] for s in shape), device=device, dtype=dtype)
@@ -89,27 +89,27 @@ def gradients(call, arguments, **options):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("text", GATHERS)
-def test_the_gradient_is_that_of_float64(text, dtype, device):
-    op_text, arguments = made(text, device, dtype)
+def test_gradients_are_close_to_float64(text, dtype, device):
+    op_text, arguments = make_case(text, device, dtype)
     op = ingot.op(op_text)
     before = ingot.counters()
-    found = gradients(op, arguments.values())
+    actual_gradients = gradients(op, arguments.values())
     spent = ingot.counters().since(before)
     assert spent.eager_fallbacks == 0
     leaves = leaves_of(arguments.values())
     doubles = [a.detach().double().requires_grad_() if leaves_of([a]) else a for a in arguments.values()]
     if text.startswith("where("):  # eager reads both arms
         doubles[list(arguments).index("j")] = arguments["j"].clamp(0, MANY[device] - 1)
-        inside = (arguments["j"] >= 0) & (arguments["j"] < MANY[device])
-        truth = gradients(lambda t, j: torch.where(inside, t[j, 1], 0.0), doubles)
+        is_inside = (arguments["j"] >= 0) & (arguments["j"] < MANY[device])
+        exact_gradients = gradients(lambda t, j: torch.where(is_inside, t[j, 1], 0.0), doubles)
     else:
-        truth = gradients(op.reference, doubles)
+        exact_gradients = gradients(op.reference, doubles)
     tolerance = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 1e-2}[dtype]
-    for gradient, true, argument in zip(found, truth, leaves):
+    for gradient, exact, argument in zip(actual_gradients, exact_gradients, leaves):
         assert gradient.dtype == dtype and gradient.stride() == argument.stride()
-        torch.testing.assert_close(gradient.double(), true, rtol=tolerance, atol=tolerance * true.abs().max().item())
-    for again in (gradients(op, arguments.values()) for _ in range(2)):
-        assert all(torch.equal(a, b) for a, b in zip(found, again))
+        torch.testing.assert_close(gradient.double(), exact, rtol=tolerance, atol=tolerance * exact.abs().max().item())
+    for repeated in (gradients(op, arguments.values()) for _ in range(2)):
+        assert all(torch.equal(a, b) for a, b in zip(actual_gradients, repeated))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -128,10 +128,10 @@ def test_the_gradient_has_the_arguments_strides(device):
     index = randint(n, n, device=device)
     for table in (random(4, n, device=device).detach().t(), random(n, 8, device=device).detach()[:, ::2]):
         leaf = table.clone(memory_format=torch.preserve_format).requires_grad_()
-        (found,) = gradients(ingot.op("t[k] ** 2"), [leaf, index])
-        (true,) = gradients(lambda t, k: t[k] ** 2, [leaf, index])
-        assert found.stride() == leaf.stride()
-        torch.testing.assert_close(found, true)
+        (actual,) = gradients(ingot.op("t[k] ** 2"), [leaf, index])
+        (expected,) = gradients(lambda t, k: t[k] ** 2, [leaf, index])
+        assert actual.stride() == leaf.stride()
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -151,9 +151,9 @@ def test_dims_without_an_index_are_summed_first(device):
     image = random(8, 3, 32, 32, device=device)
     op = ingot.op("image * table[step]")
     before = ingot.counters()
-    found = gradients(op, [image, table, step])
+    actual = gradients(op, [image, table, step])
     assert ingot.counters().since(before).eager_fallbacks == 0
-    for a, b in zip(found, gradients(lambda image, table, step: image * table[step], [image, table, step])):
+    for a, b in zip(actual, gradients(lambda image, table, step: image * table[step], [image, table, step])):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-4)
     assert "positions" not in op.emit("backward-source", image, table, step), "eight sums are little to compare"
 
@@ -165,8 +165,8 @@ def test_one_program_covers_all_large_sizes(device):
     before = ingot.counters()
     for more in (1, 77, n):
         table, index = random(n + more, 4, device=device), randint(n, n + more // 2, device=device)
-        (found,) = gradients(op, [table, index])
-        torch.testing.assert_close(found, gradients(lambda t, k: t[k] * 2, [table, index])[0], rtol=1e-5, atol=1e-5)
+        (actual,) = gradients(op, [table, index])
+        torch.testing.assert_close(actual, gradients(lambda t, k: t[k] * 2, [table, index])[0], rtol=1e-5, atol=1e-5)
     spent = ingot.counters().since(before)
     assert (spent.compiles, spent.eager_fallbacks) == (0, 0)
 
@@ -177,21 +177,21 @@ def test_empty_tensors(device):
     op = ingot.op("t[k].sum()")
     for rows, columns, count in ((n, 0, n), (n, 4, 0), (n, 4, n)):
         table = random(rows, columns, device=device)
-        (found,) = gradients(op, [table, randint(n, count, device=device)])
-        assert found.shape == table.shape and (found.any() or count == 0 or columns == 0)
+        (gradient,) = gradients(op, [table, randint(n, count, device=device)])
+        assert gradient.shape == table.shape and (gradient.any() or count == 0 or columns == 0)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_loss_and_its_gradient(device):
     n = MANY[device]
     table, index, target = random(n, 4, device=device), randint(n, n, device=device), random(n, 4, device=device).detach()
-    both = ingot.value_and_grad(ingot.op("F.mse_loss(t[k], y)"), argnums=0)
+    loss_and_gradient = ingot.value_and_grad(ingot.op("F.mse_loss(t[k], y)"), argnums=0)
     before = ingot.counters()
-    loss, grad = both(table.detach(), index, target)
+    loss, grad = loss_and_gradient(table.detach(), index, target)
     assert ingot.counters().since(before).eager_fallbacks == 0
-    true = F.mse_loss(table[index], target)
-    torch.testing.assert_close(loss, true.detach())
-    torch.testing.assert_close(grad, torch.autograd.grad(true, table)[0], rtol=1e-4, atol=1e-8)
+    expected = F.mse_loss(table[index], target)
+    torch.testing.assert_close(loss, expected.detach())
+    torch.testing.assert_close(grad, torch.autograd.grad(expected, table)[0], rtol=1e-4, atol=1e-8)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -210,7 +210,7 @@ def test_second_derivatives(text, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_indices_out_of_range(device):
+def test_indices_out_of_range_are_errors_or_ignored(device):
     """On the CPU they are an error of the call; on a GPU nothing is written for them."""
     n = MANY[device]
     table, index = random(n, 2, device=device), randint(n, n, device=device)
@@ -220,14 +220,14 @@ def test_indices_out_of_range(device):
         with pytest.raises(ingot.Error, match="out of range"):
             op(table, index)
         return
-    (found,) = gradients(op, [table, index])
+    (actual,) = gradients(op, [table, index])
     index[5], weight = 0, weight_of((n, 2)).to(table)
     weight[5] = 0
-    (true,) = torch.autograd.grad(table[index] * 2, table, weight)
-    torch.testing.assert_close(found, true)
+    (expected,) = torch.autograd.grad(table[index] * 2, table, weight)
+    torch.testing.assert_close(actual, expected)
 
 
-def test_no_atomics_on_the_cpu():
+def test_the_cpu_uses_no_atomics():
     table, index = random(MANY["cpu"], 4, device="cpu"), randint(3000, 3000, device="cpu")
     plain, atomic = ingot.op("t[k] * 2"), ingot.op("t[k] * 2", atomics=True)
     assert pickle.loads(pickle.dumps(atomic)).atomics
@@ -242,8 +242,8 @@ def test_no_atomics_on_the_cpu():
 def test_atomics():
     table, index = random(9000, 4, device="cuda"), randint(9000, 9000, device="cuda")
     op = ingot.op("t[k] * 2", atomics=True)
-    (found,) = gradients(op, [table, index])
-    torch.testing.assert_close(found, *gradients(op.reference, [table, index]), rtol=1e-5, atol=1e-5)
+    (actual,) = gradients(op, [table, index])
+    torch.testing.assert_close(actual, *gradients(op.reference, [table, index]), rtol=1e-5, atol=1e-5)
     torch.use_deterministic_algorithms(True)
     try:
         with pytest.raises(RuntimeError, match="deterministic"):
@@ -266,12 +266,12 @@ def test_captured(atomics):
             torch.autograd.grad(op(table, index), table, weight)
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        (found,) = torch.autograd.grad(op(table, index), table, weight)
+        (actual,) = torch.autograd.grad(op(table, index), table, weight)
     for seed in (1, 2):
         index.copy_(torch.randint(9000, (9000,), generator=torch.Generator().manual_seed(seed)))
         graph.replay()
-        (true,) = torch.autograd.grad(table[index] * table[index - 1], table, weight)
-        torch.testing.assert_close(found, true, rtol=1e-5, atol=1e-5)
+        (expected,) = torch.autograd.grad(table[index] * table[index - 1], table, weight)
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -279,21 +279,21 @@ def test_compiled_and_registered(device):
     n = MANY[device]
     table, index = random(n, 4, device=device), randint(n, n, device=device)
     op = ingot.op("def looked_up(t, k): return F.gelu(t[k])")
-    true = gradients(op.reference, [table, index])
+    expected = gradients(op.reference, [table, index])
     for call in (torch.compile(lambda t, k: op(t, k), fullgraph=True),
                  ingot.register(f"scatter_test::looked_up_{device}", op)):
         before = ingot.counters()
-        torch.testing.assert_close(gradients(call, [table, index]), true, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(gradients(call, [table, index]), expected, rtol=1e-4, atol=1e-5)
         assert ingot.counters().since(before).eager_fallbacks == 0
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("n", [60, 9000])
-def test_an_index_gathered_in_an_arm(n, device):
-    """The index is read only where the arm is selected, also for the gradient."""
+def test_an_index_in_an_unselected_arm_is_not_read(n, device):
+    """The index is read only if the arm is selected, also for the gradient."""
     table, k, j = random(n, device=device), randint(n, n, device=device), randint(3 * n, n, device=device) - n
-    inside = (j >= 0) & (j < n)
+    is_inside = (j >= 0) & (j < n)
     op = ingot.op("def f(t, k, j): return torch.where((j >= 0) & (j < t.shape[0]), t[k[j]], 0.0)", debug=True)
-    found = gradients(op, [table, k, j])
-    true = gradients(lambda t, k, j: torch.where(inside, t[k[j.clamp(0, n - 1)]], 0.0), [table, k, j])
-    torch.testing.assert_close(found, true, rtol=1e-5, atol=1e-5)
+    actual = gradients(op, [table, k, j])
+    expected = gradients(lambda t, k, j: torch.where(is_inside, t[k[j.clamp(0, n - 1)]], 0.0), [table, k, j])
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)

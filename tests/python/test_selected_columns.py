@@ -15,7 +15,7 @@ COLUMNS = ["a, b = x.chunk(2, 1); return (a + b).relu()", "a, b = x.chunk(2, 1);
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
 def test_selected_columns_are_loaded_from_their_own_address(dtype, device):
-    """Several elements are stored in turn, from loads that a condition selects. GCC 12 reads other columns there."""
+    """A step stores several elements, whose loads a condition selects. For such loads in a `?:`, GCC 12 reads other columns."""
     ops = [ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n") for body in COLUMNS]
     for op, body in zip(ops, COLUMNS):
         for rows in (1, 2, 9, 37):
@@ -24,10 +24,10 @@ def test_selected_columns_are_loaded_from_their_own_address(dtype, device):
             for f in (op, op.reference):
                 leaves = x.clone().requires_grad_(), y.clone().requires_grad_()
                 results.append(f(*leaves))
-                given = torch.arange(1, 1 + results[-1].numel()).to(results[-1]).view(results[-1].shape)
-                gradients.append(torch.autograd.grad(results[-1], leaves, given, allow_unused=True, materialize_grads=True))
-            for ours, eager in [results, *zip(*gradients)]:
-                assert torch.equal(ours, eager), body
+                cotangent = torch.arange(1, 1 + results[-1].numel()).to(results[-1]).view(results[-1].shape)
+                gradients.append(torch.autograd.grad(results[-1], leaves, cotangent, allow_unused=True, materialize_grads=True))
+            for actual, expected in [results, *zip(*gradients)]:
+                assert torch.equal(actual, expected), body
 
 
 def test_no_load_on_the_cpu_depends_on_a_condition():

@@ -1,4 +1,4 @@
-"""The rule for sharding: where an op may be sharded, its source on the shards gives the shards of its result. All in
+"""The rule for sharding: if an op may be sharded, its source on the shards gives the shards of its result. All in
 one process; test_distributed.py runs several processes."""
 
 import random
@@ -11,54 +11,54 @@ import torch
 from random_ops import make_expression, make_form, make_recipes
 from test_movement import inputs as movement_inputs
 from torch.utils._pytree import tree_leaves
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 
 
-def split(op, tensors, cuts, shards=2, recorded=False):
-    """The sharded dims of the tensors and of the results, for shards along one dim of a mesh; None where the call falls
+def shard(op, tensors, sharded_dims, shards=2, recorded=False):
+    """The sharded dims of the tensors and of the results, for shards along one dim of a mesh; None if the call falls
     back to eager."""
-    sizes = {piece.size(d) for tensor, d in zip(tensors, cuts) if d is not None for piece in pieces(tensor, d, shards)}
+    sizes = {piece.size(d) for tensor, d in zip(tensors, sharded_dims) if d is not None for piece in pieces(tensor, d, shards)}
     metas = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
-    mesh = [(list(cuts), 1 in sizes, 0 in sizes)]
-    found = op._shard(torch.device("cpu"), metas, mesh, recorded, *metas)[1]
-    return found and (found[0][0], [dims[0] for *_, dims in found[1]])
+    mesh = [(list(sharded_dims), 1 in sizes, 0 in sizes)]
+    sharding = op._shard(torch.device("cpu"), metas, mesh, recorded, *metas)[1]
+    return sharding and (sharding[0][0], [dims[0] for *_, dims in sharding[1]])
 
 
 def pieces(tensor, dim, shards):
     if dim is None:
         return [tensor] * shards
-    cut = list(tensor.chunk(shards, dim))
-    return cut + [tensor.narrow(dim, 0, 0)] * (shards - len(cut))
+    chunks = list(tensor.chunk(shards, dim))
+    return chunks + [tensor.narrow(dim, 0, 0)] * (shards - len(chunks))
 
 
 def check(op, tensors, name) -> int:
     """Shards each tensor along each of its dims. Returns the number of cases that may be sharded."""
     try:
-        wanted = tree_leaves(op.reference(*tensors))
-    except Exception:  # noqa: BLE001 what eager refuses is of no interest here
+        expected_results = tree_leaves(op.reference(*tensors))
+    except Exception:  # noqa: BLE001 a call that eager rejects is not tested here
         return 0
     count = 0
     for k, tensor in enumerate(tensors):
         for dim in range(tensor.ndim):
             for shards in (2, 3):
-                cuts = [None] * k + [dim] + [None] * (len(tensors) - k - 1)
+                sharded_dims = [None] * k + [dim] + [None] * (len(tensors) - k - 1)
                 try:
-                    found = split(op, tensors, cuts, shards)
+                    sharding = shard(op, tensors, sharded_dims, shards)
                 except ingot.Error:  # not in the language
                     return count
-                if found is None:
+                if sharding is None:
                     continue
-                at = f"{name}: {cuts} in {shards}, {[tuple(t.shape) for t in tensors]}"
-                assert found[0][k] == dim, at
+                message = f"{name}: {sharded_dims} in {shards}, {[tuple(t.shape) for t in tensors]}"
+                assert sharding[0][k] == dim, message
                 count += 1
                 if tensor.size(dim) < shards:
-                    continue  # eager refuses some empty shards
-                parts = zip(*(pieces(t, d, shards) for t, d in zip(tensors, found[0])))
+                    continue  # eager rejects some empty shards
+                parts = zip(*(pieces(t, d, shards) for t, d in zip(tensors, sharding[0])))
                 parts = [tree_leaves(op.reference(*part)) for part in parts]
-                for want, along, *part in zip(wanted, found[1], *parts):
-                    torch.testing.assert_close(torch.cat(part, along), want, equal_nan=True, msg=lambda m: f"{at}\n{m}")
+                for expected, dim_of_result, *part in zip(expected_results, sharding[1], *parts):
+                    torch.testing.assert_close(torch.cat(part, dim_of_result), expected, equal_nan=True, msg=lambda m: f"{message}\n{m}")
     return count
 
 
@@ -84,7 +84,7 @@ def test_reductions():
 @pytest.mark.parametrize("reduces", (False, True))
 def test_random_expressions(reduces):
     rng, count = random.Random(5 + reduces), 0
-    for _ in range(3000 if WHOLE else 150):
+    for _ in range(3000 if FULL_RUN else 150):
         expression = make_expression(rng, reduces)
         expression.dtypes = [torch.float64 if dtype.is_floating_point else dtype for dtype in expression.dtypes]
         tensors = [recipe.make() for recipe in make_recipes(rng, expression, make_form(rng, expression))]
@@ -102,7 +102,7 @@ X, SQUARE, BIAS = torch.randn(6, 8, dtype=torch.float64), torch.randn(5, 5), tor
     "x * x.size(1)", "x + torch.arange(x.size(1))", "x.argmax(1)", "F.one_hot((x > 0).long(), 2)", "torch.zeros_like(x)", "x.unsqueeze(0)",
 ))  # fmt: skip
 def test_ops_that_may_be_sharded_along_the_batch(text):
-    assert split(ingot.op(text), [X], [0], 3) is not None
+    assert shard(ingot.op(text), [X], [0], 3) is not None
 
 
 @pytest.mark.parametrize("text", (
@@ -116,63 +116,63 @@ def test_ops_that_may_be_sharded_along_the_batch(text):
     "def f(x):\n    assert x.numel() == 48\n    return x * 2", "x.view(6, 2, 4)", "x + x.new_ones(x.size(0) * 2)[:8]", "x.view(x.size(0) * 2, 4)",
 ))  # fmt: skip
 def test_ops_that_may_not_be_sharded(text):
-    assert split(ingot.op(text), [X], [0]) is None
+    assert shard(ingot.op(text), [X], [0]) is None
 
 
 @pytest.mark.parametrize("text", ("x * 2 if x.size(0) == 1 else x", "x.flip(1) if x.size(0) == 1 else x * 1", "x.squeeze() * 2",
                                   "x.roll(1 if x.size(0) == 1 else 2, 1)", "x * (2.0 if x.size(0) == 1 else 3.0)"))  # fmt: skip
-def test_shards_of_one_are_another_op(text):
+def test_ops_that_branch_on_size_1_are_not_sharded_to_size_1(text):
     op = ingot.op(text)
-    assert split(op, [X], [0], 2) is not None  # shards of three
-    assert split(op, [X], [0], 6) is None
-    assert split(op, [torch.randn(7, 8)], [0], 3) is None  # shards of three, three and one
+    assert shard(op, [X], [0], 2) is not None  # shards of three
+    assert shard(op, [X], [0], 6) is None
+    assert shard(op, [torch.randn(7, 8)], [0], 3) is None  # shards of three, three and one
 
 
-def test_empty_shards():
-    assert split(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager does not know what -1 is for no elements
-    assert split(ingot.op("x.flatten(1) * 2"), [X], [0], 5) is not None
+def test_empty_shards_need_a_known_shape():
+    assert shard(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager cannot infer -1 if there are no elements
+    assert shard(ingot.op("x.flatten(1) * 2"), [X], [0], 5) is not None
 
 
 def test_replicated_tensors_read_along_the_sharded_dim_are_sharded():
     op = ingot.op("(x + b) * g")
-    assert split(op, [X, BIAS, BIAS], [1, None, None]) == ([1, 0, 0], [1])
-    assert split(op, [X, BIAS, BIAS], [None, 0, None]) == ([1, 0, 0], [1])
-    assert split(op, [X, BIAS, BIAS], [0, None, None]) == ([0, None, None], [0])
-    assert split(op, [X, BIAS[None], BIAS[:1]], [0, None, None]) == ([0, None, None], [0])
-    assert split(op, [X, BIAS, BIAS], [0, 0, None]) is None
+    assert shard(op, [X, BIAS, BIAS], [1, None, None]) == ([1, 0, 0], [1])
+    assert shard(op, [X, BIAS, BIAS], [None, 0, None]) == ([1, 0, 0], [1])
+    assert shard(op, [X, BIAS, BIAS], [0, None, None]) == ([0, None, None], [0])
+    assert shard(op, [X, BIAS[None], BIAS[:1]], [0, None, None]) == ([0, None, None], [0])
+    assert shard(op, [X, BIAS, BIAS], [0, 0, None]) is None
 
 
 def test_a_parameter_is_sharded_along_one_dim():
     for text in ("x + x.t()", "x * x[0]", "x - x.mean(0)", "x[:, :1] * x.t()[:1]"):
-        assert split(ingot.op(text), [SQUARE], [0]) is None
-    assert split(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # also where its sizes are equal
-    assert split(ingot.op("x * w + w.sum()"), [BIAS, BIAS], [0, None]) is None
-    assert split(ingot.op("x * w.sum()"), [BIAS, BIAS], [0, None]) == ([0, None], [0])
+        assert shard(ingot.op(text), [SQUARE], [0]) is None
+    assert shard(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # also if its sizes are equal
+    assert shard(ingot.op("x * w + w.sum()"), [BIAS, BIAS], [0, None]) is None
+    assert shard(ingot.op("x * w.sum()"), [BIAS, BIAS], [0, None]) == ([0, None], [0])
 
 
 def test_a_gathered_table_is_replicated():
     table, t = torch.randn(5, 6), torch.randint(5, (4, 3))
     op = ingot.op("table[t] * 2")
-    assert split(op, [table, t], [None, 0]) == ([None, 0], [0])
-    assert split(op, [table, t], [1, None]) == ([1, None], [2])
-    assert split(op, [table, t], [0, None]) is None
+    assert shard(op, [table, t], [None, 0]) == ([None, 0], [0])
+    assert shard(op, [table, t], [1, None]) == ([1, None], [2])
+    assert shard(op, [table, t], [0, None]) is None
 
 
-def test_in_place_ops_and_custom_backward_functions():
-    assert split(ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2"), [X, X], [0, 0]) is None
-    by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
-    assert split(by_hand, [X], [0]) is not None
-    assert split(by_hand, [X], [0], recorded=True) is None
+def test_in_place_ops_and_recorded_custom_backwards_are_not_sharded():
+    assert shard(ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2"), [X, X], [0, 0]) is None
+    custom = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
+    assert shard(custom, [X], [0]) is not None
+    assert shard(custom, [X], [0], recorded=True) is None
 
 
 def test_cuda_without_a_gpu():
     metas = [torch.empty(6, 8, device="meta"), torch.empty(8, device="meta")]
     mesh = [([0, None], False, False), ([1, None], True, False)]
-    found = ingot.op("F.gelu(x.t() + b[:, None])")._shard(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
-    assert found == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
+    sharding = ingot.op("F.gelu(x.t() + b[:, None])")._shard(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
+    assert sharding == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
 
 
-def test_whether_a_size_was_read():
+def test_reports_whether_a_number_was_read():
     metas = [torch.empty(6, 8, device="meta")]
-    for text, asks in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
-        assert ingot.op(text)._shard(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == asks
+    for text, is_read in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
+        assert ingot.op(text)._shard(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == is_read

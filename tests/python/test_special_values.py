@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from eager_bits import agree_where_terms_cancel, held_to_bits
+from eager_bits import agree_where_terms_cancel, must_have_eagers_bits
 from names_table import BINARY, OPERATORS
 
 import ingot
@@ -18,7 +18,7 @@ ROWS = [row for row in BINARY + OPERATORS if row.arity == 2]
 DIVIDES = ("floor_divide", "remainder", "fmod", "rounding_mode", "//", "%")
 
 
-def special(dtype) -> list:
+def special_values(dtype) -> list:
     if dtype == torch.bool:
         return [False, True]
     if not dtype.is_floating_point:
@@ -32,18 +32,18 @@ def special(dtype) -> list:
 
 
 def pairs(row, dtype, device) -> list[torch.Tensor]:
-    found = list(itertools.product(special(dtype), repeat=2))
+    combinations = list(itertools.product(special_values(dtype), repeat=2))
     if dtype in INTEGERS and dtype != torch.bool and any(word in row.text for word in DIVIDES):
-        found = [(a, b) for a, b in found if b != 0 and not (a == torch.iinfo(dtype).min < 0 and b == -1)]
+        combinations = [(a, b) for a, b in combinations if b != 0 and not (a == torch.iinfo(dtype).min < 0 and b == -1)]
     if dtype in INTEGERS and "pow" in row.text:
-        found = [(a, b) for a, b in found if b >= 0]
-    columns = [torch.tensor(column, dtype=torch.float64 if dtype in FLOATS else None) for column in zip(*found)]
+        combinations = [(a, b) for a, b in combinations if b >= 0]
+    columns = [torch.tensor(column, dtype=torch.float64 if dtype in FLOATS else None) for column in zip(*combinations)]
     # A row of 16 is one vector, so that every value passes through the vector loop; the odd element passes through the
     # tail.
     return [column.to(dtype).repeat_interleave(17).to(device) for column in columns]
 
 
-def refuses(row, tensors) -> bool:
+def rejects(row, tensors) -> bool:
     try:
         row.eager(*tensors)
     except (RuntimeError, TypeError):
@@ -55,19 +55,19 @@ def refuses(row, tensors) -> bool:
 def test_pairs(device, dtype):
     kind = "f" if dtype in FLOATS else "b" if dtype == torch.bool else "i"
     cases = [(row, ingot.op(f"def f(x, y): return {row.text}"), pairs(row, dtype, device)) for row in ROWS if kind in row.kinds]
-    cases = [(row, op, tensors) for row, op, tensors in cases if not refuses(row, tensors)]
+    cases = [(row, op, tensors) for row, op, tensors in cases if not rejects(row, tensors)]
     assert cases
     ingot.prepare_all((op, tensors) for _, op, tensors in cases)
-    wrong = [f"{row.text}: {message}" for row, op, tensors in cases if (message := complaint(row, op, tensors))]
+    wrong = [f"{row.text}: {message}" for row, op, tensors in cases if (message := mismatch(row, op, tensors))]
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)
 
 
-def complaint(row, op, tensors) -> str:
+def mismatch(row, op, tensors) -> str:
     result = op(*tensors)
-    bits = held_to_bits(row.text, tensors, result)
-    verdict = compare_to_eager(lambda x, y: row.eager(x, y), tensors, {}, result, exact=bits)
+    requires_bits = must_have_eagers_bits(row.text, tensors, result)
+    verdict = compare_to_eager(lambda x, y: row.eager(x, y), tensors, {}, result, exact=requires_bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors)):
-        wrong = (difference(result, row.eager(*tensors)) > 0).nonzero()
-        where = [tuple(t[int(i)].item() for t in tensors) for i in wrong[::17][:3, 0]]
-        return f"{verdict.message}; of {where}"
+        wrong_elements = (difference(result, row.eager(*tensors)) > 0).nonzero()
+        inputs = [tuple(t[int(i)].item() for t in tensors) for i in wrong_elements[::17][:3, 0]]
+        return f"{verdict.message}; of {inputs}"
     return ""

@@ -1,4 +1,4 @@
-"""Results have eager's memory layout: every stride is equal, also those of dims of size 1 and 0."""
+"""Results have eager's memory layout: every stride is equal, also for dims of size 1 and 0."""
 
 import random
 
@@ -16,8 +16,8 @@ CALLS_OF_A_TEXT, SEED = 40, 7
 
 
 def layout(rng: random.Random, sizes: list[int]) -> torch.Tensor:
-    """A tensor of these sizes: contiguous, channels-last, permuted, expanded, stepped, with odd strides where a size is
-    1, or overlapping."""
+    """A tensor of these sizes: contiguous, channels-last, permuted, expanded, stepped, with odd strides for sizes of 1,
+    or overlapping."""
     rank, kind = len(sizes), rng.random()
     base = torch.randn(sizes)
     if kind < 0.2:
@@ -46,7 +46,7 @@ def inputs(rng: random.Random) -> list[torch.Tensor]:
     return [layout(rng, shape) for shape in shapes]
 
 
-def takes(function, tensors) -> bool:
+def accepts(function, tensors) -> bool:
     try:
         function(*tensors)
     except RuntimeError:
@@ -62,7 +62,7 @@ def arrangement(tensors) -> str:
 def test_strides_are_eagers(text):
     rng = random.Random(f"{SEED} {text}")
     op = ingot.op(f"def f(a, b, c): return {text}")
-    calls = [tensors for tensors in (inputs(rng) for _ in range(CALLS_OF_A_TEXT)) if takes(op.reference, tensors)]
+    calls = [tensors for tensors in (inputs(rng) for _ in range(CALLS_OF_A_TEXT)) if accepts(op.reference, tensors)]
     ingot.prepare_all((op, tensors) for tensors in calls)
     wrong = []
     for tensors in calls:

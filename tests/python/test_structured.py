@@ -46,12 +46,12 @@ def test_nested_groups_and_dicts():
     op = ingot.op(f)
     a, b, c = torch.randn(3), torch.randn(2, 1), torch.randn(3)
     for batch in ({"pair": (a, b)}, {"pair": [a, b], "extra": [c, 2.5]}, {"extra": (), "pair": (b, a)}):
-        for got, want in zip(op(batch, 2.0), f(batch, 2.0)):
-            assert torch.equal(got, want)
-            assert got.stride() == want.stride()
+        for actual, expected in zip(op(batch, 2.0), f(batch, 2.0)):
+            assert torch.equal(actual, expected)
+            assert actual.stride() == expected.stride()
 
 
-def test_all_ways_to_call():
+def test_every_api_accepts_lists():
     op = ingot.op("torch.cat(xs) * 2")
     xs = [torch.randn(3), torch.randn(2)]
     op.prepare(xs)
@@ -63,7 +63,7 @@ def test_all_ways_to_call():
     assert "xs_0" in op.source(xs) and "xs_1" in op.source(xs)
 
 
-def test_source_and_structure_make_the_key(tmp_path):
+def test_lists_of_other_structures_are_other_programs(tmp_path):
     """Lists with the same leaves at other places are other programs, in memory and on disk."""
     op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
     a, b, c = (torch.randn(3) for _ in range(3))
@@ -74,12 +74,12 @@ def test_source_and_structure_make_the_key(tmp_path):
     assert torch.equal(named({"b": a, "a": b}), b - a)
 
 
-def test_a_list_that_another_thread_changes():
+def test_another_thread_may_change_a_list():
     op = ingot.op("sum(xs)")
-    xs, done = [torch.ones(1000) for _ in range(3)], threading.Event()
+    xs, is_done = [torch.ones(1000) for _ in range(3)], threading.Event()
 
     def change():
-        while not done.is_set():
+        while not is_done.is_set():
             xs[1] = torch.ones(1000)
 
     thread = threading.Thread(target=change)
@@ -88,7 +88,7 @@ def test_a_list_that_another_thread_changes():
         for _ in range(2000):
             assert op(xs)[0] == 3
     finally:
-        done.set()
+        is_done.set()
         thread.join()
 
 
@@ -110,7 +110,7 @@ def deep(levels):
     ("def f(x: torch.Tensor):\n    return x", ([torch.ones(2)],), "`x` must be a tensor, not a list"),
     ("def f(x, k: float):\n    return x * k", (torch.ones(2), [1.0]), "`k` must be a float, not a list"),
 ])
-def test_what_is_refused(text, arguments, message):
+def test_invalid_structures_are_errors(text, arguments, message):
     with pytest.raises(ingot.Error, match=message):
         ingot.op(text)(*arguments)
 
@@ -125,14 +125,14 @@ def test_tensors_of_a_list_are_changed_in_place():
 
 
 @pytest.mark.parametrize("text", ["xs[0] = xs[1]", "xs.append(xs[0])", "xs += [xs[0]]", "xs.pop()"])
-def test_a_list_that_would_change_is_refused(text):
+def test_changing_an_arguments_list_is_an_error(text):
     with pytest.raises(ingot.Error, match=r"the caller would not see|in the language"):
         ingot.op(f"def f(xs):\n    {text}\n    return xs[0] + 1\n")([torch.zeros(3), torch.ones(3)])
     copied = ingot.op("def f(xs):\n    xs = list(xs)\n    xs[0] = xs[1]\n    return xs[0] + 1\n")
     assert torch.equal(copied([torch.zeros(3), torch.ones(3)]), torch.full((3,), 2.0))
 
 
-def test_a_dict_that_would_change_is_refused():
+def test_changing_an_arguments_dict_is_an_error():
     with pytest.raises(ingot.Error, match="the caller would not see"):
         ingot.op("def f(xs):\n    xs['b'] = xs['a'] * 2\n    return xs['b']\n")({"a": torch.ones(3)})
     for text in ("inner = d['l']; d['l'] = list(inner); inner.append(3)", "d['l'] = tuple(d['l'])", "d['l'] *= 2"):
@@ -151,11 +151,11 @@ def test_a_dict_that_would_change_is_refused():
     ("def f(x):\n    return [x * 2, x]", list),
     ("def f(x):\n    return x * 2", torch.Tensor),
 ])
-def test_results_come_as_they_are_returned(text, kind):
+def test_results_have_the_returned_type(text, kind):
     x = torch.arange(3.0)
     op = ingot.op(text)
     assert type(op(x)) is kind is type(op.reference(x))
-    assert all(torch.equal(mine, eager) for mine, eager in zip(op(x), op.reference(x), strict=True))
+    assert all(torch.equal(actual, expected) for actual, expected in zip(op(x), op.reference(x), strict=True))
 
 
 def test_keyword_only_parameters():
@@ -165,5 +165,5 @@ def test_keyword_only_parameters():
         op(torch.ones(2), 3.0)
 
 
-def test_a_string_is_as_long_as_its_characters():
+def test_len_of_a_string_counts_characters():
     assert ingot.op("def f(x):\n    return x * len('é→𝄞')")(torch.ones(1)).item() == 3

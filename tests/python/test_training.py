@@ -10,7 +10,7 @@ import torch.distributed as distributed
 import torch.nn.functional as F
 from conftest import ROOT
 from torch.utils.checkpoint import checkpoint
-from full_run import WHOLE
+from full_run import FULL_RUN
 
 import ingot
 
@@ -41,11 +41,11 @@ def eager(op):
 
 
 class Block(torch.nn.Module):
-    def __init__(self, way, width: int):
+    def __init__(self, variant, width: int):
         super().__init__()
         self.conv = torch.nn.Conv1d(CHANNELS, width, 5, padding=2)
         self.norm = torch.nn.GroupNorm(4, width)
-        self.act = way(group_norm_mish)
+        self.act = variant(group_norm_mish)
 
     def forward(self, x):
         return self.act(self.conv(x), self.norm.weight, self.norm.bias)
@@ -54,11 +54,11 @@ class Block(torch.nn.Module):
 class Diffusion(torch.nn.Module):
     """Predicts the noise of a sample, runs one step of the sampler, and reads a box off the result."""
 
-    def __init__(self, way, width: int = 16):
+    def __init__(self, variant, width: int = 16):
         super().__init__()
-        self.block, self.out = Block(way, width), torch.nn.Conv1d(width, CHANNELS, 1)
+        self.block, self.out = Block(variant, width), torch.nn.Conv1d(width, CHANNELS, 1)
         self.head = torch.nn.Linear(CHANNELS * TIME, 4)
-        self.denoise, self.corners, self.giou_loss = way(DENOISE), way(corners), way(GIOU_LOSS)
+        self.denoise, self.corners, self.giou_loss = variant(DENOISE), variant(corners), variant(GIOU_LOSS)
         self.register_buffer("table", torch.rand(5, TIMESTEPS, generator=torch.Generator().manual_seed(1)))
 
     def forward(self, sample, noise, t, clean, boxes):
@@ -75,9 +75,9 @@ def batch_of(step: int, dtype=torch.float64, rank: int = 0):
     return sample, noise, torch.randint(TIMESTEPS, (BATCH, 1, 1), generator=generator), clean, boxes
 
 
-def model_of(way, dtype=torch.float64):
+def model_of(variant, dtype=torch.float64):
     torch.manual_seed(0)
-    return Diffusion(way).to(dtype)
+    return Diffusion(variant).to(dtype)
 
 
 def curve(model, dtype=torch.float64, rank: int = 0, loss_of=None) -> list[float]:
@@ -91,17 +91,17 @@ def curve(model, dtype=torch.float64, rank: int = 0, loss_of=None) -> list[float
     return losses
 
 
-def check_curves(mine: list[float], theirs: list[float], rtol: float = 1e-9):
-    torch.testing.assert_close(torch.tensor(mine), torch.tensor(theirs), rtol=rtol, atol=0)
-    assert sum(mine[-4:]) < 0.95 * sum(mine[:4])
+def check_curves(actual: list[float], expected: list[float], rtol: float = 1e-9):
+    torch.testing.assert_close(torch.tensor(actual), torch.tensor(expected), rtol=rtol, atol=0)
+    assert sum(actual[-4:]) < 0.95 * sum(actual[:4])
 
 
 def test_a_diffusion_model_is_trained_to_eagers_curve():
     models = model_of(fused), model_of(eager)
     before = ingot.counters()
-    mine = curve(models[0])
+    losses = curve(models[0])
     assert ingot.counters().since(before).launches >= 2 * 4 * STEPS  # four ops, forward and backward
-    check_curves(mine, curve(models[1]))
+    check_curves(losses, curve(models[1]))
     for (name, a), b in zip(models[0].named_parameters(), models[1].parameters()):
         torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9, msg=name)
 
@@ -126,20 +126,20 @@ def test_checkpoints_and_hooks_change_no_loss():
 
 def test_a_reentrant_checkpoint():
     x, weight, bias = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 8, 6), (8,), (8,)))
-    of = [torch.autograd.grad(group_norm_mish(x, weight, bias).square().sum(), (x, weight, bias))]
+    expected = torch.autograd.grad(group_norm_mish(x, weight, bias).square().sum(), (x, weight, bias))
     checkpoint(group_norm_mish, x, weight, bias, use_reentrant=True).square().sum().backward()
-    for plain, leaf in zip(of[0], (x, weight, bias)):
-        assert torch.equal(plain, leaf.grad)
+    for gradient, leaf in zip(expected, (x, weight, bias)):
+        assert torch.equal(gradient, leaf.grad)
 
 
-def test_hooks_see_what_eagers_see():
+def test_hooks_see_eagers_gradients():
     seen = {fused: [], eager: []}
-    for way, found in seen.items():
-        model = model_of(way)
-        model.block.register_full_backward_hook(lambda module, given, taken: found.append(taken[0]))
-        model.block.norm.weight.register_post_accumulate_grad_hook(lambda p: found.append(p.grad.clone()))
+    for variant, gradients in seen.items():
+        model = model_of(variant)
+        model.block.register_full_backward_hook(lambda module, grad_input, grad_output: gradients.append(grad_output[0]))
+        model.block.norm.weight.register_post_accumulate_grad_hook(lambda p: gradients.append(p.grad.clone()))
         h = model.block(batch_of(0)[0].requires_grad_())
-        h.register_hook(lambda g: found.append(g) or g * 2)
+        h.register_hook(lambda g: gradients.append(g) or g * 2)
         h.square().sum().backward()
     assert len(seen[fused]) == len(seen[eager]) == 3
     torch.testing.assert_close(seen[fused], seen[eager])
@@ -152,9 +152,9 @@ def test_anomaly_mode_names_the_op_and_its_call():
             (root(torch.zeros(2, requires_grad=True)) * 0).sum().backward()
 
 
-def scaled(way):
+def train_with_scaler(variant):
     """Losses, and the scale after each step; the gradients of one step are infinite."""
-    model, scaler = model_of(way, torch.float32), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=4)
+    model, scaler = model_of(variant, torch.float32), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=4)
     optimiser, losses, scales = torch.optim.SGD(model.parameters(), lr=0.02), [], []
     for step in range(STEPS):
         optimiser.zero_grad()
@@ -169,17 +169,17 @@ def scaled(way):
 
 
 def test_a_grad_scaler_sees_infinite_gradients():
-    (mine, my_scales), (theirs, their_scales) = scaled(fused), scaled(eager)
-    assert my_scales == their_scales and my_scales[6] == my_scales[5] / 2
-    torch.testing.assert_close(torch.tensor(mine), torch.tensor(theirs), rtol=1e-4, atol=0)
+    (actual, actual_scales), (expected, expected_scales) = train_with_scaler(fused), train_with_scaler(eager)
+    assert actual_scales == expected_scales and actual_scales[6] == actual_scales[5] / 2
+    torch.testing.assert_close(torch.tensor(actual), torch.tensor(expected), rtol=1e-4, atol=0)
 
 
 def test_gradients_are_accumulated():
-    model, other = model_of(fused), model_of(eager)
-    for each in (model, other):
+    model, reference = model_of(fused), model_of(eager)
+    for each in (model, reference):
         for step in range(3):
             each(*batch_of(step)).backward()
-    for a, b in zip(model.parameters(), other.parameters()):
+    for a, b in zip(model.parameters(), reference.parameters()):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-9, atol=1e-12)
         assert a.grad.stride() == b.grad.stride()
 
@@ -221,12 +221,12 @@ def resident() -> int:
 
 
 def test_no_memory_leaks():
-    """If each step leaked one tensor, 2000 steps would leak 32 MB. With INGOT_TESTS=whole, 10⁵ steps also show a leaked node
-    without tensors."""
+    """If each step leaked one tensor, 2000 steps would leak 32 MB. With INGOT_TEST_EXTENT=full, 10⁵ steps also show a
+    leaked node without tensors."""
     op = ingot.op("def step(x, w, k: float):\n    y = x * w + k\n    return y, y.square().mean()")
     weight = torch.randn(4096, requires_grad=True)
     tensors = memory = 0
-    for step in range(10**5 if WHOLE else 2000):
+    for step in range(10**5 if FULL_RUN else 2000):
         x = torch.randn(1 + step % 2, 4096)
         y, loss = op(x, weight, step / 7)
         (loss if step % 3 else y.sum() + loss).backward()
@@ -240,7 +240,7 @@ def test_no_memory_leaks():
     assert resident() - memory < 8 << 20
 
 
-def sharded(model):
+def fully_sharded(model):
     from torch.distributed.fsdp import fully_shard
 
     mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (2,))
@@ -248,33 +248,33 @@ def sharded(model):
     return fully_shard(model, mesh=mesh)
 
 
-WRAPPERS = {"DDP": torch.nn.parallel.DistributedDataParallel, "FSDP2": sharded}
+WRAPPERS = {"DDP": torch.nn.parallel.DistributedDataParallel, "FSDP2": fully_sharded}
 
 
 def train_in_parallel(rank: int, folder: str):
     distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2,
                                    timeout=datetime.timedelta(minutes=3))  # fmt: skip
     torch.set_num_threads(1)
-    found = {}
+    curves = {}
     for name, wrapped in WRAPPERS.items():
-        for way in (fused, eager):
+        for variant in (fused, eager):
             before = ingot.counters().launches
-            losses = curve(wrapped(model_of(way)), rank=rank)
-            found[name, way.__name__] = losses, ingot.counters().launches - before
-    torch.save(found, f"{folder}/{rank}.pt")
+            losses = curve(wrapped(model_of(variant)), rank=rank)
+            curves[name, variant.__name__] = losses, ingot.counters().launches - before
+    torch.save(curves, f"{folder}/{rank}.pt")
     distributed.destroy_process_group()
 
 
 def test_two_processes_train_one_model(tmp_path):
-    """Each on data of its own, with DDP and with FSDP2; the losses equal eager's."""
+    """Each process has its own data. With DDP and with FSDP2, the losses equal eager's."""
     if not distributed.is_gloo_available():
         pytest.skip("explained: this PyTorch has no gloo")
     torch.multiprocessing.spawn(train_in_parallel, (str(tmp_path),), nprocs=2)
     curves = [torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1)]
-    for found in curves:
+    for curves_of_rank in curves:
         for name in WRAPPERS:
-            (mine, launches), (theirs, of_eager) = found[name, "fused"], found[name, "eager"]
-            check_curves(mine, theirs)
-            assert launches >= 2 * 4 * STEPS and of_eager == 0
-        torch.testing.assert_close(found["DDP", "fused"][0], found["FSDP2", "fused"][0], rtol=1e-9, atol=0)
+            (actual, launches), (expected, eager_launches) = curves_of_rank[name, "fused"], curves_of_rank[name, "eager"]
+            check_curves(actual, expected)
+            assert launches >= 2 * 4 * STEPS and eager_launches == 0
+        torch.testing.assert_close(curves_of_rank["DDP", "fused"][0], curves_of_rank["FSDP2", "fused"][0], rtol=1e-9, atol=0)
     assert curves[0]["DDP", "fused"] != curves[1]["DDP", "fused"]

@@ -6,7 +6,7 @@ import re
 import names_table
 import pytest
 import torch
-from full_run import WHOLE, some
+from full_run import FULL_RUN, subset
 
 import ingot
 from ingot.tools import command, verification
@@ -23,43 +23,43 @@ def rows(arity: int) -> list[names_table.Row]:
 
 @pytest.fixture(scope="module", params=[1, 2])
 def ops(request) -> list:
-    """Compiling many at once takes a tenth of the time. A dtype that an op refuses is found when it is tried."""
-    made = [ingot.op(row.text) for row in some(rows(request.param), request.param)]
-    for op in made:
+    """Compiling many at once takes a tenth of the time. A dtype that an op rejects is found when it is tried."""
+    compiled = [ingot.op(row.text) for row in subset(rows(request.param), request.param)]
+    for op in compiled:
         calls = [(op, [torch.ones(1 << 16, dtype=dtype)] * request.param) for dtype in SHORT.values()]
         op.calls = calls
     try:
-        ingot.prepare_all([call for op in made for call in op.calls])
+        ingot.prepare_all([call for op in compiled for call in op.calls])
     except ingot.Error:
         pass
-    return made
+    return compiled
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_name_on_every_short_float(ops, device):
-    wrong, tried = [], 0
+    failures, checked = [], 0
     for op in ops:
         for statistics in verification.statistics(op, ("f16", "bf16"), device, pairs=1 << 16):
-            tried += 1
+            checked += 1
             assert statistics.inputs >= 1 << 16
             if statistics.incorrect:
-                wrong.append((op.text, statistics.dtype, statistics.incorrect, statistics.first_incorrect["call"], statistics.first_incorrect["ours"], statistics.first_incorrect["eager"]))
-    assert not wrong
-    assert tried > (60 if WHOLE else 20)
+                failures.append((op.text, statistics.dtype, statistics.incorrect, statistics.first_incorrect["call"], statistics.first_incorrect["ours"], statistics.first_incorrect["eager"]))
+    assert not failures
+    assert checked > (60 if FULL_RUN else 20)
 
 
 def test_statistics_notice_one_wrong_element():
     x = torch.arange(-(1 << 15), 1 << 15).to(torch.int16).view(torch.float16)
-    exact, eager = x.double().exp(), torch.exp(x)
-    ours = eager.clone()
-    place = int((x == 1.5).nonzero())
-    ours[place] = ours[place] * 1.01
+    exact, expected = x.double().exp(), torch.exp(x)
+    actual = expected.clone()
+    index = int((x == 1.5).nonzero())
+    actual[index] = actual[index] * 1.01
     statistics = ErrorStatistics(ingot.op("exp(x)"), torch.float16)
-    statistics.add({"x": x}, ours, eager, exact)
+    statistics.add({"x": x}, actual, expected, exact)
     assert statistics.inputs == 65536 and statistics.as_eager == 65535 and statistics.incorrect == 1
     assert statistics.first_incorrect["inputs"] == {"x": "1.5"} and statistics.first_incorrect == statistics.first_other == statistics.worst_at
     call = statistics.first_incorrect["call"]
-    assert eval(call, {"ingot": ingot, "torch": torch}).item() == eager[place].item()
+    assert eval(call, {"ingot": ingot, "torch": torch}).item() == expected[index].item()
     assert sum(statistics.histogram) == int((exact.half().isfinite()).sum())
 
 
@@ -80,7 +80,7 @@ def run(capsys, *words) -> tuple[int, str, str]:
     return status, captured.out, captured.err
 
 
-def test_names_on_a_command_line(capsys):
+def test_verifies_functions_by_name(capsys):
     status, out, _ = run(capsys, "tanh", "fmax", "--dtype", "f16", "--pairs", "1e5")
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all equal to eager bit for bit\n    largest error 0\.5 ulp from float64", out)
@@ -88,7 +88,7 @@ def test_names_on_a_command_line(capsys):
     assert "checks correct: as given, special values, one special value per row, boundary spikes, large values, subnormal values, odd sizes, few elements, one element" in out
 
 
-def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
+def test_verifies_an_op_and_its_gradient(capsys, tmp_path):
     path = tmp_path / "norm.py"
     path.write_text("def norm(x, weight, eps: float = 1e-6):\n    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * weight\n")
     status, out, _ = run(capsys, str(path), "x=f32:40x50", "weight=f32:50")
@@ -120,7 +120,7 @@ def test_skipped_dtypes_have_a_reason(capsys):
     assert status == 0 and "checks correct: as given, odd sizes" in out and "bool was not checked in any layout: " in out
 
 
-def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
+def test_integer_divisors_are_nonzero_and_long_integers_are_sampled(capsys):
     assert run(capsys, "-e", "x // y", "--dtype", "i32", "--pairs", "1e4")[0] == 0
     status, out, _ = run(capsys, "abs", "--dtype", "i64,bool", "--pairs", "1e4")
     assert status == 0 and "int64: 10" in out
@@ -142,6 +142,6 @@ def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
     ([], "there is nothing to verify"), (["sums"], "did you mean `sum`?"), (["rand_like"], "uses random numbers"),
     (["abs", "x=f32:4"], "is a value, but abs is the name of a function"), (["softmax"], "does not take one, two or three tensors"),
     (["exp", "--dtype", "f8"], "there is no dtype `f8`"), (["-e", "x[:, 0]", "x=f32:3"], "does not take these arguments")])
-def test_bad_input(capsys, words, message):
+def test_bad_input_exits_with_2(capsys, words, message):
     status, out, err = run(capsys, *words)
     assert status == 2 and message in err and not out
