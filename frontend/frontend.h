@@ -103,7 +103,7 @@ class Definition {
   /// The op's source, for the header of generated code; empty for a C++ function.
   virtual std::string_view source_text() const = 0;
   /// Distinguishes the op from every other op of its name in cache keys; empty if the op cannot be distinguished.
-  virtual std::string identity() const { return std::string(text()); }
+  virtual std::string identity() const { return std::string(source_text()); }
   /// The source as a readable syntax tree; empty for a C++ function.
   virtual std::string tree() const { return {}; }
   /// Whether in-place ops on the op's parameters modify the caller's arguments.

@@ -18,11 +18,11 @@ constexpr std::string_view kHead = R"(# Supported functions
 
 This page is the output of `ingot ops --markdown`, and a test keeps them equal.
 
-*Takes* lists the dtypes for which a call on matrices is accepted, on either device. All tensors of the call have that
-dtype, except that `index` is int64, and `mask` and `condition` are bool. The row of `take_along_dim` thus lists the
-dtypes of `indices` (with `dim`, only int64); its `input` may have any dtype. `integers` are uint8 and int8 to int64.
-`floats` are float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`; rows of functions that
-take no matrix, such as `bmm`, also say `any`. `unsigned` are uint16, uint32 and uint64. `float8` are its four kinds.
+*Takes* lists the dtypes for which a call is accepted, on either device. All tensors of the call have that dtype, except
+that `index` and `indices` are int64, and `mask` and `condition` are bool. `integers` are uint8 and int8 to int64.
+`floats` are float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`. `unsigned` are uint16,
+uint32 and uint64. `float8` are its four kinds. The cell is empty for functions that take no tensor, and for those whose
+tensors must have several dtypes or shapes.
 
 *Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
 `eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. A path is
@@ -62,9 +62,9 @@ bool is_accepted(const frontend::Definition& call, frontend::Device device, DTyp
   }
 }
 
-/// The dtypes for which a call is accepted.
-std::vector<DType> accepted_dtypes(const std::string& text) {
-  const auto call = frontend::define("def call(x): return " + text);
+/// The dtypes for which a call is accepted, in which the matrix x first becomes `view`.
+std::vector<DType> accepted_dtypes(const std::string& text, std::string_view view) {
+  const auto call = frontend::define(fmt::format("def call(x):\n  x = {}\n  return {}", view, text));
   std::vector<DType> types;
   for (int i = 0; i < ir::kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
@@ -81,6 +81,7 @@ std::string_view argument_named(std::string_view name) {
       {"mask", "x.bool()"},
       {"condition", "x.bool()"},
       {"index", "x.long()"},
+      {"indices", "x.long()"},
       {"dim", "0"},
       {"weight", "x[0]"},
       {"value", "1"},
@@ -127,8 +128,10 @@ std::vector<std::string> calls_of(const NameInfo& info) {
 }
 
 std::vector<DType> dtypes_of(const NameInfo& info) {
-  for (const std::string& call : calls_of(info)) {
-    if (std::vector<DType> types = accepted_dtypes(call); !types.empty()) return types;
+  for (const std::string_view view : {"x", "x[None]", "x[None, None]", "x[0]"}) {
+    for (const std::string& call : calls_of(info)) {
+      if (std::vector<DType> types = accepted_dtypes(call, view); !types.empty()) return types;
+    }
   }
   return {};
 }
@@ -170,7 +173,7 @@ std::string join_names(std::vector<DType> types) {
     std::erase_if(types, [&](DType type) { return std::ranges::count(group.types, type) > 0; });
   }
   for (const DType type : types) words.push_back(ir::name_of(type));
-  return words.empty() ? "any" : fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string name_cell(const NameInfo& info) {

@@ -40,7 +40,7 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     if schema.returns[0].type.kind() == "ListType":
         return results
     if len(results) != len(schema.returns):
-        raise author_error(f"{op.name} returns {len(results)} results, and its schema says {len(schema.returns)}",
+        raise author_error(f"{op.name} returns {len(results)} results, but its schema declares {len(schema.returns)}",
                            f"register it with a schema of {len(results)} results")
     return results[0] if len(schema.returns) == 1 else tuple(results)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import ingot
-from ingot.tools import candidates, launch, benchmark
+from ingot.tools import benchmark, candidates, error_statistics, launch, verification
 from ingot.oracle import as_list
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -25,6 +25,7 @@ import saved  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 import thresholds  # noqa: E402
+import verify_names  # noqa: E402
 from cases import (  # noqa: E402
     FEW_TO_REDUCE,
     GRADIENTS,
@@ -263,3 +264,18 @@ def test_run_times_eager_without_wrappers(monkeypatch):
     f, x = ingot.op("torch.relu(x)"), torch.randn(8)
     result = _check.check(f.reference, {"x": x}, [torch.relu(x)], "default", torch.device("cpu"))
     assert result["ok"] and calls[0].func.__globals__["torch"] is torch
+
+
+def test_verify_names_fails_if_a_result_is_incorrect(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["verify_names.py", "--device", "cpu", "--dtypes", "f16"])
+    monkeypatch.setattr(verify_names, "functions_of_one_number", lambda: [ingot.op("square(x)")])
+    with pytest.raises(SystemExit) as exit_of_a_correct_function:
+        verify_names.main()
+    assert exit_of_a_correct_function.value.code == 0 and "INCORRECT" not in capsys.readouterr().out
+    incorrect = error_statistics.ErrorStatistics(ingot.op("square(x)"), torch.float16)
+    x = torch.tensor([2.0, 3.0], dtype=torch.float16)
+    incorrect.add({"x": x}, actual=x * x + 1, eager=x * x, exact=(x * x).double())
+    monkeypatch.setattr(verification, "statistics", lambda *_: [incorrect])
+    with pytest.raises(SystemExit) as exit_of_an_incorrect_function:
+        verify_names.main()
+    assert exit_of_an_incorrect_function.value.code == 1 and "is 5.0, eager 4.0" in capsys.readouterr().out

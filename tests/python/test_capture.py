@@ -156,7 +156,6 @@ def test_a_later_edit_of_the_file_has_no_effect(import_source):
 @pytest.mark.parametrize("name", ["d", "e", "f", "de", "x"])
 @pytest.mark.parametrize("other", ["g", "def_", "f_1"])
 def test_an_op_may_have_another_name_than_its_function(name, other):
-    scope = {}
     text = f"def {name}(fed):\n    return fed * 2\n"
     function = module_function(text, name)
     op = ingot.op(function, name=other)

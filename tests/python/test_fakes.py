@@ -133,7 +133,7 @@ MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))",
 
 def test_a_wrong_number_of_results_is_an_error():
     ingot.register("ingot_tests::four", ingot.op("def f(x): return x, x, x, x"), "(Tensor x) -> (Tensor, Tensor)")
-    with pytest.raises(Exception, match="4 results, and its schema says 2"):
+    with pytest.raises(Exception, match="4 results, but its schema declares 2"):
         torch.compile(torch.ops.ingot_tests.four, fullgraph=True, backend="aot_eager")(torch.randn(4))
 
 

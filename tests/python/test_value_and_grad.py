@@ -168,9 +168,9 @@ def test_written_arguments_have_no_gradient():
     f = ingot.op("def f(x, y):\n    x += 1\n    return (x * y).sum()")
     x, y = tensors((3,), (3,))
     for argument in (x.clone(), x.clone().requires_grad_(), x.neg()._neg_view()):
-        with pytest.raises(ingot.Error, match="writes into `x`, of which a gradient"):
+        with pytest.raises(ingot.Error, match="writes into `x`, but a gradient"):
             ingot.value_and_grad(f)(argument, y)
-        with pytest.raises(ingot.Error, match="writes into `x`, of which a gradient"):
+        with pytest.raises(ingot.Error, match="writes into `x`, but a gradient"):
             ingot.value_and_grad(f).reference(argument, y)
     argument = x.clone()
     value, dy = ingot.value_and_grad(f, "y")(argument, y)  # an argument that the op does not write has a gradient

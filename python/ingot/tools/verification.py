@@ -320,7 +320,7 @@ def _reference(workload: Workload):
 
     def results() -> list[torch.Tensor]:
         run = workload.run_eager()
-        return [*(t.contiguous() for t in run.written), *run.returned]
+        return [*(t.contiguous() for t in run.written_values), *run.returned]
 
     return results
 
