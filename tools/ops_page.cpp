@@ -21,8 +21,8 @@ This page is the output of `ingot ops --markdown`, and a test keeps them equal.
 *Takes* lists the dtypes for which a call is accepted, on either device. All tensors of the call have that dtype, except
 that `index` and `indices` are int64, and `mask` and `condition` are bool. `integers` are uint8 and int8 to int64.
 `floats` are float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`. `unsigned` are uint16,
-uint32 and uint64. `float8` are its four kinds. The cell is empty for functions that take no tensor, and for those whose
-tensors must have several dtypes or shapes.
+uint32 and uint64. `float8` are its four kinds. The cell is empty if a function takes no tensor, or if it accepts none of
+the calls that this page tries, with tensors of one to four dims of size 1 or 2.
 
 *Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
 `eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. A path is
@@ -64,7 +64,7 @@ bool is_accepted(const frontend::Definition& call, frontend::Device device, DTyp
 
 /// The dtypes for which a call is accepted, in which the matrix x first becomes `view`.
 std::vector<DType> accepted_dtypes(const std::string& text, std::string_view view) {
-  const auto call = frontend::define(fmt::format("def call(x):\n  x = {}\n  return {}", view, text));
+  const auto call = frontend::define(fmt::format("def call(x):\n  x = {}\n  {}\n  return x.clone()", view, text));
   std::vector<DType> types;
   for (int i = 0; i < ir::kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
@@ -100,6 +100,14 @@ std::string_view argument_named(std::string_view name) {
       {"*repeats", "(1, 1)"},
       {"*targets", "torch.float32"},
       {"sizes", "(1, 2)"},
+      {"fill_value", "1"},
+      {"normalized_shape", "(2,)"},
+      {"running_mean", "x[0]"},
+      {"running_var", "x[0]"},
+      {"vec", "x[0]"},
+      {"pad", "(1, 1)"},
+      {"equation", "\"ij,jk\""},
+      {"*operands", "x, x"},
   };
   const auto match = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
   return match == std::end(kKnown) ? std::string_view() : match->second;
@@ -108,7 +116,7 @@ std::string_view argument_named(std::string_view name) {
 /// Calls of a function on x, the simplest first.
 std::vector<std::string> calls_of(const NameInfo& info) {
   std::vector<std::string> calls;
-  for (const std::string_view filler : {"x", "1"}) {
+  for (const std::string_view filler : {"x", "1", "(2, 2)"}) {
     std::string arguments;
     for (const std::string& name : required_parameters(info.signature)) {
       const std::string_view argument = argument_named(name);
@@ -117,6 +125,8 @@ std::vector<std::string> calls_of(const NameInfo& info) {
                        : (arguments.empty() ? "" : ", ") + std::string(argument.empty() ? filler : argument);
     }
     if (info.signature.find("reduction=") != std::string::npos) arguments += ", reduction=\"none\"";
+    if (info.name == "clamp") arguments += ", 1";
+    if (info.name == "where") arguments += ", x, x";
     if (!info.is_function) {
       calls.push_back(fmt::format("x.{}({})", info.name, arguments.substr(std::min<size_t>(arguments.size(), 3))));
       continue;
@@ -130,6 +140,7 @@ std::vector<std::string> calls_of(const NameInfo& info) {
 std::vector<DType> dtypes_of(const NameInfo& info) {
   for (const std::string_view view : {"x", "x[None]", "x[None, None]", "x[0]"}) {
     for (const std::string& call : calls_of(info)) {
+      if (info.is_function && call.find('x', call.find('(')) == std::string::npos) continue;  // no argument is a tensor
       if (std::vector<DType> types = accepted_dtypes(call, view); !types.empty()) return types;
     }
   }
