@@ -74,7 +74,7 @@ const Value::Bound& Value::bound() const {
 Value Value::operate(frontend::Operator op, std::initializer_list<Value> operands) {
   const std::vector<Value> values(operands);
   Evaluation* evaluation = Value(values).evaluation();
-  if (!evaluation) refuse_literals(fmt::format("`{}`", frontend::spelling(op)));
+  if (!evaluation) refuse_literals(fmt::format("`{}`", frontend::operator_text(op)));
   return {*evaluation, frontend::operate(*evaluation, op, bound_items(*evaluation, values))};
 }
 

@@ -71,7 +71,7 @@ struct Signature {
   uint64_t gradients = 0;
   /// Whether gradients of gathers may be sums that the caller computes (ir::Result::scatters). The caller sets this
   /// flag if a kernel would compare too many indices with too many positions.
-  bool scatters = false;
+  bool may_scatter = false;
   bool operator==(const Signature&) const = default;
 
   /// One line that is the same for two signatures only if they are equal: "cuda f32 | x: f32[?, 1] | bias: float".
@@ -135,20 +135,21 @@ struct Residuals {
   bool operator==(const Residuals&) const = default;
 };
 
-/// Returns the op that computes the gradients with respect to the `wanted` parameters, as a tuple of floating-point
-/// tensors. Its parameters are those of `forward`, then one gradient for each of its `results` results: a tensor of the
-/// result's shape, or None. The returned op writes nothing in place. `autocast` is the setting of the forward call's
-/// signature, because autograd computes gradients with autocast off. With `returns_arguments`, the op may return an
-/// incoming gradient itself, as autograd's own nodes do. The `residuals` are its last parameters; an op with residuals
-/// has no gradient of its own.
-std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
-                                           size_t results, std::optional<ir::DType> autocast = {},
+/// Returns the op that computes the gradients with respect to the parameters marked in `is_requested`, as a tuple of
+/// floating-point tensors. Its parameters are those of `forward`, then one gradient for each of the `result_count`
+/// results of `forward`: a tensor of the result's shape, or None. The returned op writes nothing in place. `autocast`
+/// is the setting of the forward call's signature, because autograd computes gradients with autocast off. With
+/// `returns_arguments`, the op may return an incoming gradient itself, as autograd's own nodes do. The `residuals` are
+/// its last parameters; an op with residuals has no gradient of its own.
+std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested,
+                                           size_t result_count, std::optional<ir::DType> autocast = {},
                                            bool returns_arguments = false, Residuals residuals = {});
 
-/// Returns the op that computes what `op` returns, followed by the gradients of its first result with respect to the
-/// `wanted` arguments. Each wanted argument is a tensor of floats, or a list, tuple or dict of such tensors. The first
-/// result is one float. With `has_aux` there are more results, which have no influence on the gradients.
-std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
+/// Returns the op that computes the results of `op`, followed by the gradients of the first result with respect to the
+/// arguments marked in `is_requested`. Each of these arguments is a tensor of floats, or a list, tuple or dict of such
+/// tensors. The first result is one float. With `has_aux` there are more results, which have no influence on the
+/// gradients.
+std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> is_requested,
                                                  bool has_aux);
 
 /// Lowers an op to a graph for a signature. Restarts with static values when evaluation requests them. Above 5,000
@@ -163,7 +164,7 @@ struct NameInfo {
   bool is_method = true;     ///< x.name()
   std::string_view summary;  ///< one line that describes the result
   std::string signature;     ///< "(input, min=None, max=None)"
-  std::string_view source;   ///< the file of PyTorch whose formula it follows; empty if its own ops define it
+  std::string_view source;   ///< the file of PyTorch whose formula the function follows; empty if there is none
 };
 
 /// Lists every supported function, with its aliases under its main name: `ingot ops`.

@@ -84,7 +84,7 @@ class LoweringContext {
     call_stack_.leaves = arguments;
     const uint64_t gradients = saves_residuals_ ? evaluation_.signature.gradients : 0;
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
-    evaluation_.may_scatter = evaluation_.signature.scatters;
+    evaluation_.may_scatter = evaluation_.signature.may_scatter;
     const Value returned = definition_.evaluate(evaluation_, arguments);
     std::vector<Residual> residuals;
     if (gradients != 0) residuals = find_residuals(evaluation_, definition_, arguments, returned, gradients);

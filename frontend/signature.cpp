@@ -77,7 +77,7 @@ std::string Signature::text() const {
                                  short_name(default_dtype), text_of(factories));
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);
-  if (scatters) text += " scatters";
+  if (may_scatter) text += " scatters";
   for (const ArgumentSpec& spec : arguments) text += " | " + text_of(spec);
   return text;
 }

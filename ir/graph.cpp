@@ -143,9 +143,9 @@ void Graph::set_location(NodeId id, Span span) {
 void Graph::add_mention(NodeId id, Span span) {
   // The maximum number of locations of a node: more than a page of `ingot explain` shows. Rewrites copy locations from
   // node to node, which would take quadratic time without a limit.
-  constexpr size_t kMost = 32;
+  constexpr size_t kMaxMentions = 32;
   Distinct<Span>& mentions = mentions_[id];
-  if (mentions.items.size() < kMost) mentions.add(span);
+  if (mentions.items.size() < kMaxMentions) mentions.add(span);
 }
 
 const std::vector<std::string>& Graph::names(NodeId id) const {

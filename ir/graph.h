@@ -230,7 +230,7 @@ struct GraphFrame {
   std::vector<Condition> conditions;
   std::vector<Static> statics;
   /// The location of each number whose arithmetic may fail in Python.
-  std::map<HostId, Span> host_places;
+  std::map<HostId, Span> host_locations;
   /// Size nodes that lowering would have specialised if they were at most kSpecializedSize
   /// (frontend::specialize_small). The graph is valid for all larger sizes.
   std::vector<HostId> specialized;

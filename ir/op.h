@@ -37,13 +37,13 @@ constexpr bool has_access(Op op) { return op == Op::Load || op == Op::Gather || 
 /// The last structural op; the primitives follow.
 inline constexpr Op kLastStructural = Op::Reduce;
 
-/// Determines the type in which an op works and the type of its result from its operand types. `common` is PyTorch's
-/// promotion of all operands; every operand is cast to the work type.
+/// Determines, from the dtypes of an op's operands, the dtype to which the operands are cast and the dtype of the
+/// result. `common` is PyTorch's promotion of all operands.
 enum class Rule : uint8_t {
-  Arith,    ///< work: common;  result: common
-  Float,    ///< work: common, or the default dtype if that is not floating;  result: work
-  Compare,  ///< work: common;  result: bool
-  Logical,  ///< work: bool, each operand by itself (x != 0);  result: bool
+  Arith,    ///< operands: common;  result: common
+  Float,    ///< operands: common, or the default dtype if that is not floating;  result: as the operands
+  Compare,  ///< operands: common;  result: bool
+  Logical,  ///< operands: bool, each one by itself (x != 0);  result: bool
   Select,   ///< where: the condition is bool, the arms' common type is the result
 };
 

@@ -13,12 +13,13 @@ namespace {
 /// Determines which host expressions are equal to the size of a sharded dim, and which depend on such a size.
 class ShardedSizes {
  public:
-  ShardedSizes(const Graph& graph, std::span<const ShardedDims> cuts) : graph_(graph), depends_(graph.host.count()) {
+  ShardedSizes(const Graph& graph, std::span<const ShardedDims> shardings)
+      : graph_(graph), depends_(graph.host.count()) {
     for (uint32_t i = 0; i < depends_.size(); ++i) equal_.push_back(graph.host.resolve(HostId{i}));
     for (const Condition& condition : graph.conditions)
       if (condition.kind == Condition::Kind::Equal && is_size(condition.a) && is_size(condition.b))
         equal_[representative(condition.a).index] = representative(condition.b);
-    for (const ShardedDims& dims : cuts)
+    for (const ShardedDims& dims : shardings)
       for (size_t p = 0; p < dims.size(); ++p)
         if (dims[p]) sizes_.insert(representative(graph.params[p].shape[*dims[p]]));
     for (uint32_t i = 0; i < depends_.size(); ++i) {
@@ -77,7 +78,7 @@ struct Axis {
 
 size_t from_end(size_t dim, size_t rank) { return rank - 1 - dim; }
 
-bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
+bool adds_to(const std::vector<Term>& terms, uint32_t dim) {
   return std::ranges::any_of(terms, [&](const Term& term) { return term.dim == dim; });
 }
 
@@ -85,8 +86,12 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
 /// along the sharded dim.
 class ShardingAnalysis {
  public:
-  ShardingAnalysis(const Graph& graph, const ShardedDims& cuts)
-      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, is_read_whole_(cuts.size()) {}
+  ShardingAnalysis(const Graph& graph, const ShardedDims& sharded_dims)
+      : graph_(graph),
+        host_(graph.host),
+        sizes_(graph, {&sharded_dims, 1}),
+        sharding_{sharded_dims, {}},
+        is_read_whole_(sharded_dims.size()) {}
 
   std::optional<Sharding> run() {
     if (!sizes_.are_unused()) return std::nullopt;
@@ -154,11 +159,12 @@ class ShardingAnalysis {
     return sharded_dim;
   }
 
-  /// Starts the traversal at an output block. The block must be stored along the whole sharded dim, in a separate dim.
+  /// Starts the traversal at an output block. The block must be stored along the whole sharded dim, in a dim of the
+  /// result in which no other index of the block moves.
   bool start_at(const OutputBlock& block, uint32_t dim, HostId size) {
     const Access& store = block.store;
     const auto sharded_dim =
-        std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
+        std::ranges::find_if(store.dims, [&](const AccessDim& d) { return adds_to(d.terms, dim); });
     if (sharded_dim == store.dims.end()) return false;
     const size_t axis_from_end = from_end(static_cast<size_t>(sharded_dim - store.dims.begin()), store.dims.size());
     const Axis axis{axis_from_end, sharded_dim->size};
@@ -222,7 +228,7 @@ class ShardingAnalysis {
       if (!host_.is_int(access.offsets[term.dim], 0)) return false;
     }
     const auto is_independent = [&](HostId size, const std::vector<Term>& others) {
-      return !depends(size) && !sizes_.depends(others) && (terms.empty() || !goes_to(others, terms[0].dim));
+      return !depends(size) && !sizes_.depends(others) && (terms.empty() || !adds_to(others, terms[0].dim));
     };
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (j != axis_dim && !is_independent(access.dims[j].size, access.dims[j].terms)) return false;
@@ -282,19 +288,19 @@ class ShardingAnalysis {
 /// Compares a graph with the graph for shards of size 1, node by node and host expression by host expression.
 class UnitShardComparison {
  public:
-  UnitShardComparison(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones)
-      : graph_(graph), ones_(ones), sizes_(graph, cuts) {}
+  UnitShardComparison(const Graph& graph, std::span<const ShardedDims> shardings, const Graph& unit_shard)
+      : graph_(graph), unit_shard_(unit_shard), sizes_(graph, shardings) {}
 
   bool run() {
-    if (graph_.returns != ones_.returns || graph_.results.size() != ones_.results.size()) return false;
-    const std::vector<NodeId> nodes = live_nodes(graph_), others = live_nodes(ones_);
+    if (graph_.returns != unit_shard_.returns || graph_.results.size() != unit_shard_.results.size()) return false;
+    const std::vector<NodeId> nodes = live_nodes(graph_), others = live_nodes(unit_shard_);
     if (nodes.size() != others.size()) return false;
     counterpart_.resize(graph_.count());
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (!same_node(nodes[i], others[i])) return false;
       counterpart_[nodes[i].index] = others[i];
     }
-    return std::ranges::equal(graph_.results, ones_.results,
+    return std::ranges::equal(graph_.results, unit_shard_.results,
                               [&](const Result& a, const Result& b) { return same_result(a, b); });
   }
 
@@ -308,18 +314,18 @@ class UnitShardComparison {
   }
 
   bool same_node(NodeId a, NodeId b) const {
-    const Node &x = graph_[a], &y = ones_[b];
+    const Node &x = graph_[a], &y = unit_shard_[b];
     const auto same_arg = [&](NodeId m, NodeId n) { return counterpart_[m.index] == n; };
     if (x.op != y.op || x.dtype != y.dtype || !std::ranges::equal(x.args, y.args, same_arg)) return false;
     switch (x.op) {
       case Op::Scalar:
-        return same(graph_.host_of(a), ones_.host_of(b));
+        return same(graph_.host_of(a), unit_shard_.host_of(b));
       case Op::Load:
       case Op::Gather:
       case Op::Index:
-        return same_access(graph_.access(a), ones_.access(b));
+        return same_access(graph_.access(a), unit_shard_.access(b));
       case Op::Reduce: {
-        const Reduction &r = graph_.reduction(a), &s = ones_.reduction(b);
+        const Reduction &r = graph_.reduction(a), &s = unit_shard_.reduction(b);
         return r.kind == s.kind && r.reduced == s.reduced && same_sizes(r.domain, s.domain);
       }
       default:
@@ -342,7 +348,7 @@ class UnitShardComparison {
   /// Compares two dims of accesses. A sharded dim must have size 1 in the other graph. A missing leading dim has size 1
   /// too.
   bool same_dim(const AccessDim* x, const AccessDim* y) const {
-    const bool is_one = y == nullptr || ones_.host.is_int(y->size, 1);
+    const bool is_one = y == nullptr || unit_shard_.host.is_int(y->size, 1);
     if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_sharded(x->size)) return is_one;
     return y != nullptr && same(x->size, y->size) && same_terms(x->terms, y->terms);
   }
@@ -365,7 +371,7 @@ class UnitShardComparison {
 
   bool same_sizes(const std::vector<HostId>& a, const std::vector<HostId>& b) const {
     return std::ranges::equal(
-        a, b, [&](HostId x, HostId y) { return sizes_.is_sharded(x) ? ones_.host.is_int(y, 1) : same(x, y); });
+        a, b, [&](HostId x, HostId y) { return sizes_.is_sharded(x) ? unit_shard_.host.is_int(y, 1) : same(x, y); });
   }
 
   /// Whether two expressions, one of each pool, are equal, node by node.
@@ -376,7 +382,7 @@ class UnitShardComparison {
       const auto pair = pending.back();
       pending.pop_back();
       if (!seen.insert(pair).second) continue;
-      const HostNode &x = graph_.host[pair.first], &y = ones_.host[pair.second];
+      const HostNode &x = graph_.host[pair.first], &y = unit_shard_.host[pair.second];
       if (x.op != y.op || x.kind != y.kind || x.a != y.a || x.b != y.b || !(x.value == y.value) || x.coefs != y.coefs ||
           x.args.size() != y.args.size())
         return false;
@@ -385,20 +391,20 @@ class UnitShardComparison {
     return true;
   }
 
-  const Graph &graph_, &ones_;
+  const Graph &graph_, &unit_shard_;
   const ShardedSizes sizes_;
   std::vector<NodeId> counterpart_;
 };
 
 }  // namespace
 
-std::optional<Sharding> shard(const Graph& graph, const ShardedDims& cuts) {
+std::optional<Sharding> shard(const Graph& graph, const ShardedDims& sharded_dims) {
   if (graph.seed) return std::nullopt;  // the random numbers of an element depend on its index in the whole tensor
-  return ShardingAnalysis(graph, cuts).run();
+  return ShardingAnalysis(graph, sharded_dims).run();
 }
 
-bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones) {
-  return UnitShardComparison(graph, cuts, ones).run();
+bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> shardings, const Graph& unit_shard) {
+  return UnitShardComparison(graph, shardings, unit_shard).run();
 }
 
 }  // namespace ingot::ir

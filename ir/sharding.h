@@ -23,18 +23,18 @@ struct Sharding {
   bool needs_elements = false;    ///< a shard of size 0 would violate a condition that the whole satisfies
 };
 
-/// Returns how to compute the graph from parameters that are sharded as `cuts` says; at least one must be. Returns
-/// nullopt if that is not possible:
+/// Returns how to compute the graph from parameters that are sharded along `sharded_dims`; at least one parameter must
+/// be sharded. Returns nullopt if that is not possible:
 /// - if elements at another position along the sharded dim are read (reductions, shifts, gathers, windows),
 /// - if the sharded dim is split, or merged with another dim,
 /// - if a value depends on a position or a size along the sharded dim, or on random numbers,
 /// - if a parameter is written, or a result is not sharded.
 /// Every shard reads a replicated parameter in full. The parameter's gradient is the sum of the gradients of all
 /// shards.
-std::optional<Sharding> shard(const Graph& graph, const ShardedDims& cuts);
+std::optional<Sharding> shard(const Graph& graph, const ShardedDims& sharded_dims);
 
-/// Whether `ones`, the graph lowered for shards whose sizes along all of these cuts are 1, is the same graph. Lowering
-/// knows which sizes are 1, and an op may depend on that (`squeeze`, `if x.size(0) == 1`).
-bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> cuts, const Graph& ones);
+/// Whether `unit_shard`, the graph lowered for shards of size 1 along the dims of all `shardings`, is the same graph.
+/// Lowering knows which sizes are 1, and an op may depend on that (`squeeze`, `if x.size(0) == 1`).
+bool matches_unit_shard(const Graph& graph, std::span<const ShardedDims> shardings, const Graph& unit_shard);
 
 }  // namespace ingot::ir

@@ -16,20 +16,20 @@ namespace {
 
 class BackwardDefinition : public Definition {
  public:
-  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested, size_t results,
+  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested, size_t result_count,
                      std::optional<ir::DType> autocast, bool returns_arguments, Residuals residuals)
       : forward_(std::move(forward)),
         is_requested_(std::move(is_requested)),
-        results_(results),
+        result_count_(result_count),
         autocast_(autocast),
         returns_arguments_(returns_arguments),
         residuals_(std::move(residuals)),
         name_(forward_->name() + "_backward") {
     const std::span<const Parameter> forward_parameters = forward_->parameters();
     parameters_.assign(forward_parameters.begin(), forward_parameters.end());
-    for (size_t k = 0; k < results; ++k)
+    for (size_t k = 0; k < result_count; ++k)
       parameters_.push_back(
-          {.name = results == 1 ? "grad" : fmt::format("grad[{}]", k), .has_default = true, .span = {}});
+          {.name = result_count == 1 ? "grad" : fmt::format("grad[{}]", k), .has_default = true, .span = {}});
     for (const std::string& name : residuals_.names) parameters_.push_back({.name = name, .span = {}});
   }
 
@@ -44,7 +44,7 @@ class BackwardDefinition : public Definition {
     if (!residuals_.names.empty())
       residuals = fmt::format(", with residuals {} for gradients {:#x}", fmt::join(residuals_.names, ", "),
                               residuals_.gradients);
-    return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", results_, flags,
+    return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", result_count_, flags,
                        autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
                        returns_arguments_ ? ", returned arguments included" : "", residuals, forward_->identity());
   }
@@ -55,7 +55,8 @@ class BackwardDefinition : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = !residuals_.names.empty();
     const size_t param_count = forward_->parameters().size();
-    const auto forward_arguments = arguments.first(param_count), incoming = arguments.subspan(param_count, results_);
+    const auto forward_arguments = arguments.first(param_count),
+               incoming = arguments.subspan(param_count, result_count_);
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
     forward.gradients = 0;
     for (size_t i = 0; i < param_count; ++i)
@@ -66,7 +67,7 @@ class BackwardDefinition : public Definition {
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), result_count, incoming.size()));
     if (!residuals_.names.empty())
-      use_residuals(evaluation, forward, forward_arguments, returned, arguments.subspan(param_count + results_));
+      use_residuals(evaluation, forward, forward_arguments, returned, arguments.subspan(param_count + result_count_));
     std::vector<Argument> requested;
     for (uint32_t i = 0; i < param_count; ++i)
       if (is_requested_[i]) requested.push_back({i, *forward_arguments[i]->tensor()});
@@ -93,7 +94,7 @@ class BackwardDefinition : public Definition {
         evaluation.require(ir::Condition::Kind::Equal, shape[dim], residual.shape[dim]);
       if (residual.value)
         evaluation.residual_bindings.reduced[{residual.node, *residual.value}] =
-            static_cast<uint32_t>(forward_->parameters().size() + results_ + k);
+            static_cast<uint32_t>(forward_->parameters().size() + result_count_ + k);
       else
         evaluation.residual_bindings.nodes.emplace(residual.node, tensor.blocks.front().node);
     }
@@ -111,7 +112,7 @@ class BackwardDefinition : public Definition {
 
   std::shared_ptr<const Definition> forward_;
   std::vector<bool> is_requested_;  ///< one per parameter of the forward op
-  size_t results_;
+  size_t result_count_;
   std::optional<ir::DType> autocast_;
   bool returns_arguments_;
   Residuals residuals_;
@@ -122,9 +123,9 @@ class BackwardDefinition : public Definition {
 }  // namespace
 
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested,
-                                           size_t results, std::optional<ir::DType> autocast, bool returns_arguments,
-                                           Residuals residuals) {
-  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(is_requested), results, autocast,
+                                           size_t result_count, std::optional<ir::DType> autocast,
+                                           bool returns_arguments, Residuals residuals) {
+  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(is_requested), result_count, autocast,
                                                     returns_arguments, std::move(residuals));
 }
 

@@ -6,8 +6,8 @@
 
 namespace ingot::frontend {
 
-Tensor tensor_of(Builder& builder, const IndexedValue& function) {
-  return whole(builder, function.node, builder.graph[function.node].dtype, function.shape);
+Tensor tensor_of(Builder& builder, const IndexedValue& value) {
+  return whole(builder, value.node, builder.graph[value.node].dtype, value.shape);
 }
 
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor) {
@@ -17,9 +17,9 @@ IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor) {
   return {block.node, block.shape};
 }
 
-ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value) {
+ir::NodeId value_where(Builder& builder, ir::NodeId condition, ir::NodeId value) {
   const ir::DType dtype = builder.graph[value].dtype;
-  return builder.graph.add(ir::Op::Where, dtype, {when, value, constant_node(builder, 0.0, dtype)});
+  return builder.graph.add(ir::Op::Where, dtype, {condition, value, constant_node(builder, 0.0, dtype)});
 }
 
 ir::NodeId constant_node(Builder& builder, double value, ir::DType dtype) {

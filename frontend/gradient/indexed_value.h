@@ -11,12 +11,12 @@ struct IndexedValue {
   Shape shape;
 };
 
-Tensor tensor_of(Builder& builder, const IndexedValue& function);
-/// Converts a tensor to a function of an index over its shape.
+Tensor tensor_of(Builder& builder, const IndexedValue& value);
+/// Converts a tensor to one node over its shape.
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor);
 
-/// `value` if `when` is true, else 0.
-ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value);
+/// `value` if `condition` is true, else 0.
+ir::NodeId value_where(Builder& builder, ir::NodeId condition, ir::NodeId value);
 /// A floating-point constant as a node of a dtype.
 ir::NodeId constant_node(Builder& builder, double value, ir::DType dtype);
 

@@ -54,8 +54,8 @@ class CustomBackward {
                                                  : call_library(evaluation, "zeros_like", {results[k]}));
     for (const std::optional<Value>& argument : arguments)
       inputs.push_back(argument ? std::optional(with_own_storage(evaluation, *argument)) : std::nullopt);
-    Evaluation plain = evaluation.without_autocast();
-    const Value returned = derivative_.evaluate(plain, inputs);
+    Evaluation without_autocast = evaluation.without_autocast();
+    const Value returned = derivative_.evaluate(without_autocast, inputs);
     const std::span<const Value> values = results_of(returned);
     if (values.size() != arguments.size())
       evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", derivative_.name(),

@@ -56,10 +56,12 @@ class ReductionVjp {
   ir::NodeId node(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, dtype(), {a, b}); }
   ir::NodeId bool_node(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
   ir::NodeId constant(double value) { return constant_node(builder_, value, dtype()); }
-  ir::NodeId select(ir::NodeId when, ir::NodeId a, ir::NodeId b) {
-    return graph_.add(ir::Op::Where, graph_[a].dtype, {when, a, b});
+  ir::NodeId select(ir::NodeId condition, ir::NodeId a, ir::NodeId b) {
+    return graph_.add(ir::Op::Where, graph_[a].dtype, {condition, a, b});
   }
-  ir::NodeId constant_where(ir::NodeId when, double a, double b) { return select(when, constant(a), constant(b)); }
+  ir::NodeId constant_where(ir::NodeId condition, double a, double b) {
+    return select(condition, constant(a), constant(b));
+  }
 
   /// Broadcasts a function of rows over the whole domain.
   ir::NodeId broadcast_rows(const IndexedValue& row_gradient) {

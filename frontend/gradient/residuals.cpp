@@ -227,17 +227,17 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
   const auto param_count = static_cast<uint32_t>(evaluation.graph.params.size());
-  Evaluation plain = evaluation.without_autocast().without_scatters();
+  Evaluation inside = evaluation.without_autocast().without_scatters();
   try {
     std::vector<std::optional<Value>> incoming;
     for (const Value& result : results_of(returned)) {
       const Tensor* tensor = result.tensor();
       const bool has_gradient = tensor && ir::category(tensor->dtype) == ir::Category::Floating;
-      incoming.push_back(has_gradient ? std::optional(Value(unknown_gradient(plain, *tensor))) : std::nullopt);
+      incoming.push_back(has_gradient ? std::optional(Value(unknown_gradient(inside, *tensor))) : std::nullopt);
     }
     const std::vector<Gradient> gradients =
-        op_gradients(plain, op, arguments, returned, incoming, requested_arguments(arguments, requested));
-    ResidualFinder finder(plain, one, first_gradient_node, param_count, forward);
+        op_gradients(inside, op, arguments, returned, incoming, requested_arguments(arguments, requested));
+    ResidualFinder finder(inside, one, first_gradient_node, param_count, forward);
     for (const Gradient& gradient : gradients)
       for (const ConcatBlock& block : gradient.tensor.blocks) finder.follow(block.node);
     std::vector<Residual> residuals = finder.residuals();

@@ -18,10 +18,10 @@
 namespace ingot::frontend {
 namespace {
 
-/// Whether an access of this size moves along a dim, instead of being broadcast.
-bool varies_along(Builder& builder, ir::HostId size, ir::HostId dim) {
+/// Whether a dim of an access, of this size, moves along a dim of size `dim_size`, instead of being broadcast.
+bool varies_along(Builder& builder, ir::HostId size, ir::HostId dim_size) {
   if (is_one(builder, size)) return false;
-  return builder.graph.host.same(size, dim) || builder.static_number(size).as_int() != 1;
+  return builder.graph.host.same(size, dim_size) || builder.static_number(size).as_int() != 1;
 }
 
 class Transposition {
@@ -43,7 +43,7 @@ class Transposition {
     if (const auto overlapping = overlapping_dim()) return run_by_slices(*overlapping);
     sum_unmapped_dims();
     group_by_source_dim();
-    for (std::vector<size_t>& dims : along_)
+    for (std::vector<size_t>& dims : dims_by_source_dim_)
       if (!sort_nested(dims)) throw_internal("overlapping windows are transposed");
     merge_and_order();
     for (size_t dim = 0; dim < source_.size(); ++dim) pad(dim);
@@ -89,9 +89,9 @@ class Transposition {
     // Up to `few_comparisons` comparisons, no other method (sorting, or adding row by row) is faster
     // (docs/performance.md: gather-gradient-limit).
     const int64_t few_comparisons = int64_t{1} << (builder_.on_cuda() ? 26 : 18), max_comparisons = int64_t{1} << 36;
-    const ir::HostId limit = builder_.integer(builder_.signature.scatters ? max_comparisons : few_comparisons);
-    const ir::HostId steps = product(builder_, shape);
-    builder_.require(ir::Condition::Kind::Affordable, builder_.sub(limit, steps), steps,
+    const ir::HostId limit = builder_.integer(builder_.signature.may_scatter ? max_comparisons : few_comparisons);
+    const ir::HostId comparisons = product(builder_, shape);
+    builder_.require(ir::Condition::Kind::Affordable, builder_.sub(limit, comparisons), comparisons,
                      "the gradient of this gather compares every index with every position, {1} times, which is too "
                      "slow: gather outside of the op");
   }
@@ -140,7 +140,7 @@ class Transposition {
   /// overlap or leave gaps.
   std::optional<size_t> overlapping_dim() {
     group_by_source_dim();
-    for (std::vector<size_t>& dims : along_)
+    for (std::vector<size_t>& dims : dims_by_source_dim_)
       if (!sort_nested(dims)) return smallest_dim(dims);
     return std::nullopt;
   }
@@ -193,9 +193,9 @@ class Transposition {
   }
 
   void group_by_source_dim() {
-    along_.assign(source_.size(), {});
+    dims_by_source_dim_.assign(source_.size(), {});
     for (size_t dim = 0; dim < rank(); ++dim)
-      if (!terms_[dim].empty()) along_[terms_[dim].front().dim].push_back(dim);
+      if (!terms_[dim].empty()) dims_by_source_dim_[terms_[dim].front().dim].push_back(dim);
   }
 
   ir::HostId step(size_t dim) const { return terms_[dim].front().coef; }
@@ -219,13 +219,13 @@ class Transposition {
 
   void merge_and_order() {
     std::vector<size_t> order;
-    for (const std::vector<size_t>& dims : along_) {
+    for (const std::vector<size_t>& dims : dims_by_source_dim_) {
       order.insert(order.end(), dims.begin(), dims.end());
       steps_.push_back(dims.empty() ? builder_.integer(1) : step(dims.back()));
     }
     values_ = permuted(builder_, values_, order);
     for (size_t dim = 0; dim < source_.size(); ++dim) {
-      const size_t count = along_[dim].size();
+      const size_t count = dims_by_source_dim_[dim].size();
       if (count == 0) values_ = unsqueezed(builder_, values_, dim);
       if (count > 1) values_ = flattened(builder_, values_, dim, count);
     }
@@ -275,9 +275,10 @@ class Transposition {
   Shape offsets_;  ///< the coordinates in the source that an index of zeros reads
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< for each dim of the values, its terms in the source's coordinates
-  size_t ungathered_;                         ///< this many dims are not gathered coordinates
-  std::vector<std::vector<size_t>> along_;    ///< for each source dim, the dims that move along it, outer ones first
-  Shape steps_;                               ///< the step of the values along each dim of the source
+  size_t ungathered_;  ///< the number of dims that are not gathered coordinates; these come first
+  std::vector<std::vector<size_t>>
+      dims_by_source_dim_;  ///< for each source dim, the dims that move along it, outer ones first
+  Shape steps_;             ///< the step of the values along each dim of the source
 };
 
 }  // namespace

@@ -48,10 +48,11 @@ class ValueAndGrad : public Definition {
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
     std::vector<std::optional<Value>> incoming(results.size());
-    Evaluation plain = evaluation.without_autocast();
-    incoming[0] = call_library(plain, "ones_like", {results[0]});
+    Evaluation without_autocast = evaluation.without_autocast();
+    incoming[0] = call_library(without_autocast, "ones_like", {results[0]});
     std::vector<Value> returned_values(results.begin(), results.end());
-    add_gradients(evaluation, op_gradients(plain, *op_, arguments, returned, incoming, requested), returned_values);
+    add_gradients(evaluation, op_gradients(without_autocast, *op_, arguments, returned, incoming, requested),
+                  returned_values);
     return Value::tuple(std::move(returned_values));
   }
 

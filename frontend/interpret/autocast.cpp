@@ -17,13 +17,13 @@ using Policy = AutocastPolicy;
 struct Row {
   std::string_view function;
   Policy cuda, cpu;
-  std::string_view exempting_parameter =
-      {};  ///< if this parameter is given, PyTorch calls functions that it does not cast
+  /// The row does not apply to calls that pass this parameter: PyTorch then takes a path that autocast does not cast.
+  std::string_view exempting_parameter = {};
 };
 
 // The lists of ATen/autocast_mode, restricted to the supported functions. A test compares them with PyTorch's
-// dispatcher. Names with a leading underscore are library functions: PyTorch calls them inside a function that is on no
-// list.
+// dispatcher. Names with a leading underscore are functions of Ingot's library. Each represents a PyTorch function that
+// PyTorch calls inside another one, which is on no list.
 constexpr Row kRows[] = {
     {"acos", Policy::Float32, Policy::None},
     {"asin", Policy::Float32, Policy::None},

@@ -138,13 +138,13 @@ class Activation {
 /// Limits recursion. A function may be active several times (for example a function that calls its argument), but not
 /// without end.
 void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
-  constexpr std::ptrdiff_t kMostActivations = 32;
+  constexpr std::ptrdiff_t kMaxActivations = 32;
   const std::vector<const ast::Function*>& active = evaluation.call_stack.functions;
-  if (std::count(active.begin(), active.end(), &function) < kMostActivations) return;
+  if (std::count(active.begin(), active.end(), &function) < kMaxActivations) return;
   auto last = std::find(active.rbegin(), active.rend(), &function).base();
   std::string through;
   for (; last != active.end(); ++last) through += fmt::format(" through `{}`", (*last)->name);
-  evaluation.fail(fmt::format("`{}` calls itself{} more than {} deep", function.name, through, kMostActivations),
+  evaluation.fail(fmt::format("`{}` calls itself{} more than {} deep", function.name, through, kMaxActivations),
                   "write a `for` over a range");
 }
 
@@ -167,8 +167,8 @@ std::string public_name(const ast::Module& module, const ast::Function& function
       {"_torch_", "torch."}, {"_linalg_", "torch.linalg."}, {"_method_", ""}};
   const std::string_view name = function.name;
   if (is_library(module))
-    for (const auto& [prefix, spelling] : kPrefixes)
-      if (name.starts_with(prefix)) return std::string(spelling).append(name.substr(prefix.size()));
+    for (const auto& [prefix, qualifier] : kPrefixes)
+      if (name.starts_with(prefix)) return std::string(qualifier).append(name.substr(prefix.size()));
   return std::string(name);
 }
 
@@ -334,7 +334,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
                   callee.is_tensor() || callee.items() ? "an index is written in `[…]`" : "");
 }
 
-Depth::Depth(Evaluation& evaluation) : evaluation_(evaluation) {
+DepthGuard::DepthGuard(Evaluation& evaluation) : evaluation_(evaluation) {
   constexpr int kMaxDepth = 800;
   if (evaluation.call_stack.depth == kMaxDepth)
     evaluation.fail("the evaluation is nested too deeply", "give the inner expressions names of their own");

@@ -114,8 +114,8 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
       auto text = [&](size_t k) { return module_[k == 0 ? node.left : node.rights[k - 1]].span.text(); };
       size_t k = std::min(i, node.ops.size() - 2);
       evaluation_.fail("a chained comparison has no meaning on tensors",
-                       fmt::format("write `({} {} {}) & ({} {} {})`", text(k), spelling(node.ops[k]), text(k + 1),
-                                   text(k + 1), spelling(node.ops[k + 1]), text(k + 2)));
+                       fmt::format("write `({} {} {}) & ({} {} {})`", text(k), operator_text(node.ops[k]), text(k + 1),
+                                   text(k + 1), operator_text(node.ops[k + 1]), text(k + 2)));
     }
     evaluation_.diagnostics.here = expr.span;
     Value holds = operate(evaluation_, node.ops[i], operands);
@@ -231,7 +231,7 @@ Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
 
 void Frame::run_clauses(const ast::Comprehension& node, size_t clause, const Value& iterable,
                         std::vector<Value>& items) {
-  Depth depth(evaluation_);
+  DepthGuard depth(evaluation_);
   const ast::Comprehension::Clause& current = node.clauses[clause];
   LocationGuard location(evaluation_.diagnostics, module_[current.iterable].span);
   Sequence sequence(evaluation_, iterable, "a `for`");

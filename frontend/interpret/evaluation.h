@@ -44,7 +44,7 @@ class Evaluation : public Builder {
   /// that PyTorch composes from other functions (interpret/autocast.h).
   std::optional<ir::DType> autocast;
   /// Whether gradients that the whole evaluation returns may be scattered sums, which the caller computes
-  /// (Builder::sums).
+  /// (Builder::scattered_sums).
   bool may_scatter = false;
 
   void step() const { budget.spend_step(); }

@@ -20,14 +20,14 @@ Value Frame::evaluate(ExprId id) {
   const ast::Expr& expr = module_[id];
   LocationGuard location(evaluation_.diagnostics, expr.span);
   evaluation_.step();
-  Depth depth(evaluation_);
+  DepthGuard depth(evaluation_);
   Value value = std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
   evaluation_.record_expression(value);
   return value;
 }
 
 Frame::Flow Frame::run(const ast::Block& block) {
-  Depth depth(evaluation_);
+  DepthGuard depth(evaluation_);
   for (ast::StmtId id : block) {
     const ast::Stmt& statement = module_[id];
     LocationGuard location(evaluation_.diagnostics, statement.span);
@@ -230,7 +230,7 @@ Frame::Flow Frame::execute(const ast::Raise& node) {
 /// The text of the author's error message. Names that are bound to strings are replaced by those strings. Other
 /// expressions in the message are shown as written: a message that cannot be formatted must not hide the error.
 std::string Frame::message_text(ExprId id) {
-  Depth depth(evaluation_);
+  DepthGuard depth(evaluation_);
   const ast::Expr& expr = module_[id];
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
     for (const Scope* scope = &scope_; scope; scope = scope->enclosing) {

@@ -96,12 +96,12 @@ class Frame {
 
 /// Counts a level of evaluation during its lifetime. Too many levels are an error, long before a thread's stack is
 /// full.
-class Depth {
+class DepthGuard {
  public:
-  explicit Depth(Evaluation& evaluation);
-  ~Depth() { --evaluation_.call_stack.depth; }
-  Depth(const Depth&) = delete;
-  Depth& operator=(const Depth&) = delete;
+  explicit DepthGuard(Evaluation& evaluation);
+  ~DepthGuard() { --evaluation_.call_stack.depth; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
 
  private:
   Evaluation& evaluation_;

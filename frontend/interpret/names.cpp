@@ -53,7 +53,7 @@ std::optional<Value> in_place_function(std::string_view name, bool InPlaceForms:
 }
 
 std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view name) {
-  // PyTorch's own spellings of a dtype, not Ingot's short ones.
+  // PyTorch's names of a dtype, not Ingot's short ones.
   if (auto type = ir::parse_dtype(name); type && (name == ir::name_of(*type) || name != ir::short_name(*type)))
     return *type;
   if (name == "nn") return Namespace::Nn;

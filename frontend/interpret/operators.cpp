@@ -77,7 +77,7 @@ std::optional<ir::Op> primitive_of(Operator op) {
 Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   for (const Value& operand : operands) {
     if (operand.is_tensor() || operand.is_number()) continue;
-    evaluation.fail(fmt::format("`{}` takes tensors and numbers, not {}", spelling(op), describe(operand)),
+    evaluation.fail(fmt::format("`{}` takes tensors and numbers, not {}", operator_text(op), describe(operand)),
                     operand.is_none() ? "test for it with `is None`" : "");
   }
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
@@ -88,7 +88,7 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
     return divide_operator(evaluation, operands[0], *divisor[0]);
   }
   const std::string_view function = function_of(op);
-  if (function.empty()) evaluation.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));
+  if (function.empty()) evaluation.fail(fmt::format("`{}` has no meaning on tensors", operator_text(op)));
   return call(evaluation, torch_function(function).value(), {{operands.begin(), operands.end()}, {}});
 }
 

@@ -146,14 +146,14 @@ Value call_pow(Evaluation& evaluation, const PythonFunction&, Values arguments) 
 }
 
 Value call_any_or_all(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
-  bool deciding = self.name == "any";
+  bool deciding_value = self.name == "any";
   Sequence sequence(evaluation, arguments[0], fmt::format("{}()", self.name));
   for (size_t i = 0; i < sequence.size(); ++i) {
     evaluation.step();
-    if (truth(evaluation, sequence[i], fmt::format("an item of {}()", self.name)) == deciding)
-      return boolean(evaluation, deciding);
+    if (truth(evaluation, sequence[i], fmt::format("an item of {}()", self.name)) == deciding_value)
+      return boolean(evaluation, deciding_value);
   }
-  return boolean(evaluation, !deciding);
+  return boolean(evaluation, !deciding_value);
 }
 
 Value call_int(Evaluation& evaluation, const PythonFunction& self, Values arguments) {

@@ -85,8 +85,8 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
       hint = "this is a function: call it with `(…)`";
   }
   if (operands.size() == 1)
-    evaluation.fail(fmt::format("`{}` does not take {}", spelling(op), type_name(evaluation, operands[0])), hint);
-  evaluation.fail(fmt::format("`{}` does not take {} and {}", spelling(op), type_name(evaluation, operands[0]),
+    evaluation.fail(fmt::format("`{}` does not take {}", operator_text(op), type_name(evaluation, operands[0])), hint);
+  evaluation.fail(fmt::format("`{}` does not take {} and {}", operator_text(op), type_name(evaluation, operands[0]),
                               type_name(evaluation, operands[1])),
                   hint);
 }
@@ -299,7 +299,7 @@ HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> ope
   if (host.is_constant(result)) return result;
   if (can_raise && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
   if (can_raise || host[result].per_call)
-    evaluation.graph.host_places.emplace(result, evaluation.diagnostics.location());
+    evaluation.graph.host_locations.emplace(result, evaluation.diagnostics.location());
   return result;
 }
 

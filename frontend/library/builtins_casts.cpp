@@ -50,7 +50,7 @@ Tensor convert(Builder& builder, const Tensor& x, ir::DType type, const Value& m
   if (is_new)
     result.layout = record_format(builder, format, {}, shape_of(builder, result));
   else
-    result.layout = record_in_format(builder, format, x);
+    result.layout = record_format_conversion(builder, format, x);
   return result;
 }
 
@@ -67,44 +67,44 @@ Tensor on_device(Builder& builder, const Tensor& x, const Value& device) {
   return result.on_host == x.on_host ? result : copied(builder, result);
 }
 
-/// The target of x.to(…): x.to(dtype), x.to(other), x.to(device) or x.to(device, dtype), each optionally followed by
+/// The arguments of x.to(dtype), x.to(other), x.to(device) or x.to(device, dtype), each optionally followed by
 /// `non_blocking` and `copy` as positional arguments.
-struct Target {
+struct ToArguments {
   Value device, dtype, copy;
 };
 
-Target target_of(Builder& builder, Args args) {
-  Target target{.device = args[3], .dtype = args[2], .copy = args[4]};
+ToArguments to_arguments(Builder& builder, Args args) {
+  ToArguments parsed{.device = args[3], .dtype = args[2], .copy = args[4]};
   int flags = 0;
   const auto is_flag = [&](const Value& value) {
     return value.is_number() && builder.graph.host.kind(value.number()) == ir::HostKind::Bool;
   };
   for (const Value& value : *args[1].items()) {
     if (is_flag(value)) {
-      if (target.dtype.is_none()) builder.fail("to(): non_blocking and copy must follow a dtype or a tensor");
+      if (parsed.dtype.is_none()) builder.fail("to(): non_blocking and copy must follow a dtype or a tensor");
       if (++flags > 2) builder.fail("to() takes at most non_blocking and copy after its target");
-      if (flags == 2) target.copy = value;
+      if (flags == 2) parsed.copy = value;
     } else if (is_device_value(builder, value)) {
-      if (!target.dtype.is_none()) builder.fail("to(): a device must precede the dtype", "x.to(device, dtype)");
-      target.device = value;
+      if (!parsed.dtype.is_none()) builder.fail("to(): a device must precede the dtype", "x.to(device, dtype)");
+      parsed.device = value;
     } else if (const Tensor* other = value.tensor()) {
-      target.device = device_of(builder, *other);
-      target.dtype = other->dtype;
+      parsed.device = device_of(builder, *other);
+      parsed.dtype = other->dtype;
     } else if (!value.is_none()) {
-      target.dtype = value;
+      parsed.dtype = value;
     }
   }
-  return target;
+  return parsed;
 }
 
 Value call_to(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
   if (args[2].is<std::string>())
     builder.fail("to(): argument 'dtype' must be torch.dtype, not str", "such as torch.float16");
-  const Target target = target_of(builder, args);
-  const ir::DType type = target.dtype.is_none() ? x.dtype : require_dtype(builder, target.dtype);
-  const bool copy = builder.static_bool(target.copy, "to: `copy`");
-  const Tensor moved = on_device(builder, x, target.device);
+  const ToArguments parsed = to_arguments(builder, args);
+  const ir::DType type = parsed.dtype.is_none() ? x.dtype : require_dtype(builder, parsed.dtype);
+  const bool copy = builder.static_bool(parsed.copy, "to: `copy`");
+  const Tensor moved = on_device(builder, x, parsed.device);
   const bool is_moved = moved.layout.step != x.layout.step;
   return convert(builder, moved, type, args[6], copy && !is_moved);
 }
@@ -142,7 +142,7 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   if (format == MemoryFormat::Preserve)
     builder.fail("preserve memory format is unsupported by the contiguous operator");
   if (format == MemoryFormat::Contiguous) return contiguous(builder, result);
-  result.layout = record_in_format(builder, format, result);
+  result.layout = record_format_conversion(builder, format, result);
   return result;
 }
 

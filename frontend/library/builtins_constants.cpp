@@ -23,7 +23,7 @@ struct NumberTable {
 };
 
 void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable& table) {
-  constexpr size_t kMostNumbers = 256;
+  constexpr size_t kMaxNumbers = 256;
   const std::vector<Value>* items = data.items();
   if (!items && !data.is_number()) {
     builder.fail(fmt::format("torch.tensor takes numbers and nested lists of numbers, not {}", describe(data)),
@@ -33,8 +33,8 @@ void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable
                           : depth == table.sizes.size();
   if (!fits) builder.fail("torch.tensor: the lists of a dim must all have the same length");
   if (!items) {
-    if (table.numbers.size() == kMostNumbers) {
-      builder.fail(fmt::format("torch.tensor of more than {} numbers", kMostNumbers), "pass the values as a parameter");
+    if (table.numbers.size() == kMaxNumbers) {
+      builder.fail(fmt::format("torch.tensor of more than {} numbers", kMaxNumbers), "pass the values as a parameter");
     }
     table.numbers.push_back(data.number());
     return;

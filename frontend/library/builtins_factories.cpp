@@ -101,8 +101,8 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
                   "upper bound and lower bound inconsistent with step sign");
   const int64_t stride = std::abs(step);
   const ir::HostId rounded = builder.host(ir::HostOp::Add, {span, builder.integer(stride - 1)});
-  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {rounded, builder.integer(stride)});
-  const ir::HostId length = builder.host(ir::HostOp::Max, {steps, builder.integer(0)});
+  const ir::HostId quotient = builder.host(ir::HostOp::FloorDiv, {rounded, builder.integer(stride)});
+  const ir::HostId length = builder.host(ir::HostOp::Max, {quotient, builder.integer(0)});
 
   ir::NodeId node = index_position(builder, std::array{length}, 0);
   node = index_binary(builder, ir::Op::Mul, node, builder.integer(step));
@@ -113,7 +113,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   const ir::DType default_dtype = has_float ? builder.signature.default_dtype : ir::DType::I64;
   const ir::DType type = args[3].is_none() ? default_dtype : require_dtype(builder, args[3]);
   if (type == ir::DType::Bool) builder.fail("\"arange\" not implemented for bool", "write torch.arange(n) != 0");
-  Tensor result = whole(builder, builder.with_location(exact_node(builder, node, type)), type, {length});
+  Tensor result = whole(builder, builder.with_location(rounded_to_dtype(builder, node, type)), type, {length});
   result.on_host = is_created_on_cpu(builder, result, args[4]);
   result.layout = record_contiguous(builder, result.grid);
   return result;
@@ -125,7 +125,7 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   const ir::NodeId row = index_position(builder, shape, 0), column = index_position(builder, shape, 1);
   const ir::NodeId diagonal = builder.graph.add(ir::Op::Eq, ir::DType::Bool, {row, column});
   const ir::DType type = args[2].is_none() ? builder.signature.default_dtype : require_dtype(builder, args[2]);
-  Tensor result = whole(builder, builder.with_location(exact_node(builder, diagonal, type)), type, shape);
+  Tensor result = whole(builder, builder.with_location(rounded_to_dtype(builder, diagonal, type)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[3]);
   result.layout = record_contiguous(builder, shape);
   return result;

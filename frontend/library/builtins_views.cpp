@@ -106,7 +106,7 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   return narrow(builder, x, dim, start, length);
 }
 
-/// Takes the first coordinate of a dim without a bounds check: a tensor without elements is never read.
+/// Takes index 0 of a dim without a bounds check: a tensor without elements is never read.
 Value call_first(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
   const ir::HostId start = builder.graph.host.integer(0), length = builder.graph.host.integer(1);

@@ -11,9 +11,10 @@
 //
 // Each function matches PyTorch's function of the same name. Its decorators say how:
 //
-//   @native       PyTorch has one kernel for it, so a call is a boundary (tensor/native.h). The formula is that of the
-//                 kernel (aten/src/ATen/native). `/` is IEEE division, 16-bit floats are rounded only at the end, and a
-//                 derivative of its own (name_backward) applies to the whole call.
+//   @native       PyTorch has one kernel for the function, so a call is rounded and differentiated as one op
+//                 (tensor/native.h). The formula is that of the kernel (aten/src/ATen/native). `/` is IEEE division,
+//                 16-bit floats are rounded only at the end, and the derivative rule `_name_backward`, if there is one,
+//                 applies to the whole call.
 //   @reduction    as @native, for a function built on reductions, whose results PyTorch makes contiguous
 //   neither       the sequence of ops that eager PyTorch performs
 //   @method       also called as x.name()
@@ -39,7 +40,7 @@
 //   _in_memory_format_of(value, like)       value, in the memory format that PyTorch suggests for `like`
 //   _padded_like(value, cropped, input)     value, with the strides of F.pad(input); `cropped` is input after negative
 //                                           padding
-//   _first(input, dim)                      the first coordinate of a dim, without a bounds check
+//   _first(input, dim)                      input at index 0 of a dim, without a bounds check
 //   _named(name, **items)                   a named tuple, as in torch.return_types
 //   _reduce(kind, input, dim, keepdim, f)   a reduction of ir/reductions.def; `f` names the function in errors
 //   _rounded(input, rounds)                 an intermediate result rounded to its dtype, if `rounds` is true

@@ -59,64 +59,68 @@ class Printer {
 
  private:
   /// A pending part of the output: a word, or an expression.
-  using Piece = std::variant<std::string, ExprId>;
-  using Pieces = std::vector<Piece>;
+  using Fragment = std::variant<std::string, ExprId>;
+  using Fragments = std::vector<Fragment>;
 
   std::string term(ExprId id) const {
     if (!id) return "None";
     std::string text;
-    Pieces stack = {id};
+    Fragments stack = {id};
     while (!stack.empty()) {
-      Piece piece = std::move(stack.back());
+      Fragment fragment = std::move(stack.back());
       stack.pop_back();
-      if (const auto* word = std::get_if<std::string>(&piece)) {
+      if (const auto* word = std::get_if<std::string>(&fragment)) {
         text += *word;
         continue;
       }
-      Pieces parts = pieces(std::get<ExprId>(piece));
+      Fragments parts = fragments(std::get<ExprId>(fragment));
       stack.insert(stack.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
     }
     return text;
   }
 
-  static void append(Pieces& pieces, ExprId id) {
-    pieces.emplace_back(" ");
+  static void append(Fragments& fragments, ExprId id) {
+    fragments.emplace_back(" ");
     if (id)
-      pieces.emplace_back(id);
+      fragments.emplace_back(id);
     else
-      pieces.emplace_back("_");
+      fragments.emplace_back("_");
   }
 
-  static Pieces list(std::string head, const std::vector<ExprId>& items) {
-    Pieces result = {"(" + std::move(head)};
+  static Fragments list(std::string head, const std::vector<ExprId>& items) {
+    Fragments result = {"(" + std::move(head)};
     for (ExprId item : items) append(result, item);
     result.emplace_back(")");
     return result;
   }
 
-  Pieces pieces(ExprId id) const {
-    return std::visit([&](const auto& node) { return pieces(node); }, module_[id].node);
+  Fragments fragments(ExprId id) const {
+    return std::visit([&](const auto& node) { return fragments(node); }, module_[id].node);
   }
-  Pieces pieces(const ast::Constant& node) const { return {constant(node)}; }
-  Pieces pieces(const ast::Name& node) const { return {node.name}; }
-  Pieces pieces(const ast::Binary& node) const { return list(std::string(spelling(node.op)), {node.left, node.right}); }
-  Pieces pieces(const ast::Unary& node) const { return list(std::string(spelling(node.op)), {node.operand}); }
-  Pieces pieces(const ast::Compare& node) const {
-    Pieces result = {"(compare"};
+  Fragments fragments(const ast::Constant& node) const { return {constant(node)}; }
+  Fragments fragments(const ast::Name& node) const { return {node.name}; }
+  Fragments fragments(const ast::Binary& node) const {
+    return list(std::string(operator_text(node.op)), {node.left, node.right});
+  }
+  Fragments fragments(const ast::Unary& node) const {
+    return list(std::string(operator_text(node.op)), {node.operand});
+  }
+  Fragments fragments(const ast::Compare& node) const {
+    Fragments result = {"(compare"};
     append(result, node.left);
     for (size_t i = 0; i < node.ops.size(); ++i) {
-      result.emplace_back(" " + std::string(spelling(node.ops[i])));
+      result.emplace_back(" " + std::string(operator_text(node.ops[i])));
       append(result, node.rights[i]);
     }
     result.emplace_back(")");
     return result;
   }
-  Pieces pieces(const ast::BoolOp& node) const { return list(node.is_and ? "and" : "or", node.operands); }
-  Pieces pieces(const ast::IfExp& node) const { return list("if", {node.test, node.then, node.otherwise}); }
-  Pieces pieces(const ast::Tuple& node) const { return list("tuple", node.items); }
-  Pieces pieces(const ast::List& node) const { return list("list", node.items); }
-  Pieces pieces(const ast::Dict& node) const {
-    Pieces result = {"(dict"};
+  Fragments fragments(const ast::BoolOp& node) const { return list(node.is_and ? "and" : "or", node.operands); }
+  Fragments fragments(const ast::IfExp& node) const { return list("if", {node.test, node.then, node.otherwise}); }
+  Fragments fragments(const ast::Tuple& node) const { return list("tuple", node.items); }
+  Fragments fragments(const ast::List& node) const { return list("list", node.items); }
+  Fragments fragments(const ast::Dict& node) const {
+    Fragments result = {"(dict"};
     for (const ast::Dict::Item& item : node.items) {
       if (item.key) append(result, item.key);
       result.emplace_back(item.key ? ": " : " **");
@@ -125,12 +129,12 @@ class Printer {
     result.emplace_back(")");
     return result;
   }
-  Pieces pieces(const ast::NamedExpr& node) const { return list(":= " + node.name, {node.value}); }
-  Pieces pieces(const ast::Comprehension& node) const {
+  Fragments fragments(const ast::NamedExpr& node) const { return list(":= " + node.name, {node.value}); }
+  Fragments fragments(const ast::Comprehension& node) const {
     using Kind = ast::Comprehension::Kind;
-    Pieces result = {node.kind == Kind::Generator ? "(generator"
-                     : node.kind == Kind::Dict    ? "(dict-of"
-                                                  : "(comprehension"};
+    Fragments result = {node.kind == Kind::Generator ? "(generator"
+                        : node.kind == Kind::Dict    ? "(dict-of"
+                                                     : "(comprehension"};
     append(result, node.element);
     for (const auto& clause : node.clauses) {
       result.emplace_back(" (for");
@@ -145,18 +149,18 @@ class Printer {
     result.emplace_back(")");
     return result;
   }
-  Pieces pieces(const ast::Lambda& node) const {
+  Fragments fragments(const ast::Lambda& node) const {
     const ast::Function& function = module_[node.function];
-    Pieces result = {"(lambda (" + parameters(function) + ")"};
+    Fragments result = {"(lambda (" + parameters(function) + ")"};
     append(result, function.value);
     result.emplace_back(")");
     return result;
   }
-  Pieces pieces(const ast::Slice& node) const { return list("slice", {node.lower, node.upper, node.step}); }
-  Pieces pieces(const ast::Subscript& node) const { return list("[]", {node.value, node.index}); }
-  Pieces pieces(const ast::Attribute& node) const { return {"(. ", node.value, " " + node.name + ")"}; }
-  Pieces pieces(const ast::Call& node) const {
-    Pieces result = list("call", {node.function});
+  Fragments fragments(const ast::Slice& node) const { return list("slice", {node.lower, node.upper, node.step}); }
+  Fragments fragments(const ast::Subscript& node) const { return list("[]", {node.value, node.index}); }
+  Fragments fragments(const ast::Attribute& node) const { return {"(. ", node.value, " " + node.name + ")"}; }
+  Fragments fragments(const ast::Call& node) const {
+    Fragments result = list("call", {node.function});
     result.pop_back();
     for (ExprId argument : node.arguments) append(result, argument);
     for (const auto& keyword : node.keywords) {
@@ -166,7 +170,7 @@ class Printer {
     result.emplace_back(")");
     return result;
   }
-  Pieces pieces(const ast::Starred& node) const { return {"*", node.value}; }
+  Fragments fragments(const ast::Starred& node) const { return {"*", node.value}; }
 
   std::string parameters(const ast::Function& function) const {
     std::string text;
@@ -213,7 +217,7 @@ class Printer {
     line(depth, text + term(node.value), span);
   }
   void statement(const ast::AugAssign& node, Span span, size_t depth) {
-    line(depth, term(node.target) + " " + std::string(spelling(node.op)) + "= " + term(node.value), span);
+    line(depth, term(node.target) + " " + std::string(operator_text(node.op)) + "= " + term(node.value), span);
   }
   void statement(const ast::AnnAssign& node, Span span, size_t depth) {
     std::string value = node.value ? " = " + term(node.value) : "";

@@ -36,7 +36,8 @@ bool is_name_character(char32_t code) {
                       [&](Range range) { return range.first <= code && code <= range.last; });
 }
 
-/// The ASCII spelling of a character that looks like a Python one; pasted text often has such characters.
+/// The ASCII text for a character that looks like it, such as a typographic quote. Pasted text often has such
+/// characters.
 std::string_view ascii_lookalike(char32_t code) {
   switch (code) {
     case 0x2212:

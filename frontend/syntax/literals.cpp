@@ -11,7 +11,7 @@ namespace ingot::frontend {
 
 namespace {
 
-constexpr uint64_t kLargest = uint64_t{1} << 63;
+constexpr uint64_t kLargest = uint64_t{1} << 63;  // 2**63, because a minus sign may precede the literal
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

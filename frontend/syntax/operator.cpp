@@ -4,7 +4,7 @@
 
 namespace ingot::frontend {
 
-std::string_view spelling(Operator op) {
+std::string_view operator_text(Operator op) {
   switch (op) {
     case Operator::Add:
       return "+";
@@ -61,7 +61,7 @@ std::string_view spelling(Operator op) {
     case Operator::Not:
       return "not";
   }
-  throw_internal("an operator without a spelling");
+  throw_internal("an operator without a text");
 }
 
 }  // namespace ingot::frontend

@@ -28,15 +28,15 @@ enum class Operator : uint8_t {
   NotEq,
   Is,
   IsNot,
-  In,
-  NotIn,  // a host operation only; an error for tensors
+  In,  // In and NotIn are errors for tensors
+  NotIn,
   Neg,
   Pos,
   Invert,
   Not,
 };
 
-/// "+", "//", "<=", "not in", …
-std::string_view spelling(Operator op);
+/// The operator as Python source writes it: "+", "//", "<=", "not in", …
+std::string_view operator_text(Operator op);
 
 }  // namespace ingot::frontend

@@ -54,7 +54,7 @@ std::optional<Operator> comparison_operator(const Token& token) {
 
 /// Parses a lambda, or a disjunction with an optional `if … else …`.
 ExprId Parser::expression() {
-  Level level(*this);
+  LevelGuard level(*this);
   if (at_keyword("lambda")) return lambda();
   uint32_t start = begin();
   ExprId then = disjunction();
@@ -133,7 +133,7 @@ ExprId Parser::conjunction() {
 ExprId Parser::inversion() {
   uint32_t start = begin();
   if (!accept_keyword("not")) return comparison();
-  Level level(*this);
+  LevelGuard level(*this);
   ExprId operand = inversion();
   return expr(start, ast::Unary{Operator::Not, operand});
 }
@@ -164,12 +164,12 @@ ExprId Parser::comparison() {
 }
 
 /// Parses binary operators of at least this precedence: a loop for the same precedence, recursion for tighter ones.
-ExprId Parser::binary(int least_precedence) {
+ExprId Parser::binary(int min_precedence) {
   uint32_t start = begin();
   ExprId left = unary();
   for (;;) {
     const BinaryOperator* row = binary_operator(peek());
-    if (!row || row->precedence < least_precedence) return left;
+    if (!row || row->precedence < min_precedence) return left;
     take();
     ExprId right = binary(row->precedence + 1);
     left = expr(start, ast::Binary{row->op, left, right});
@@ -180,7 +180,7 @@ ExprId Parser::unary() {
   uint32_t start = begin();
   bool is_minus = at_operator("-");
   if (!is_minus && !at_operator("+") && !at_operator("~")) return power();
-  Level level(*this);
+  LevelGuard level(*this);
   Operator op = is_minus ? Operator::Neg : at_operator("+") ? Operator::Pos : Operator::Invert;
   take();
   bool is_int64_min =
@@ -197,7 +197,7 @@ ExprId Parser::power() {
   uint32_t start = begin();
   ExprId base = postfix();
   if (!accept_operator("**")) return base;
-  Level level(*this);
+  LevelGuard level(*this);
   ExprId exponent = unary();
   return expr(start, ast::Binary{Operator::Pow, base, exponent});
 }

@@ -112,7 +112,7 @@ void Parser::bind_around_comprehensions(const std::string& name) {
 
 /// Checks that an expression can be assigned to, and binds its names.
 void Parser::bind_target(ExprId target) {
-  Level level(*this);
+  LevelGuard level(*this);
   Span span = module_[target].span;
   if (const auto* name = get<ast::Name>(target)) return bind(name->name);
   if (get<ast::Subscript>(target)) return;
@@ -297,7 +297,7 @@ Block Parser::loop_body(std::string_view after) {
 
 /// Parses `:` and the statements of a block: indented below, or on the same line.
 Block Parser::block(std::string_view after) {
-  Level level(*this);
+  LevelGuard level(*this);
   expect_operator(":", "after " + std::string(after));
   Block body;
   if (!peek().is(Token::Kind::Newline)) {

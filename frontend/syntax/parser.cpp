@@ -17,13 +17,13 @@ constexpr int kMaxLevels = 300;
 
 }  // namespace
 
-ast::Module parse(std::shared_ptr<const Source> source, const KnownName& is_known) {
+ast::Module parse(std::shared_ptr<const Source> source, const IsKnownName& is_known) {
   return Parser(std::move(source)).run(is_known);
 }
 
 Parser::Parser(std::shared_ptr<const Source> source) : source_(std::move(source)), lexer_(*source_) {}
 
-Parser::Level::Level(Parser& parser) : parser_(parser) {
+Parser::LevelGuard::LevelGuard(Parser& parser) : parser_(parser) {
   if (++parser_.level_ <= kMaxLevels) return;
   --parser_.level_;  // the destructor of a partly constructed level does not run
   throw_author(parser_.peek().span, "the expressions are nested too deeply",
@@ -93,14 +93,14 @@ Token Parser::expect_name(std::string_view what) {
 
 // Modules
 
-ast::Module Parser::run(const KnownName& is_known) {
+ast::Module Parser::run(const IsKnownName& is_known) {
   module_.source = source_;
   scopes_.emplace_back();
   module_body(is_known);
   return std::move(module_);
 }
 
-void Parser::module_body(const KnownName& is_known) {
+void Parser::module_body(const IsKnownName& is_known) {
   while (!peek().is(Token::Kind::End)) {
     size_t first = module_.body.size();
     statement(module_.body);
@@ -142,7 +142,7 @@ void Parser::check_module_statement(StmtId id) {
                  "write this inside a `def`");
 }
 
-void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
+void Parser::make_expression_function(ExprId value, const IsKnownName& is_known) {
   ast::Function function;
   function.name = "expression";
   function.span = function.name_span = module_[value].span;
@@ -161,7 +161,7 @@ void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
 
 /// Collects the names in `value` that nothing in the source binds, in order of first use, as parameters. Expressions
 /// are stored in source order of their first tokens, so this iterates over the table instead of the tree.
-std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownName& is_known) const {
+std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const IsKnownName& is_known) const {
   struct Binder {
     std::vector<std::string> names;
     Span scope, excluded;

@@ -21,7 +21,7 @@ namespace ingot::frontend {
 class Parser {
  public:
   explicit Parser(std::shared_ptr<const Source> source);
-  ast::Module run(const KnownName& is_known);
+  ast::Module run(const IsKnownName& is_known);
 
  private:
   /// The names that a module, def, lambda or comprehension binds.
@@ -32,13 +32,13 @@ class Parser {
     bool is_comprehension = false;
     bool returns_value = false;  ///< it contains a `return` with a value
   };
-  /// Counts a level of nesting during its lifetime; too many levels are an error.
-  class Level {
+  /// Counts a level of nested syntax during its lifetime; too many levels are an error.
+  class LevelGuard {
    public:
-    explicit Level(Parser& parser);
-    ~Level() { --parser_.level_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
+    explicit LevelGuard(Parser& parser);
+    ~LevelGuard() { --parser_.level_; }
+    LevelGuard(const LevelGuard&) = delete;
+    LevelGuard& operator=(const LevelGuard&) = delete;
 
    private:
     Parser& parser_;
@@ -74,10 +74,10 @@ class Parser {
   }
 
   // Statements
-  void module_body(const KnownName& is_known);
+  void module_body(const IsKnownName& is_known);
   void check_module_statement(ast::StmtId id);
-  void make_expression_function(ast::ExprId value, const KnownName& is_known);
-  std::vector<ast::Parameter> free_parameters(ast::ExprId value, const KnownName& is_known) const;
+  void make_expression_function(ast::ExprId value, const IsKnownName& is_known);
+  std::vector<ast::Parameter> free_parameters(ast::ExprId value, const IsKnownName& is_known) const;
   void statement(ast::Block& block);
   void simple_statements(ast::Block& block);
   ast::StmtId simple_statement();
@@ -116,7 +116,7 @@ class Parser {
   ast::ExprId conjunction();
   ast::ExprId inversion();
   ast::ExprId comparison();
-  ast::ExprId binary(int least_precedence);
+  ast::ExprId binary(int min_precedence);
   ast::ExprId unary();
   ast::ExprId power();
   ast::ExprId postfix();

@@ -9,7 +9,7 @@ constexpr uint64_t kMaxSteps = 500'000;
 constexpr uint64_t kMaxItems = 2'000'000;
 constexpr uint64_t kMaxBytes = 16'000'000;
 constexpr uint64_t kMaxBlocks = 100'000;
-constexpr uint64_t kMaxNodes = 400'000;
+constexpr uint64_t kMaxRewrittenNodes = 400'000;
 
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
 
@@ -51,11 +51,11 @@ void Budget::spend_blocks(uint64_t count) {
   }
 }
 
-void Budget::spend_nodes(uint64_t count) {
-  if (overspends(nodes_, count, kMaxNodes)) {
+void Budget::spend_rewritten_nodes(uint64_t count) {
+  if (overspends(rewritten_nodes_, count, kMaxRewrittenNodes)) {
     diagnostics_.fail(fmt::format("the op takes too many views of large expressions: slices and shifts of computed "
                                   "tensors repeat the computation of these tensors, here more than {} operations",
-                                  kMaxNodes),
+                                  kMaxRewrittenNodes),
                       "take views of the inputs instead, or compute the viewed tensor in a separate op");
   }
 }

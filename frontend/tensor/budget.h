@@ -13,7 +13,7 @@ class Budget {
  public:
   explicit Budget(const Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  /// Counts one step of evaluation: a statement, an expression, or an iteration of a builtin's loop.
+  /// Counts one step of evaluation: a statement, an expression, or one iteration of the loop in a builtin.
   void spend_step();
   /// Counts items of tuples, lists and dicts. Must be called before the items are created.
   void spend_items(uint64_t count);
@@ -21,8 +21,8 @@ class Budget {
   void spend_characters(uint64_t count);
   /// Counts concat blocks, each time that they are processed.
   void spend_blocks(uint64_t count);
-  /// Counts the nodes that a view rewrites: each view is pushed down to the loads.
-  void spend_nodes(uint64_t count);
+  /// Counts the nodes that views rewrite. Each view is pushed down to the loads, so one view may rewrite many nodes.
+  void spend_rewritten_nodes(uint64_t count);
 
   /// The limit on operands in the arithmetic of sizes and numbers (ir::HostPool::limit_work), and the error past it.
   static constexpr uint64_t kHostWork = 2'000'000;
@@ -30,7 +30,7 @@ class Budget {
 
  private:
   const Diagnostics& diagnostics_;
-  uint64_t steps_ = 0, items_ = 0, characters_ = 0, blocks_ = 0, nodes_ = 0;
+  uint64_t steps_ = 0, items_ = 0, characters_ = 0, blocks_ = 0, rewritten_nodes_ = 0;
 };
 
 }  // namespace ingot::frontend

@@ -56,7 +56,7 @@ Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
   for (ConcatBlock& block : index.blocks) {
-    const ir::NodeId int64_index = work_node(builder, block.node, ir::DType::I64);
+    const ir::NodeId int64_index = in_compute_dtype(builder, block.node, ir::DType::I64);
     const ir::NodeId is_negative = graph.add(ir::Op::Lt, ir::DType::Bool, {int64_index, zero});
     block.node = builder.with_location(
         graph.add(ir::Op::Where, ir::DType::I64, {is_negative, index_outside(builder), int64_index}));

@@ -87,7 +87,7 @@ TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape) {
   return shared_or_new_storage(builder, x, step, std::move(shape));
 }
 
-TensorHandle record_in_format(Builder& builder, MemoryFormat format, const Tensor& x) {
+TensorHandle record_format_conversion(Builder& builder, MemoryFormat format, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
   return shared_or_new_storage(builder, x, record_format(builder, format, x.layout, shape).step, shape);
 }

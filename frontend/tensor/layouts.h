@@ -21,7 +21,7 @@ TensorHandle record_param(Builder& builder, uint32_t param, Shape shape);
 TensorHandle record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
 TensorHandle record_preserve(Builder& builder, LayoutId input, Shape shape);
 TensorHandle record_contiguous(Builder& builder, Shape shape);
-/// A tensor in the memory format that the author requests; without an input, a new tensor.
+/// A new tensor in the memory format that the author requests; `input` is the tensor that it is like, if there is one.
 TensorHandle record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
 TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
 /// The result of F.pad: `cropped` is the part of the input that negative padding leaves.
@@ -37,7 +37,7 @@ TensorHandle record_view(Builder& builder, const TensorHandle& input, std::vecto
 /// A view of `x` if its strides allow one, else a copy.
 TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape);
 /// A copy of `x` in a memory format, or `x` itself if it has that format.
-TensorHandle record_in_format(Builder& builder, MemoryFormat format, const Tensor& x);
+TensorHandle record_format_conversion(Builder& builder, MemoryFormat format, const Tensor& x);
 /// x.to(memory_format=torch.contiguous_format): a copy only if PyTorch suggests channels_last for `x`.
 TensorHandle record_unformatted(Builder& builder, const Tensor& x);
 

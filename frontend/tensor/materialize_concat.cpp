@@ -97,7 +97,7 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
       range.add_conditions(conditions);
     }
     const ir::NodeId moved = reindex(builder, block.node, {std::move(exprs), block.shape, shape});
-    const ir::NodeId value = work_node(builder, moved, tensor.dtype);
+    const ir::NodeId value = in_compute_dtype(builder, moved, tensor.dtype);
     if (!result_node) {  // the value of elements that are in no other block
       result_node = value;
       continue;

@@ -154,12 +154,14 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
   if (!read.layout.storage || read.layout.storage != written.layout.storage) return true;
   const Views written_views = views_of(written.layout), read_views = views_of(read.layout);
-  const auto same_step = [&](const View* written_region, const View* read_region) {
-    return same_view(builder, *written_region, *read_region);
+  const auto same_view_in_both = [&](const View* written_view, const View* read_view) {
+    return same_view(builder, *written_view, *read_view);
   };
-  const auto fork = std::ranges::mismatch(written_views, read_views, same_step);
+  const auto fork = std::ranges::mismatch(written_views, read_views, same_view_in_both);
   if (fork.in1 == written_views.end() && fork.in2 == read_views.end()) return true;
-  const Shape shape = shape_of(builder, contents_through(builder, written.layout, {written_views.begin(), fork.in1}));
+  // The regions are those of the last tensor of which both tensors are views.
+  const Tensor common_base = contents_through(builder, written.layout, {written_views.begin(), fork.in1});
+  const Shape shape = shape_of(builder, common_base);
   const auto written_region = region_of(builder, shape, {fork.in1, written_views.end()});
   const auto read_region = region_of(builder, shape, {fork.in2, read_views.end()});
   if (!written_region || !read_region) return false;

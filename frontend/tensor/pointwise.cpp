@@ -27,7 +27,7 @@ void check_operands(Builder& builder, ir::Op op, std::span<const Value> operands
                                     : "use Python's operators for numbers");
 }
 
-void check_dtype(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType work) {
+void check_dtype(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType operand_dtype) {
   const auto is_bool = [&](const Value& operand) {
     return operand.is_tensor() ? operand.tensor()->dtype == ir::DType::Bool
                                : builder.graph.host.kind(operand.number()) == ir::HostKind::Bool;
@@ -38,22 +38,23 @@ void check_dtype(Builder& builder, ir::Op op, std::span<const Value> operands, i
                  "to invert a mask use `~` or logical_not(), for the difference of two masks `^` or logical_xor()");
   }
   const auto has_dims = [](const Value& operand) { return operand.tensor() && operand.tensor()->rank() > 0; };
-  if (op == ir::Op::Mul && ir::is_float8(work) && !std::ranges::all_of(operands, has_dims)) {
-    builder.fail(fmt::format("a {} tensor can be multiplied by another one, but not by a number", name_of(work)),
-                 "cast first: x.float()");
+  if (op == ir::Op::Mul && ir::is_float8(operand_dtype) && !std::ranges::all_of(operands, has_dims)) {
+    builder.fail(
+        fmt::format("a {} tensor can be multiplied by another one, but not by a number", name_of(operand_dtype)),
+        "cast first: x.float()");
   }
   const ir::Accepts& accepts = ir::info(op).accepts;
   // Logical ops give bool, but eager dispatches on the promoted type of the operands.
-  if (ir::info(op).rule == ir::Rule::Logical) work = result_type(builder, operands);
-  if (accepts.contains(work)) return;
+  if (ir::info(op).rule == ir::Rule::Logical) operand_dtype = result_type(builder, operands);
+  if (accepts.contains(operand_dtype)) return;
   if (op == ir::Op::Neg) {
     builder.fail("negation, the `-` operator, on a bool tensor is not supported",
                  "to invert a mask use `~` or logical_not()");
   }
-  const bool takes_integers = ir::is_floating(work) && !ir::is_float8(work);
-  builder.fail(fmt::format("\"{}\" is not implemented for {}", public_name(op), name_of(work)),
+  const bool takes_integers = ir::is_floating(operand_dtype) && !ir::is_float8(operand_dtype);
+  builder.fail(fmt::format("\"{}\" is not implemented for {}", public_name(op), name_of(operand_dtype)),
                takes_integers ? "it takes integers: cast with .to(torch.int32)"
-                              : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
+                              : fmt::format("cast first: x.{}()", operand_dtype == ir::DType::Bool ? "int" : "float"));
 }
 
 /// Whether eager runs an op on these operands as a CUDA kernel. Ops on CPU scalars alone run on the CPU.
@@ -104,18 +105,18 @@ std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, c
   return host_number(builder, b);
 }
 
-ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
+ir::DType operand_dtype_of(const Builder& builder, ir::Rule rule, ir::DType common) {
   if (rule == ir::Rule::Float && !ir::is_floating(common)) return builder.signature.default_dtype;
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
 /// Adds the condition that an integer tensor with elements is not divided by the number 0. Eager's CPU kernels check
 /// the divisor, even if the quotient is unused; its CUDA kernels do not.
-void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<const Value> operands,
+void require_divisor(Builder& builder, ir::Op op, ir::DType operand_dtype, std::span<const Value> operands,
                      const Tensor& result) {
   const bool divides =
       op == ir::Op::FloorDivide || op == ir::Op::TruncDivide || op == ir::Op::Remainder || op == ir::Op::Fmod;
-  if (!divides || builder.on_cuda() || ir::is_floating(work) || !operands[1].is_number()) return;
+  if (!divides || builder.on_cuda() || ir::is_floating(operand_dtype) || !operands[1].is_number()) return;
   const ir::HostId zero = builder.integer(0);
   const ir::HostId divides_by_zero = builder.host(ir::HostOp::Eq, {operands[1].number(), zero});
   const ir::HostId is_empty = builder.host(ir::HostOp::Eq, {product(builder, shape_of(builder, result)), zero});
@@ -165,21 +166,21 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
   check_operands(builder, op, operands);
   const ir::OpInfo& info = ir::info(op);
   const ir::DType common = result_type(builder, operands);
-  const ir::DType work = work_type(builder, info.rule, common);
-  check_dtype(builder, op, operands, work);
+  const ir::DType operand_dtype = operand_dtype_of(builder, info.rule, common);
+  check_dtype(builder, op, operands, operand_dtype);
 
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < operands.size(); ++i) {
-    tensors.push_back(operand_tensor(builder, operands[i], work, operand_cast(builder, op, operands, i)));
+    tensors.push_back(operand_tensor(builder, operands[i], operand_dtype, operand_cast(builder, op, operands, i)));
   }
   const bool returns_bool = info.rule == ir::Rule::Compare || info.rule == ir::Rule::Logical;
-  const ir::DType dtype = returns_bool ? ir::DType::Bool : work;
+  const ir::DType dtype = returns_bool ? ir::DType::Bool : operand_dtype;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
     ir::Node node{op, ir::compute_type(dtype), contractable_flag(builder, op, dtype), {args.begin(), args.end()}};
     return finished_node(builder, builder.graph.add(std::move(node)), dtype);
   });
-  require_divisor(builder, op, work, operands, result);
-  record_layout(builder, result, operands, info.rule == ir::Rule::Logical ? common : work);
+  require_divisor(builder, op, operand_dtype, operands, result);
+  record_layout(builder, result, operands, info.rule == ir::Rule::Logical ? common : operand_dtype);
   return result;
 }
 
@@ -221,7 +222,7 @@ Tensor factor_of(Builder& builder, ir::Op op, const Value& alpha, ir::DType type
   }
   Tensor factor = scalar_tensor(builder, alpha, type, cast);
   ir::NodeId& node = factor.blocks.front().node;
-  node = work_node(builder, node, type);
+  node = in_compute_dtype(builder, node, type);
   if (op == ir::Op::Sub && type != ir::DType::Bool)
     node = builder.graph.add(ir::Op::Neg, ir::compute_type(type), {node});
   return factor;
@@ -255,12 +256,12 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
                                       operand_tensor(builder, b, type, operand_cast(builder, op, operands, 1)),
                                       operand_tensor(builder, a, type, operand_cast(builder, op, operands, 0))};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
-    const ir::DType work = ir::compute_type(type);
+    const ir::DType compute_dtype = ir::compute_type(type);
     ir::Graph& graph = builder.graph;
-    const ir::NodeId node =
-        ir::is_floating(type)
-            ? graph.add(ir::Op::Fma, work, {args.begin(), args.end()})
-            : graph.add(ir::Op::Add, work, {args[2], graph.add(ir::Op::Mul, work, {args[0], args[1]})});
+    const ir::NodeId node = ir::is_floating(type)
+                                ? graph.add(ir::Op::Fma, compute_dtype, {args.begin(), args.end()})
+                                : graph.add(ir::Op::Add, compute_dtype,
+                                            {args[2], graph.add(ir::Op::Mul, compute_dtype, {args[0], args[1]})});
     return finished_node(builder, node, type);
   });
   record_layout(builder, result, operands, type);
@@ -272,17 +273,18 @@ namespace {
 /// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels compute it for bfloat16, and on CUDA
 /// for float16.
 Value power_with_rounded_square(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
-  const ir::DType work = ir::compute_type(type);
+  const ir::DType compute_dtype = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),
                                       operand_tensor(builder, operands[1], type, NumberCast::Rounded)};
   const std::string callee =
       builder.tape ? builder.tape->record("_pow_number", {operands.begin(), operands.end()}) : std::string();
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     ir::Graph& graph = builder.graph;
-    const ir::NodeId square = exact_node(builder, graph.add(ir::Op::Mul, work, {args[0], args[0]}), type);
-    std::vector<ir::NodeId> factors{work_node(builder, square, type)};
+    const ir::NodeId square =
+        rounded_to_dtype(builder, graph.add(ir::Op::Mul, compute_dtype, {args[0], args[0]}), type);
+    std::vector<ir::NodeId> factors{in_compute_dtype(builder, square, type)};
     if (last == ir::Op::Mul) factors.push_back(args[0]);
-    ir::NodeId node = graph.add(last, work, std::move(factors));
+    ir::NodeId node = graph.add(last, compute_dtype, std::move(factors));
     if (builder.tape) node = graph.call(callee, node, {args.begin(), args.end()});
     return finished_node(builder, node, type);
   });
@@ -365,10 +367,10 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   const std::string callee = builder.tape ? builder.tape->record("clamp", {x, low, high}) : std::string();
   // The limit is the first operand: if both are zeros, eager's kernels keep x's.
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
-    const ir::DType work = ir::compute_type(type);
+    const ir::DType compute_dtype = ir::compute_type(type);
     ir::NodeId node = args[0];
-    if (!low.is_none()) node = builder.graph.add(ir::Op::Maximum, work, {args[1], node});
-    if (!high.is_none()) node = builder.graph.add(ir::Op::Minimum, work, {args.back(), node});
+    if (!low.is_none()) node = builder.graph.add(ir::Op::Maximum, compute_dtype, {args[1], node});
+    if (!high.is_none()) node = builder.graph.add(ir::Op::Minimum, compute_dtype, {args.back(), node});
     if (builder.tape) node = builder.graph.call(callee, node, {args.begin(), args.end()});
     return finished_node(builder, node, type);
   });
@@ -378,12 +380,12 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
 }
 
 Value where(Builder& builder, const Value& condition, const Value& a, const Value& b) {
-  const Tensor* chosen = condition.tensor();
-  if (!chosen) {
+  const Tensor* mask = condition.tensor();
+  if (!mask) {
     builder.fail(fmt::format("where takes a boolean tensor as its condition, not {}", describe(condition)),
                  "for a condition known beforehand write `a if condition else b`");
   }
-  if (chosen->dtype != ir::DType::Bool) {
+  if (mask->dtype != ir::DType::Bool) {
     builder.fail(fmt::format("where expected a boolean tensor as its condition, but got {}", describe(condition)),
                  "compare it: where(c != 0, a, b)");
   }
@@ -394,7 +396,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   }
   // A number is converted to a 16-bit float through float32, and may become infinite.
   const NumberCast numbers = ir::is_narrow_float(type) ? NumberCast::Rounded : NumberCast::Checked;
-  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),
+  const std::array<Tensor, 3> tensors{*mask, operand_tensor(builder, a, type, numbers),
                                       operand_tensor(builder, b, type, numbers)};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::NodeId node = builder.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
@@ -402,7 +404,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   });
   if (!builder.native) {
     // PyTorch casts the arms before the kernel, on every device.
-    std::vector<LayoutId> inputs{chosen->layout};
+    std::vector<LayoutId> inputs{mask->layout};
     for (const Value& arm : arms) {
       const Tensor* tensor = arm.tensor();
       inputs.push_back(!tensor                 ? record_contiguous(builder, {})

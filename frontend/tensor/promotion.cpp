@@ -128,7 +128,7 @@ ir::DType result_type(Builder& builder, std::span<const Value> values) {
   return result.value();
 }
 
-ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
+ir::NodeId in_compute_dtype(Builder& builder, ir::NodeId node, ir::DType type) {
   const ir::DType target = ir::compute_type(type);
   ir::DType current = builder.graph[node].dtype;
   if (ir::is_narrow_float(current)) {
@@ -139,15 +139,15 @@ ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
   return current == target ? node : builder.graph.add(ir::Op::Cast, target, {node});
 }
 
-ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type) {
+ir::NodeId rounded_to_dtype(Builder& builder, ir::NodeId node, ir::DType type) {
   if (builder.graph[node].dtype == type) return node;
-  node = work_node(builder, node, type);
+  node = in_compute_dtype(builder, node, type);
   return ir::is_narrow_float(type) ? builder.graph.add(ir::Op::Cast, type, {node}) : node;
 }
 
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
   const bool rounds = (builder.signature.numerics == Numerics::Eager || ir::is_float8(type)) && !builder.native;
-  return builder.with_location(rounds ? exact_node(builder, node, type) : node);
+  return builder.with_location(rounds ? rounded_to_dtype(builder, node, type) : node);
 }
 
 void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
@@ -199,7 +199,7 @@ Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, Numbe
   if (value.is_number()) return number_tensor(builder, value.number(), type, cast);
   ir::NodeId node = builder.graph.call(ir::kDetach, value.tensor()->blocks.front().node, {});
   const bool rounds = ir::is_narrow_float(type) && cast != NumberCast::Wrapped && !builder.native;
-  node = rounds ? exact_node(builder, node, type) : work_node(builder, node, type);
+  node = rounds ? rounded_to_dtype(builder, node, type) : in_compute_dtype(builder, node, type);
   Tensor tensor = whole(builder, builder.with_location(node), type, {});
   tensor.on_host = builder.on_cuda();
   return tensor;
@@ -216,8 +216,8 @@ Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, Numb
   const bool rounds = tensor.dtype != type && cast != NumberCast::Wrapped && !builder.native;
   tensor.dtype = type;
   for (ConcatBlock& block : tensor.blocks) {
-    if (rounds) block.node = exact_node(builder, block.node, type);
-    block.node = work_node(builder, block.node, type);
+    if (rounds) block.node = rounded_to_dtype(builder, block.node, type);
+    block.node = in_compute_dtype(builder, block.node, type);
   }
   return tensor;
 }
@@ -225,7 +225,8 @@ Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, Numb
 Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type) {
   Tensor result = tensor;
   result.dtype = type;
-  for (ConcatBlock& block : result.blocks) block.node = builder.with_location(exact_node(builder, block.node, type));
+  for (ConcatBlock& block : result.blocks)
+    block.node = builder.with_location(rounded_to_dtype(builder, block.node, type));
   if (type != tensor.dtype) result.layout = record_preserve(builder, tensor.layout, shape_of(builder, tensor));
   return result;
 }
@@ -240,7 +241,7 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
   result.dtype = type;
   if (type == tensor.dtype) return result;
   for (ConcatBlock& block : result.blocks) {
-    const ir::NodeId node = exact_node(builder, block.node, tensor.dtype);
+    const ir::NodeId node = rounded_to_dtype(builder, block.node, tensor.dtype);
     block.node = builder.with_location(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
   Tensor base = tensor;

@@ -19,10 +19,10 @@ ir::DType promoted(Builder& builder, ir::DType a, ir::DType b);
 /// numbers). A lower priority decides only if its type has a higher category.
 ir::DType result_type(Builder& builder, std::span<const Value> values);
 
-/// Converts a node to the type in which `type` is computed.
-ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type);
-/// Rounds a node to `type` itself, such as float32 to float16; for other types the same as work_node.
-ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type);
+/// Casts a node to the dtype in which values of `type` are computed (ir::compute_type): float32 for 16-bit floats.
+ir::NodeId in_compute_dtype(Builder& builder, ir::NodeId node, ir::DType type);
+/// Casts a node to `type` itself: rounds a float32 value to float16. For other types the same as in_compute_dtype.
+ir::NodeId rounded_to_dtype(Builder& builder, ir::NodeId node, ir::DType type);
 /// Finishes the result of an op, of dtype `type`: rounds it if `numerics = eager`, and always to float8, which is a
 /// storage type.
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);

@@ -87,7 +87,7 @@ std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& 
   ir::Reduction reduction{kind, x.blocks[0].shape, ir::DimMarks(x.blocks[0].shape.size())};
   for (const size_t dim : dims)
     std::fill_n(reduction.reduced.begin() + static_cast<ptrdiff_t>(finest[dim].begin), finest[dim].count, 1);
-  const ir::NodeId operand = work_node(builder, x.blocks[0].node, x.dtype);
+  const ir::NodeId operand = in_compute_dtype(builder, x.blocks[0].node, x.dtype);
   const ir::DType type = builder.graph[operand].dtype;
   const ir::NodeId node = builder.with_location(builder.graph.reduce(type, std::move(reduction), operand));
 

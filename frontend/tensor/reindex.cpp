@@ -36,22 +36,22 @@ class Reindexer {
  public:
   /// `always_checked`: old dims along which the source may have one element, but whose indices must be checked
   /// nevertheless.
-  Reindexer(Builder& builder, const IndexMap& view, std::vector<bool> always_checked)
+  Reindexer(Builder& builder, const IndexMap& map, std::vector<bool> always_checked)
       : builder_(builder),
         graph_(builder.graph),
         host_(builder.graph.host),
-        view_(view),
-        use_counts_(view.to.size()),
+        map_(map),
+        use_counts_(map.new_shape.size()),
         always_checked_(std::move(always_checked)),
-        is_read_(view.exprs.size()) {
-    for (const AffineExpr& expr : view.exprs) {
+        is_read_(map.exprs.size()) {
+    for (const AffineExpr& expr : map.exprs) {
       for (const ir::Term& term : expr.terms) ++use_counts_[term.dim];
     }
   }
 
   ir::NodeId run(ir::NodeId root) {
     const std::vector<ir::NodeId> nodes = reachable(graph_, root);
-    builder_.budget.spend_nodes(nodes.size());
+    builder_.budget.spend_rewritten_nodes(nodes.size());
     for (const ir::NodeId id : nodes) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
@@ -66,8 +66,8 @@ class Reindexer {
 
   /// The gathered old dims whose index no access read.
   std::vector<bool> unread_dims() const {
-    std::vector<bool> dims(view_.exprs.size());
-    for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && view_.exprs[d].gathered && !is_read_[d];
+    std::vector<bool> dims(map_.exprs.size());
+    for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && map_.exprs[d].gathered && !is_read_[d];
     return dims;
   }
 
@@ -123,19 +123,19 @@ class Reindexer {
   /// The access in the new index space; appends its indirect indices to `indices`.
   ir::Access moved(ir::Access old, std::vector<ir::NodeId>& indices) {
     ir::Access access{old.source, old.offsets, {}, old.indirect};
-    std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
-    std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
+    std::vector<ir::HostId> sizes(map_.new_shape.size(), builder_.integer(1));
+    std::vector<std::map<uint32_t, ir::HostId>> terms(map_.new_shape.size());
 
-    const size_t skipped = view_.from.size() - old.dims.size();
-    for (size_t d = 0; d < skipped; ++d) check_index(view_.exprs[d], d, access, indices);
+    const size_t skipped = map_.old_shape.size() - old.dims.size();
+    for (size_t d = 0; d < skipped; ++d) check_index(map_.exprs[d], d, access, indices);
     for (size_t j = 0; j < old.dims.size(); ++j) {
       const ir::HostId size = host_.resolve(old.dims[j].size);
       if (host_.is_int(size, 1)) {
-        check_index(view_.exprs[skipped + j], skipped + j, access, indices);
+        check_index(map_.exprs[skipped + j], skipped + j, access, indices);
         continue;
       }
-      const ir::HostId full_size = host_.resolve(view_.from[skipped + j]);
-      const AffineExpr& expr = view_.exprs[skipped + j];
+      const ir::HostId full_size = host_.resolve(map_.old_shape[skipped + j]);
+      const AffineExpr& expr = map_.exprs[skipped + j];
       // The dim may have size 1 while the value is wider. The factor is then 0, so that a step along the dim reads the
       // same element.
       const bool is_exact = size == full_size || is_not_one(builder_, size);
@@ -158,11 +158,13 @@ class Reindexer {
         // If several coordinates move with the dim, its size does not determine which of the coordinates has size 1;
         // the steps do.
         const bool is_shared = use_counts_[part.dim] > 1;
-        const bool is_unchanged = !is_shared && expr.terms.size() == 1 && host_.same(view_.to[part.dim], full_size);
-        sizes[part.dim] = is_unchanged ? size
-                          : is_exact || is_shared
-                              ? host_.resolve(view_.to[part.dim])
-                              : builder_.host(ir::HostOp::Select, {factor, view_.to[part.dim], builder_.integer(1)});
+        const bool is_unchanged =
+            !is_shared && expr.terms.size() == 1 && host_.same(map_.new_shape[part.dim], full_size);
+        sizes[part.dim] =
+            is_unchanged ? size
+            : is_exact || is_shared
+                ? host_.resolve(map_.new_shape[part.dim])
+                : builder_.host(ir::HostOp::Select, {factor, map_.new_shape[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
           ir::HostId step = builder_.mul(term.coef, part.coef);
           if (is_shared) step = builder_.mul(step, factor);
@@ -177,8 +179,8 @@ class Reindexer {
 
   /// Checks the index along a dim of one element: the index selects nothing, but must be in range.
   void check_index(const AffineExpr& expr, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
-    if (!expr.gathered || !(always_checked_[dim] || is_one(builder_, view_.from[dim]))) return;
-    access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
+    if (!expr.gathered || !(always_checked_[dim] || is_one(builder_, map_.old_shape[dim]))) return;
+    access.indirect.push_back({host_.resolve(map_.old_shape[dim]), {}});
     indices.push_back(*expr.gathered);
     is_read_[dim] = true;
   }
@@ -202,17 +204,17 @@ class Reindexer {
   Builder& builder_;
   ir::Graph& graph_;
   ir::HostPool& host_;
-  const IndexMap& view_;
+  const IndexMap& map_;
   std::vector<int> use_counts_;  ///< for each new dim, the number of old coordinates that depend on it
   std::vector<bool> always_checked_, is_read_;
   bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };
 
-bool is_identity(const Builder& builder, const IndexMap& view) {
-  if (!same_shape(builder, view.from, view.to)) return false;
-  for (size_t d = 0; d < view.exprs.size(); ++d) {
-    const AffineExpr& expr = view.exprs[d];
+bool is_identity(const Builder& builder, const IndexMap& map) {
+  if (!same_shape(builder, map.old_shape, map.new_shape)) return false;
+  for (size_t d = 0; d < map.exprs.size(); ++d) {
+    const AffineExpr& expr = map.exprs[d];
     if (expr.gathered || !builder.graph.host.is_int(expr.offset, 0)) return false;
     if (expr.terms.size() != 1 || expr.terms[0].dim != d) return false;
     if (!builder.graph.host.is_int(expr.terms[0].coef, 1)) return false;
@@ -243,14 +245,14 @@ std::vector<AffineExpr> identity_exprs(Builder& builder, size_t rank) {
   return exprs;
 }
 
-ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing) {
-  if (is_identity(builder, reindexing)) return node;
-  Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.exprs.size()));
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& map) {
+  if (is_identity(builder, map)) return node;
+  Reindexer reindexer(builder, map, std::vector<bool>(map.exprs.size()));
   const ir::NodeId moved = reindexer.run(node);
   // Along an expanded dim no read uses the index, so none would detect that it is out of range.
   std::vector<bool> unread = reindexer.unread_dims();
   if (std::ranges::none_of(unread, std::identity())) return moved;
-  return Reindexer(builder, reindexing, std::move(unread)).run(node);
+  return Reindexer(builder, map, std::move(unread)).run(node);
 }
 
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim) {

@@ -22,15 +22,15 @@ struct AffineExpr {
 
 /// Maps an index of a new space to an index of the old one.
 struct IndexMap {
-  std::vector<AffineExpr> exprs;  ///< one per dim of `from`
-  Shape from, to;
+  std::vector<AffineExpr> exprs;  ///< one per dim of the old index
+  Shape old_shape, new_shape;
 };
 
 /// Identity expressions (coordinate d is index d), of which a view changes some.
 std::vector<AffineExpr> identity_exprs(Builder& builder, size_t rank);
 
 /// The node whose value at an index of the new space is the value of `node` at the old index.
-ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing);
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& map);
 
 // int64 nodes for index arithmetic. Adding 0, and multiplying or dividing by 1, makes no node.
 

@@ -5,8 +5,8 @@
 #include "frontend/tensor/tensors.h"
 
 // Splits of dims are pushed down to the loads, merges move up to the results. A change of shape that keeps row-major
-// order splits dims into pieces and merges adjacent pieces again. If no such pieces are found, sizes are specialised.
-// If there are none even then, indices are computed.
+// order splits dims into factors and merges adjacent factors again. If no such factors are found, sizes are
+// specialised. If there are none even then, indices are computed.
 
 namespace ingot::frontend {
 namespace {
@@ -20,32 +20,32 @@ std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b)
   return q;
 }
 
-/// How the old dims are split into pieces, and how many pieces each new dim merges.
-struct Pieces {
-  std::vector<Shape> old_pieces;
-  Reassociation new_counts;
+/// How the old dims are split into factors, and how many factors each new dim merges.
+struct Factors {
+  std::vector<Shape> old_factors;  ///< one shape per old dim
+  Reassociation factor_counts;     ///< one count per new dim
 };
 
-std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId> old_sizes,
-                                    std::span<const ir::HostId> new_sizes) {
-  Pieces pieces{std::vector<Shape>(old_sizes.size()), Reassociation(new_sizes.size(), 0)};
+std::optional<Factors> common_factors(Builder& builder, std::span<const ir::HostId> old_sizes,
+                                      std::span<const ir::HostId> new_sizes) {
+  Factors factors{std::vector<Shape>(old_sizes.size()), Reassociation(new_sizes.size(), 0)};
   if (old_sizes.size() == 1) {
-    pieces.old_pieces[0].assign(new_sizes.begin(), new_sizes.end());
-    pieces.new_counts.assign(new_sizes.size(), 1);
-    return pieces;
+    factors.old_factors[0].assign(new_sizes.begin(), new_sizes.end());
+    factors.factor_counts.assign(new_sizes.size(), 1);
+    return factors;
   }
   if (new_sizes.size() == 1) {
-    for (size_t i = 0; i < old_sizes.size(); ++i) pieces.old_pieces[i] = {old_sizes[i]};
-    pieces.new_counts = {static_cast<uint32_t>(old_sizes.size())};
-    return pieces;
+    for (size_t i = 0; i < old_sizes.size(); ++i) factors.old_factors[i] = {old_sizes[i]};
+    factors.factor_counts = {static_cast<uint32_t>(old_sizes.size())};
+    return factors;
   }
   size_t i = 0, j = 0;
   ir::HostId a = old_sizes[0], b = new_sizes[0];
   while (true) {
     const auto a_rest = quotient(builder, a, b), b_rest = quotient(builder, b, a);
     if (!a_rest && !b_rest) return std::nullopt;
-    pieces.old_pieces[i].push_back(a_rest ? b : a);
-    ++pieces.new_counts[j];
+    factors.old_factors[i].push_back(a_rest ? b : a);
+    ++factors.factor_counts[j];
     const bool ends_old = b_rest.has_value(), ends_new = a_rest.has_value();
     if (ends_old && ++i < old_sizes.size()) a = old_sizes[i];
     if (ends_new && ++j < new_sizes.size()) b = new_sizes[j];
@@ -54,7 +54,7 @@ std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId
     if (!ends_new) b = *b_rest;
   }
   if (i != old_sizes.size() || j != new_sizes.size()) return std::nullopt;
-  return pieces;
+  return factors;
 }
 
 /// Requests the values of the sizes that are not known; does nothing if all are known.
@@ -72,8 +72,8 @@ void request_static(Builder& builder, std::span<const ir::HostId> sizes) {
 Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
   const Shape old_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                         tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
-  const auto pieces = common_pieces(builder, old_sizes, sizes);
-  if (!pieces) {
+  const auto factors = common_factors(builder, old_sizes, sizes);
+  if (!factors) {
     request_static(builder, old_sizes);
     request_static(builder, sizes);
     tensor = materialize_concat(builder, tensor);
@@ -82,12 +82,12 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
     return unflattened(builder, tensor, begin, sizes);
   }
   for (size_t i = count; i-- > 0;) {
-    if (pieces->old_pieces[i].size() > 1) {
-      tensor = unflattened(builder, tensor, begin + i, pieces->old_pieces[i]);
+    if (factors->old_factors[i].size() > 1) {
+      tensor = unflattened(builder, tensor, begin + i, factors->old_factors[i]);
     }
   }
   size_t dim = begin;
-  for (const uint32_t merged_count : pieces->new_counts) {
+  for (const uint32_t merged_count : factors->factor_counts) {
     if (merged_count > 1) tensor = flattened(builder, tensor, dim, merged_count);
     ++dim;
   }
@@ -108,11 +108,11 @@ std::vector<ConcatBlock> blocks_in_rows(Builder& builder, const Tensor& tensor, 
       const int64_t length = is_whole_rows ? remaining - remaining % inner : std::min(remaining, inner - column);
       const Shape sizes{builder.integer(is_whole_rows ? length / inner : 1),
                         builder.integer(is_whole_rows ? inner : length)};
-      ConcatBlock piece = slice_block(builder, block, dim, builder.integer(start), builder.integer(length), 1);
-      piece = unflatten_block(builder, piece, dim, sizes);
-      piece.offsets[dim] = builder.integer(position / inner);
-      piece.offsets[dim + 1] = builder.integer(column);
-      blocks.push_back(std::move(piece));
+      ConcatBlock part = slice_block(builder, block, dim, builder.integer(start), builder.integer(length), 1);
+      part = unflatten_block(builder, part, dim, sizes);
+      part.offsets[dim] = builder.integer(position / inner);
+      part.offsets[dim + 1] = builder.integer(column);
+      blocks.push_back(std::move(part));
       position += length, start += length, remaining -= length;
     }
   }

@@ -69,7 +69,7 @@ ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const 
   ir::HostPool& host = builder.graph.host;
   const std::vector<ir::Term> grid_terms = merge_terms(builder, tensor.grid, tensor.groups);
   const std::vector<ir::Term> block_terms = merge_terms(builder, block.shape, block.groups);
-  ir::OutputBlock output{exact_node(builder, block.node, tensor.dtype), {}, {}};
+  ir::OutputBlock output{rounded_to_dtype(builder, block.node, tensor.dtype), {}, {}};
   output.store.offsets.assign(tensor.rank(), builder.integer(0));
   for (size_t d = 0; d < block.offsets.size(); ++d) {
     ir::HostId& offset = output.store.offsets[grid_terms[d].dim];
@@ -206,7 +206,7 @@ void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   for (const TensorScatterAdd& scatter_add : sum.scatter_adds)
     scatters.push_back({add_summand(scatter_add.values, "values"), add_summand(scatter_add.positions, "positions"),
                         scatter_add.scattered_dims, scatter_add.copied_dims});
-  if (sum.addend) results[result].addend = add_summand(*sum.addend, "beside");
+  if (sum.addend) results[result].addend = add_summand(*sum.addend, "addend");
   results[result].scatters = std::move(scatters);
   results[result].blocks.clear();
 }

@@ -16,6 +16,7 @@
 namespace ingot::frontend {
 namespace {
 
+/// Applies a view to a tensor.
 Tensor viewed(Builder& builder, const View& view, const Tensor& base) {
   switch (view.kind) {
     case View::Kind::Permute:
@@ -41,11 +42,11 @@ Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId sta
                 const Tensor& part) {
   const ir::HostPool& host = builder.graph.host;
   const ir::HostId end = builder.add(start, length), rest = builder.sub(shape_of(builder, base)[dim], end);
-  std::vector<Tensor> pieces;
-  if (!host.is_int(start, 0)) pieces.push_back(sliced(builder, base, dim, builder.integer(0), start, 1));
-  pieces.push_back(part);
-  if (!host.is_int(rest, 0)) pieces.push_back(sliced(builder, base, dim, end, rest, 1));
-  return pieces.size() == 1 ? part : concatenated(builder, pieces, dim);
+  std::vector<Tensor> parts;
+  if (!host.is_int(start, 0)) parts.push_back(sliced(builder, base, dim, builder.integer(0), start, 1));
+  parts.push_back(part);
+  if (!host.is_int(rest, 0)) parts.push_back(sliced(builder, base, dim, end, rest, 1));
+  return parts.size() == 1 ? part : concatenated(builder, parts, dim);
 }
 
 /// Replaces every step-th coordinate, one by one.
@@ -65,6 +66,8 @@ Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const
   return base;
 }
 
+/// Undoes an expand that only added leading dims of size 1. Fails for any other expand: the elements of `part` would be
+/// written to one element of `base`.
 Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
   const Shape shape = shape_of(builder, base);
   Tensor result = part;
@@ -104,7 +107,7 @@ Tensor with_part(Builder& builder, const View& view, const Tensor& base, const T
   throw_internal("a view of unknown kind");
 }
 
-/// Loads with a source index from here on read no parameter.
+/// Loads with a source index from here on read no parameter. They represent elements that were never given a value.
 constexpr uint32_t kFirstUnwritten = 0x8000'0000;
 
 /// The maximum length of a chain of views, which is freed recursively, link by link.
@@ -275,7 +278,7 @@ bool overlaps_itself(const TensorHandle& handle) {
 
 TensorHandle view_storage(const Tensor& x, uint32_t step, View view) {
   if (!x.layout.storage) return {step, {}, {}};
-  store_contents(x);
+  set_initial_contents(x);
   view.base = x.layout.view;
   view.depth = view.base ? view.base->depth + 1 : 1;
   view.is_multi_output |= view.base && view.base->is_multi_output;
@@ -291,7 +294,7 @@ TensorHandle view_storage(const Tensor& x, uint32_t step, View view) {
 TensorHandle detached_storage(const Tensor& x) {
   TensorHandle handle = x.layout;
   if (!handle.storage) return handle;
-  store_contents(x);
+  set_initial_contents(x);
   handle.history = std::make_shared<History>();
   handle.storage->detached.push_back(handle.history);
   if (handle.view && handle.view->is_multi_output) {  // autograd does not know that the tensor is one of several views
@@ -321,7 +324,7 @@ Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<
   return viewed_tensors(builder, handle, views).back();
 }
 
-void store_contents(const Tensor& tensor) {
+void set_initial_contents(const Tensor& tensor) {
   Storage* storage = tensor.layout.storage.get();
   if (!storage || storage->contents || tensor.layout.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
@@ -378,7 +381,7 @@ void write(Builder& builder, const Tensor& target, const Tensor& values) {
   mark_possible_aliases(builder, storage);
 }
 
-// An unwritten value is a load of a parameter that does not exist. Each tensor has its own, and views leave it
+// An unwritten value is a load of a parameter that does not exist. Each tensor has a load of its own, which views leave
 // unchanged.
 
 ir::NodeId unwritten_node(Builder& builder, ir::DType type) {

@@ -88,12 +88,16 @@ Tensor as_multi_output(Tensor tensor);
 using Views = std::vector<const View*>;
 /// The views that lead from a storage to a tensor in it.
 Views views_of(const TensorHandle& handle);
-/// The part of a handle's storage that the views cover, with the gradients of the handle's history.
+/// The tensor that the views select from the contents of a handle's storage, with the gradients of the handle's
+/// history.
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
-/// Stores the values of a tensor with its own storage as the storage's contents, unless there are contents already.
-void store_contents(const Tensor& tensor);
+/// Makes a tensor that covers its whole storage the storage's first contents, which in-place ops replace. Has no effect
+/// on a view, or if the storage has contents.
+void set_initial_contents(const Tensor& tensor);
+/// Whether the tensor's storage was written in place since the tensor's values were read.
 bool is_stale(const Tensor& tensor);
+/// Reads the values of a stale tensor again from its storage.
 void refresh(Tensor& tensor);
 
 /// Writes values, of the tensor's dtype and shape, to the elements of a tensor.

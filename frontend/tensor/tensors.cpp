@@ -32,12 +32,12 @@ bool covers_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir:
 /// Slices along a dim of the grid that is divided into blocks.
 std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start,
                                        ir::HostId length, int64_t step) {
-  std::vector<ConcatBlock> pieces;
-  if (step == 1 && covers_whole_blocks(builder, tensor, dim, start, length, pieces)) {
-    for (ConcatBlock& block : pieces) block.offsets[dim] = builder.integer(0);
-    return pieces;
+  std::vector<ConcatBlock> slices;
+  if (step == 1 && covers_whole_blocks(builder, tensor, dim, start, length, slices)) {
+    for (ConcatBlock& block : slices) block.offsets[dim] = builder.integer(0);
+    return slices;
   }
-  pieces.clear();
+  slices.clear();
   const int64_t first = builder.static_number(start).as_int();
   const int64_t count = builder.static_number(length).as_int();
   const auto steps_to = [&](int64_t position) {  // the first i with first + i * step >= position
@@ -48,11 +48,11 @@ std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, s
     const int64_t size = builder.static_number(extents(builder, block)[dim]).as_int();
     const int64_t low = steps_to(begin), high = steps_to(begin + size);
     if (low >= high) continue;
-    pieces.push_back(slice_block(builder, block, dim, builder.integer(first + low * step - begin),
+    slices.push_back(slice_block(builder, block, dim, builder.integer(first + low * step - begin),
                                  builder.integer(high - low), step));
-    pieces.back().offsets[dim] = builder.integer(low);
+    slices.back().offsets[dim] = builder.integer(low);
   }
-  return pieces;
+  return slices;
 }
 
 Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
@@ -356,32 +356,32 @@ AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors) 
   result.blocks.push_back({Shape(result.grid.size(), builder.integer(0)), {}});
   std::vector<Shape> sizes{result.grid};
   for (const Tensor& tensor : equal_rank_tensors) {
-    std::vector<AlignedBlock> pieces;
-    std::vector<Shape> piece_shapes;
+    std::vector<AlignedBlock> new_blocks;
+    std::vector<Shape> new_sizes;
     for (size_t i = 0; i < result.blocks.size(); ++i) {
       const AlignedBlock& aligned = result.blocks[i];
       builder.budget.spend_blocks(tensor.blocks.size() - 1);
       const Tensor covered = region(builder, tensor, aligned.offsets, sizes[i]);
       builder.budget.spend_blocks(covered.blocks.size() - 1);
       for (const ConcatBlock& block : covered.blocks) {
-        AlignedBlock piece;
-        const Shape piece_sizes = extents(builder, block);
+        AlignedBlock new_block;
+        const Shape block_sizes = extents(builder, block);
         for (size_t d = 0; d < aligned.offsets.size(); ++d) {
-          piece.offsets.push_back(builder.add(aligned.offsets[d], block.offsets[d]));
+          new_block.offsets.push_back(builder.add(aligned.offsets[d], block.offsets[d]));
         }
         for (const ConcatBlock& earlier : aligned.blocks) {
           Tensor single{.dtype = tensor.dtype, .blocks = {earlier}, .grid = sizes[i], .groups = {}};
-          piece.blocks.push_back(region(builder, std::move(single), block.offsets, piece_sizes).blocks.front());
+          new_block.blocks.push_back(region(builder, std::move(single), block.offsets, block_sizes).blocks.front());
         }
-        piece.blocks.push_back(block);
-        for (ConcatBlock& piece_block : piece.blocks)
-          piece_block.offsets.assign(piece_block.offsets.size(), builder.integer(0));
-        pieces.push_back(std::move(piece));
-        piece_shapes.push_back(piece_sizes);
+        new_block.blocks.push_back(block);
+        for (ConcatBlock& block_of_tensor : new_block.blocks)
+          block_of_tensor.offsets.assign(block_of_tensor.offsets.size(), builder.integer(0));
+        new_blocks.push_back(std::move(new_block));
+        new_sizes.push_back(block_sizes);
       }
     }
-    result.blocks = std::move(pieces);
-    sizes = std::move(piece_shapes);
+    result.blocks = std::move(new_blocks);
+    sizes = std::move(new_sizes);
   }
   for (AlignedBlock& aligned : result.blocks) align_blocks(builder, aligned.blocks);
   return result;

@@ -40,13 +40,13 @@ Value Value::list(std::vector<Value> items) {
 Value Value::dict() { return Dict{list({}).as<List>().items, list({}).as<List>().items}; }
 
 Value::Value(Tensor tensor) : variant_(std::make_shared<Tensor>(std::move(tensor))) {
-  store_contents(*as<std::shared_ptr<Tensor>>());
+  set_initial_contents(*as<std::shared_ptr<Tensor>>());
 }
 
 const Tensor* Value::tensor() const {
   const auto* tensor = std::get_if<std::shared_ptr<Tensor>>(&variant_);
   if (!tensor) return nullptr;
-  if (is_stale(**tensor)) refresh(**tensor);
+  if (is_stale(**tensor)) refresh(**tensor);  // an in-place op has written the tensor's storage
   return tensor->get();
 }
 

@@ -297,16 +297,16 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
     chunks = std::max<int64_t>(chunks, 1);
   }
   builder.budget.spend_items(static_cast<uint64_t>(chunks));
-  std::vector<Value> pieces;
+  std::vector<Value> parts;
   for (int64_t i = 0; i < chunks; ++i) {
     const ir::HostId start = builder.mul(chunk_size, builder.integer(i));
     // The second of two chunks is floor(size / 2), about which more is known than about size - ceil(size / 2).
     const ir::HostId rest =
         chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : builder.sub(size, start);
     const ir::HostId length = i + 1 < chunks ? chunk_size : rest;
-    pieces.push_back(as_multi_output(narrow(builder, x, dim, start, length)));
+    parts.push_back(as_multi_output(narrow(builder, x, dim, start, length)));
   }
-  return pieces;
+  return parts;
 }
 
 std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, size_t dim) {
@@ -327,16 +327,16 @@ std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, siz
 
 std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, size_t dim) {
   require_dims(builder, x, "split");
-  std::vector<Value> pieces;
+  std::vector<Value> parts;
   ir::HostId start = builder.integer(0);
   for (const ir::HostId size : sizes) {
     require_nonnegative(builder, size, {});
-    pieces.push_back(as_multi_output(narrow(builder, x, dim, start, size)));
+    parts.push_back(as_multi_output(narrow(builder, x, dim, start, size)));
     start = builder.add(start, size);
   }
   builder.require(ir::Condition::Kind::Equal, shape_of(builder, x)[dim], start,
                   "split expects split_sizes to sum exactly to {0}, the size of the dimension, but they sum to {1}");
-  return pieces;
+  return parts;
 }
 
 std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim) {
@@ -393,7 +393,7 @@ Tensor contiguous(Builder& builder, const Tensor& x) {
       !builder.native && builder.graph.eager_layouts[x.layout].kind == ir::LayoutStep::Kind::Contiguous;
   if (is_known) return x;
   Tensor result = x;
-  result.layout = record_in_format(builder, MemoryFormat::Contiguous, x);
+  result.layout = record_format_conversion(builder, MemoryFormat::Contiguous, x);
   return result;
 }
 

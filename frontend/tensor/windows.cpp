@@ -55,9 +55,9 @@ std::optional<ConcatBlock> diagonal_in(Builder& builder, const ConcatBlock& bloc
   }
   if (first >= end) return std::nullopt;
   const std::array block_starts{builder.integer(first - begins[0]), builder.integer(first - begins[1])};
-  ConcatBlock piece = diagonal_block(builder, block, dims, block_starts, builder.integer(end - first));
-  piece.offsets.back() = builder.integer(first);
-  return piece;
+  ConcatBlock part = diagonal_block(builder, block, dims, block_starts, builder.integer(end - first));
+  part.offsets.back() = builder.integer(first);
+  return part;
 }
 
 Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
@@ -85,7 +85,7 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
   const int64_t count = builder.static_number(length).as_int();
   result.blocks.clear();
   for (const ConcatBlock& block : x.blocks) {
-    if (auto piece = diagonal_in(builder, block, grid_dims, first, count)) result.blocks.push_back(std::move(*piece));
+    if (auto part = diagonal_in(builder, block, grid_dims, first, count)) result.blocks.push_back(std::move(*part));
   }
   if (result.blocks.empty()) result.blocks = without_elements(builder, x.dtype, result.grid).blocks;
   return canonicalized(builder, std::move(result));

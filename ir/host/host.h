@@ -139,8 +139,8 @@ class HostPool {
   bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
-  /// Limits the work: `make` throws TooMuchWork once it has processed more operands than this. Sums are kept expanded,
-  /// so a short source can require very many operands.
+  /// Limits the work: `make` throws WorkLimitExceeded once it has processed more operands than this. Sums are kept
+  /// expanded, so a short source can require very many operands.
   void limit_work(uint64_t operands) { work_left_ = operands; }
 
   const HostNode& operator[](HostId id) const { return nodes_[id.index]; }
@@ -154,7 +154,7 @@ class HostPool {
   std::vector<HostId> symbols(HostId id) const;
 
   /// Returns Python-like text: "x.size(0)*4 + 1", "(1 - abar) ** 0.5". `names` are the names of the parameters. After
-  /// the first 64 nodes, further operands are printed as the number of their node, "h17".
+  /// the first 64 nodes, further operands are printed by the id of their node alone, "h17".
   std::string print(HostId id, std::span<const std::string> names) const;
 
   /// Appends a node without folding it (for compacting a pool or reading one back).

@@ -58,7 +58,7 @@ class HostFolder {
   HostId monomial(HostId x, HostId y);
   std::vector<HostId> factors(HostId x) const;
   /// Removes the factors of y from the factors of x. Returns nullopt if y has a factor that x lacks.
-  std::optional<std::vector<HostId>> without(HostId x, HostId y) const;
+  std::optional<std::vector<HostId>> without_factors(HostId x, HostId y) const;
 
   HostId floor_divide(HostId x, HostId y);
   HostId divide_by_constant(const Linear& x, int64_t divisor);
@@ -68,8 +68,10 @@ class HostFolder {
   HostId broadcast(Args args);
   std::optional<bool> compare(HostOp op, HostId x, HostId y);
 
-  /// Whether x >= y, and whether x - y >= bound, for all values of the symbols. False if unknown.
+  // Known order, for all values of the symbols; false if the order is unknown.
+  /// Whether x >= y.
   bool at_least(HostId x, HostId y);
+  /// Whether x - y >= bound.
   bool difference_at_least(HostId x, HostId y, int64_t bound);
   bool nonnegative(const Linear& sum) const;
 

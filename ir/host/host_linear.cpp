@@ -74,7 +74,7 @@ Linear HostFolder::times(const Linear& x, const Linear& y) {
 
 // Division
 
-std::optional<std::vector<HostId>> HostFolder::without(HostId x, HostId y) const {
+std::optional<std::vector<HostId>> HostFolder::without_factors(HostId x, HostId y) const {
   std::vector<HostId> rest = factors(x);
   for (const HostId factor : factors(y)) {
     const auto match = std::ranges::find(rest, factor);
@@ -90,7 +90,7 @@ std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& 
   if (x.constant != 0) return std::nullopt;
   Linear quotient;
   for (const auto& [term, coef] : x.terms) {
-    const auto rest = without(term, divisor);
+    const auto rest = without_factors(term, divisor);
     if (!rest || floor_mod(coef, divisor_coef) != 0) return std::nullopt;
     Linear summand{floor_div(coef, divisor_coef), {}};
     for (const HostId factor : *rest) summand = times(summand, linear(factor));

@@ -45,7 +45,7 @@ class Mover {
 }  // namespace
 
 Graph canonical(Graph graph) {
-  Graph result{static_cast<GraphFrame&&>(graph)};
+  Graph result{static_cast<GraphFrame&&>(graph)};  // everything but the nodes, which stay in `graph`
   Mover mover(graph, result);
   for (Result& output : result.results) {
     for (OutputBlock& block : output.blocks) block.node = mover.move(block.node);

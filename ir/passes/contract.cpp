@@ -6,9 +6,9 @@
 // rounded, which is allowed because the value between two ops on 16-bit floats is a float32 anyway. Two restrictions:
 // - A product that has another use is not fused. The product is computed anyway, and all its uses must see one value:
 // `p - p` is 0.
-// - The other operand of the sum must be loaded (an element of a tensor, or the value of a reduction) or a number. A
-// value that the kernel computes from them may be an equal but rounded product. `x * x - relu(m * m)` of equal numbers
-// must be exactly 0, because variances are computed so, and sqrt of a negative rounding error is NaN.
+// - The other operand of the sum must be loaded (an element of a tensor, or the value of a reduction) or a number. Any
+// other operand may itself be a rounded copy of the product: `x * x - relu(m * m)` of equal x and m must be exactly 0,
+// because variances are computed so, and sqrt of a negative rounding error is NaN.
 
 namespace ingot::ir {
 namespace {

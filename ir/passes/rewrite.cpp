@@ -126,9 +126,9 @@ Graph compact(const Graph& graph) {
     new_host_ids[i] = out.host.append(std::move(node));
   }
   if (graph.host.sizes_not_one()) out.host.assume_sizes_not_one();
-  out.host_places.clear();
-  for (const auto& [id, span] : graph.host_places)
-    if (needed[id.index]) out.host_places.emplace(new_host_ids[id.index], span);
+  out.host_locations.clear();
+  for (const auto& [id, span] : graph.host_locations)
+    if (needed[id.index]) out.host_locations.emplace(new_host_ids[id.index], span);
   const HostRule renumber_fact = [&](HostId& id) { id = new_host_ids[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = new_host_ids[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);

@@ -113,8 +113,8 @@ Rewritten cast_of_cast(Graph& graph, const Node& node) {
   const bool is_narrowing =
       is_integral(from) && is_integral(middle) && is_integral(to) && size_of(to) <= size_of(middle);
   // Targets may convert an out-of-range float to an integer differently, depending on the float's type.
-  const bool converts_alike = is_floating(to) || to == DType::Bool || !is_floating(middle);
-  if (!is_narrowing && !(loses_nothing(from, middle) && converts_alike)) return std::nullopt;
+  const bool is_independent_of_float_type = is_floating(to) || to == DType::Bool || !is_floating(middle);
+  if (!is_narrowing && !(loses_nothing(from, middle) && is_independent_of_float_type)) return std::nullopt;
   return make(graph, Op::Cast, to, {x});
 }
 
@@ -232,13 +232,13 @@ Rewritten signs(Graph& graph, const Node& node) {
   }
 }
 
-bool rounds(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
+bool is_rounding(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
 
 /// Removes the rounding of a value that is an integer already.
 Rewritten rounding(Graph& graph, const Node& node) {
-  if (!rounds(node.op)) return std::nullopt;
+  if (!is_rounding(node.op)) return std::nullopt;
   const NodeId x = node.args[0];
-  const bool is_whole = is_integer(graph, x) || rounds(graph[x].op) ||
+  const bool is_whole = is_integer(graph, x) || is_rounding(graph[x].op) ||
                         (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
   return is_whole ? Rewritten(x) : std::nullopt;
 }

@@ -19,25 +19,25 @@ class Verifier {
     check_ids();
     is_printable_ = true;
     for (uint32_t i = 0; i < graph_.count(); ++i) {
-      where_ = fmt::format("%{}", i);
+      location_ = fmt::format("%{}", i);
       check_node({i});
     }
     for (const Result& result : graph_.results) {
-      where_ = fmt::format("result {}", result.name);
+      location_ = fmt::format("result {}", result.name);
       check_result(result);
     }
     for (size_t i = 0; i < graph_.eager_layouts.size(); ++i) {
-      where_ = fmt::format("layout step {}", i);
+      location_ = fmt::format("layout step {}", i);
       check_layout(i);
     }
     for (const Condition& condition : graph_.conditions) {
-      where_ = "a condition";
+      location_ = "a condition";
       if (condition.kind == Condition::Kind::True || condition.kind == Condition::Kind::Computes) continue;
       check_integer(condition.a, "operand");
       if (has_two_operands(condition)) check_integer(condition.b, "operand");
     }
     for (const Static& fact : graph_.statics) {
-      where_ = "a static value";
+      location_ = "a static value";
       const HostOp op = graph_.host[fact.symbol].op;
       expect(op == HostOp::Size || op == HostOp::Scalar, "its symbol is neither size nor scalar");
     }
@@ -46,7 +46,7 @@ class Verifier {
  private:
   void expect(bool holds, std::string_view violation) const {
     if (holds) return;
-    throw_internal(fmt::format("invalid graph of {}: {}: {}", graph_.name, where_, violation),
+    throw_internal(fmt::format("invalid graph of {}: {}: {}", graph_.name, location_, violation),
                    is_printable_ ? print(graph_) : "");
   }
 
@@ -82,16 +82,16 @@ class Verifier {
 
   void check_ids() {
     for (uint32_t i = 0; i < graph_.host.count(); ++i) {
-      where_ = fmt::format("host expression {}", i);
+      location_ = fmt::format("host expression {}", i);
       for (const HostId arg : graph_.host[{i}].args) {
         expect(arg.index < i, "its operands do not come before it");
       }
     }
     for (uint32_t i = 0; i < graph_.count(); ++i) {
-      where_ = fmt::format("%{}", i);
+      location_ = fmt::format("%{}", i);
       check_ids_of_node({i});
     }
-    where_ = "the parameters";
+    location_ = "the parameters";
     for (const Param& param : graph_.params) check_ids(param.shape);
     if (graph_.seed) {
       expect(*graph_.seed + 1 == graph_.params.size(), "the seed is not the last parameter");
@@ -100,7 +100,7 @@ class Verifier {
       expect(is_number, "the seed is not an int64 tensor without dims");
     }
     for (const Result& result : graph_.results) {
-      where_ = fmt::format("result {}", result.name);
+      location_ = fmt::format("result {}", result.name);
       check_ids(result.shape);
       expect(!result.mutates || *result.mutates < graph_.params.size(), "it mutates a parameter that does not exist");
       expect(!result.forwards || *result.forwards < graph_.params.size(),
@@ -112,18 +112,18 @@ class Verifier {
         expect(block.store.indirect.empty(), "a store has indirect indices");
       }
     }
-    where_ = "a condition";
+    location_ = "a condition";
     for (const Condition& condition : graph_.conditions) {
       check_id(condition.a);
       if (has_two_operands(condition)) check_id(condition.b);
     }
-    where_ = "a static value";
+    location_ = "a static value";
     for (const Static& fact : graph_.statics) check_id(fact.symbol);
     for (size_t i = 0; i < graph_.eager_layouts.size(); ++i) {
-      where_ = fmt::format("layout step {}", i);
+      location_ = fmt::format("layout step {}", i);
       check_ids_of_layout(i);
     }
-    where_ = "a required view";
+    location_ = "a required view";
     for (const RequiredView& view : graph_.required_views) check_required_view(view);
   }
 
@@ -285,8 +285,8 @@ class Verifier {
       return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(from), node.args.end(),
                          [&](NodeId arg) { return type(arg) == expected; });
     };
-    const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
-    expect(row.accepts.contains(work), "the op does not accept its type");
+    const DType operand_dtype = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
+    expect(row.accepts.contains(operand_dtype), "the op does not accept its type");
     const bool may_contract =
         node.dtype == DType::F32 && (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul);
     const bool has_valid_attr =
@@ -301,7 +301,7 @@ class Verifier {
         expect(is_floating(node.dtype), "the result is not floating");
         break;
       case Rule::Compare:
-        expect(all_are(work), "operands have two types");
+        expect(all_are(operand_dtype), "operands have two types");
         expect(node.dtype == DType::Bool, "the result is not bool");
         break;
       case Rule::Logical:
@@ -352,13 +352,13 @@ class Verifier {
       expect(positions.dtype == DType::I64 && category(values.dtype) == Category::Floating,
              "positions must be int64 and values floating");
       expect(positions.shape.size() + scatter.copied_dims.size() == values.shape.size(),
-             "the rank of values must be that of positions plus the dims `along`");
+             "the rank of values must be that of positions plus the number of `copied_dims`");
       std::vector<uint32_t> dims = scatter.scattered_dims;
       dims.insert(dims.end(), scatter.copied_dims.begin(), scatter.copied_dims.end());
       std::ranges::sort(dims);
       bool are_all = dims.size() == result.shape.size();
       for (uint32_t dim = 0; are_all && dim < dims.size(); ++dim) are_all = dims[dim] == dim;
-      expect(are_all, "`through` and `along` must be its dims, each once");
+      expect(are_all, "`scattered_dims` and `copied_dims` must be its dims, each once");
     }
   }
 
@@ -416,7 +416,7 @@ class Verifier {
   }
 
   const Graph& graph_;
-  std::string where_;
+  std::string location_;
   bool is_printable_ = false;
 };
 

@@ -54,7 +54,7 @@ std::optional<DType> promote(DType a, DType b);
 /// PyTorch's name ("float32") and Ingot's short name ("f32").
 std::string_view name_of(DType type);
 std::string_view short_name(DType type);
-/// Parses either of these names, and PyTorch's other spellings ("float", "half", "long", …).
+/// Parses either of these names, and PyTorch's aliases ("float", "half", "long", …).
 std::optional<DType> parse_dtype(std::string_view name);
 
 /// Rounds `value` to the nearest value of the floating `type`, ties to even. For a narrow type, rounds to float32

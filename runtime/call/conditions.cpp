@@ -58,8 +58,8 @@ void throw_arithmetic(const Program& program, const CallKey& key) {
   std::string failure;
   const size_t failed_index = run_host(program.host, key, slots, failure);
   const auto is_failed = [&](const Program::HostLocation& entry) { return entry.id.index == failed_index; };
-  const auto entry = std::ranges::find_if(program.host_places, is_failed);
-  if (entry != program.host_places.end()) throw_at(program, entry->location, failure);
+  const auto entry = std::ranges::find_if(program.host_locations, is_failed);
+  if (entry != program.host_locations.end()) throw_at(program, entry->location, failure);
   throw_author(Span{}, fmt::format("{}: {}", program.name, failure),
                "the op computes this number from its arguments' sizes and numbers, as Python would");
 }

@@ -177,8 +177,8 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for_each_id(program, [&](ir::HostId& id) { compaction.mark(id); });
   program.host = compaction.compact();
   for_each_id(program, [&](ir::HostId& id) { id = compaction(id); });
-  for (const auto& [id, span] : graph->host_places)
-    if (compaction.has(id)) program.host_places.push_back({compaction(id), location_text(span)});
+  for (const auto& [id, span] : graph->host_locations)
+    if (compaction.has(id)) program.host_locations.push_back({compaction(id), location_text(span)});
 
   program.numbers_in_shapes = numbers_in_shapes(program);
   program.uses_random = graph->seed.has_value();

@@ -58,7 +58,7 @@ struct Program {
   ir::Returns returns = ir::Returns::Tensor;
   std::vector<ir::LayoutStep> steps;
   std::vector<RequiredView> required_views;
-  std::vector<HostLocation> host_places;  ///< of numbers whose arithmetic may fail
+  std::vector<HostLocation> host_locations;  ///< of numbers whose arithmetic may fail
   /// Whether results may have other layouts than contiguous ones although all inputs are row-major.
   bool may_have_other_layouts = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides. Another number needs

@@ -140,7 +140,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   AtomicCounters::add(runtime_.counters.lowerings);
   const frontend::SymbolValues arguments = symbol_values_of(key);
   frontend::Signature signature = signature_of(key, numerics_);
-  signature.gradients = variant.gradients, signature.scatters = variant.scatters;
+  signature.gradients = variant.gradients, signature.may_scatter = variant.scatters;
   const ir::Graph lowered = frontend::lower(*definition_, signature, arguments);
   ir::verify(lowered);
 

@@ -154,7 +154,7 @@ TEST(Gradient, GivesACustomBackwardItsOwnStorage) {
 ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
   Signature signature;
-  signature.scatters = scatters;
+  signature.may_scatter = scatters;
   for (const auto& shape : shapes) {
     ArgumentSpec& spec = signature.arguments.emplace_back();
     spec.rank = static_cast<uint8_t>(shape.size());

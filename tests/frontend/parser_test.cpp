@@ -175,7 +175,7 @@ TEST(Parser, AcceptsNamesInAnyScript) {
 }
 
 TEST(Parser, ExpressionBecomesADefOfItsFreeNames) {
-  const KnownName is_known = [](std::string_view name, bool has_attribute) {
+  const IsKnownName is_known = [](std::string_view name, bool has_attribute) {
     return name == (has_attribute ? "torch" : "float");
   };
   const Table table = {

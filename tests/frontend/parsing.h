@@ -37,7 +37,7 @@ AuthorError author_error_of(Action&& action) {
   return {};
 }
 
-inline ast::Module parse_text(std::string text, const KnownName& is_known = {}) {
+inline ast::Module parse_text(std::string text, const IsKnownName& is_known = {}) {
   return parse(std::make_shared<const Source>("<text>", std::move(text)), is_known);
 }
 

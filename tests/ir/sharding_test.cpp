@@ -150,7 +150,7 @@ TEST(Sharding, RejectsUnshardedResultsAndMutation) {
 }
 
 TEST(Sharding, MatchesUnitShardsOfTheSameOp) {
-  const auto ones = [](double number, bool is_flipped) {
+  const auto unit_shard = [](double number, bool is_flipped) {
     GraphWriter w;
     w.graph.params.push_back({.name = "x", .shape = {w.c(1), w.size(0, 1)}});
     Access access{{SourceRef::Kind::Param, 0}, {w.c(0), w.c(0)}, {{w.size(0, 1), {{1, w.c(1)}}}}, {}};
@@ -162,10 +162,10 @@ TEST(Sharding, MatchesUnitShardsOfTheSameOp) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32, 2);
   w.result(w.op(Op::Mul, {w.load(x), w.real(DType::F32, 2.0)}), {w.size(x, 0), w.size(x, 1)});
-  const std::vector<ShardedDims> cuts{{0}};
-  EXPECT_TRUE(matches_unit_shard(w.graph, cuts, ones(2.0, false)));
-  EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(3.0, false)));
-  EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(2.0, true)));
+  const std::vector<ShardedDims> shardings{{0}};
+  EXPECT_TRUE(matches_unit_shard(w.graph, shardings, unit_shard(2.0, false)));
+  EXPECT_FALSE(matches_unit_shard(w.graph, shardings, unit_shard(3.0, false)));
+  EXPECT_FALSE(matches_unit_shard(w.graph, shardings, unit_shard(2.0, true)));
 }
 
 /// sin(sin(…(k + first))), whose printed text abbreviates the part that contains `first`.
@@ -180,9 +180,9 @@ Graph deep_number(double first) {
 }
 
 TEST(Sharding, ComparesDeepNumbersOfUnitShards) {
-  const std::vector<ShardedDims> cuts(1, ShardedDims(2));
-  EXPECT_TRUE(matches_unit_shard(deep_number(1), cuts, deep_number(1)));
-  EXPECT_FALSE(matches_unit_shard(deep_number(1), cuts, deep_number(2)));
+  const std::vector<ShardedDims> shardings(1, ShardedDims(2));
+  EXPECT_TRUE(matches_unit_shard(deep_number(1), shardings, deep_number(1)));
+  EXPECT_FALSE(matches_unit_shard(deep_number(1), shardings, deep_number(2)));
 }
 
 TEST(Sharding, PrintsLargeExpressionsCompletely) {
