@@ -158,7 +158,9 @@ inline constexpr int64_t kSpecializedSize = 16;
 struct Static {
   HostId symbol;  ///< a Size or Scalar node
   HostValue value;
-  bool specialized = false;  ///< whether the size was specialised only because it is at most kSpecializedSize
+  /// Whether the symbol was specialised only because of its value: a size of at most kSpecializedSize, or a scalar that
+  /// is 0 (see GraphFrame::specialized).
+  bool specialized = false;
 };
 
 /// One step of the computation of eager's strides. The steps follow the author's order of ops (before any rewrite) and
@@ -231,8 +233,9 @@ struct GraphFrame {
   std::vector<Static> statics;
   /// The location of each number whose arithmetic may fail in Python.
   std::map<HostId, Span> host_locations;
-  /// Size nodes that lowering would have specialised if they were at most kSpecializedSize
-  /// (frontend::specialize_small). The graph is valid for all larger sizes.
+  /// Symbols that lowering specialises only for some values, which these do not have: sizes of at most kSpecializedSize
+  /// (frontend::specialize_small), and scalars that are 0 (the library's `_is_zero`). The graph is valid for all larger
+  /// sizes and all other scalars.
   std::vector<HostId> specialized;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;

@@ -73,7 +73,7 @@ class ScatterAddBuilder {
                                 [&](const ir::IndirectIndex& indirect) { return uses_dim(indirect.terms); });
   }
 
-  /// The row-major position in the scattered dims (`scattered_dims`) of the source, computed from the coordinates in
+  /// The row-major position in the dims `scattered_dims` of the source, computed from the coordinates along the dims
   /// `dims` of the values and from the indices. An index out of range gives a position past the end.
   ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> scattered_dims) {
     Shape sizes;
@@ -96,7 +96,6 @@ class ScatterAddBuilder {
                            ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*is_any_outside, is_outside})
                            : is_outside;
     }
-    // The position past the end.
     const ir::NodeId past_end = index_scalar(builder_, product(builder_, sizes));
     return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*is_any_outside, past_end, position});
   }

@@ -251,7 +251,7 @@ def _round_decimals(input, decimals):
 
 @method
 def round(input, *, decimals=0):
-    """input rounded to a number of decimals, halves to even"""
+    """input rounded to a number of decimals, ties to even"""
     return _round(input) if decimals == 0 else _round_decimals(input, decimals)
 
 

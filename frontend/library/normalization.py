@@ -35,7 +35,7 @@ def _log_softmax(input, dim):
 
 
 def _uses_one_pass(input):
-    """whether sums of exponentials need not wait for the maximum (docs/performance.md: one-pass-softmax)"""
+    """whether sums of exponentials are computed without waiting for the maximum (docs/performance.md: one-pass-softmax)"""
     return _low_precision_output(input) and input.ndim > 0
 
 

@@ -25,7 +25,7 @@ namespace ingot::frontend {
 /// Thrown when evaluation needs the values of these symbols; `lower` catches it and restarts with them known.
 struct SpecializationRequest {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the throwing graph's pool
-  bool specialized = false;         ///< requested by `specialize_small` (ir::Static::specialized)
+  bool specialized = false;         ///< requested only because of the value (ir::Static::specialized)
 };
 
 /// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with the answer known.

@@ -40,8 +40,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 Value power(Builder& builder, const Value& base, const Value& exponent);
 /// The effect of NaN as the only limit of a clamp, if the limit is a number.
 enum class NanLimit : uint8_t { Ignored, Propagates };
-/// Each limit may be None. NaN in `x` stays NaN. NaN in a limit makes the result NaN. If only one limit is
-/// given and it is a number, `nan_in_single_limit` decides instead.
+/// Each limit may be None. NaN in `x` stays NaN. NaN in a limit makes the result NaN, except if only one limit is given
+/// and it is a number: then `nan_in_single_limit` decides.
 Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high,
             NanLimit nan_in_single_limit = NanLimit::Ignored);
 Value where(Builder& builder, const Value& condition, const Value& a, const Value& b);

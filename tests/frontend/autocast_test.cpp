@@ -18,7 +18,7 @@ std::string dtype_on_cuda(const std::string& text, std::initializer_list<std::st
   return std::string(short_name(graph.results[0].dtype));
 }
 
-TEST(Autocast, CastsEverySpellingOfAFunction) {
+TEST(Autocast, CastsEveryWayToCallAFunction) {
   for (const char* text :
        {"torch.arccos(x)", "x.exp()", "x ** x", "x ** 2", "2 ** x", "torch.square(x)", "1 / x", "x.pow(exponent=2)",
         "F.mse_loss(x, x, reduction='none')", "x.softmax(0)", "x.norm()", "(lambda a: a.log())(x)"})

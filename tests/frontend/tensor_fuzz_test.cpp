@@ -80,8 +80,8 @@ class Program {
     const int64_t at = below(size);
     Sizes shape = x.array.shape;
     shape.erase(shape.begin() + dim);
-    const bool from_end = below(2) == 1;
-    return {x.value.select(dim, from_end ? at - size : at), Array::of(shape, [&](Sizes index) {
+    const bool is_from_end = below(2) == 1;
+    return {x.value.select(dim, is_from_end ? at - size : at), Array::of(shape, [&](Sizes index) {
               index.insert(index.begin() + dim, at);
               return x.array[index];
             })};
@@ -95,8 +95,8 @@ class Program {
     Sizes shape = x.array.shape;
     shape[static_cast<size_t>(dim)] = (end - start + step - 1) / step;
     std::vector<Value> items(static_cast<size_t>(dim), Slice());
-    const bool from_end = below(2) == 1;
-    items.push_back(Slice(from_end ? start - size : start, stop, step));
+    const bool is_from_end = below(2) == 1;
+    items.push_back(Slice(is_from_end ? start - size : start, stop, step));
     return Pair{x.value[Value(items)], Array::of(shape, [&](Sizes index) {
                   index[static_cast<size_t>(dim)] = start + step * index[static_cast<size_t>(dim)];
                   return x.array[index];
@@ -196,9 +196,9 @@ class Program {
     shape.insert(shape.begin() + dim, 2);
     if (Array::count(shape) > kMaxCount) return std::nullopt;
     return Pair{ingot::stack({x.value, -x.value}, dim), Array::of(shape, [&](Sizes index) {
-                  const bool second = index[static_cast<size_t>(dim)] == 1;
+                  const bool is_second = index[static_cast<size_t>(dim)] == 1;
                   index.erase(index.begin() + dim);
-                  return second ? -x.array[index] : x.array[index];
+                  return is_second ? -x.array[index] : x.array[index];
                 })};
   }
 
@@ -211,9 +211,9 @@ class Program {
     if (Array::count(shape) > kMaxCount) return std::nullopt;
     const Value tail = x.value.slice(dim, 1);
     return Pair{ingot::cat({tail * 2, x.value}, dim), Array::of(shape, [&](Sizes index) {
-                  const bool first = index[at] < size - 1;
-                  index[at] = first ? index[at] + 1 : index[at] - (size - 1);
-                  return first ? 2 * x.array[index] : x.array[index];
+                  const bool is_first = index[at] < size - 1;
+                  index[at] = is_first ? index[at] + 1 : index[at] - (size - 1);
+                  return is_first ? 2 * x.array[index] : x.array[index];
                 })};
   }
 

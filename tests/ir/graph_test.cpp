@@ -153,7 +153,7 @@ TEST(GraphPrint, PrintsTheMutatedParameter) {
   EXPECT_NE(print(w.graph).find("  out: f32[x.size(0)] into x = %1\n"), std::string::npos) << print(w.graph);
 }
 
-/// A valid graph, in which each test breaks one thing.
+/// A valid graph, in which each test breaks one invariant.
 struct Verify : testing::Test {
   GraphWriter w;
   NodeId x, sum;

@@ -29,11 +29,11 @@ class Fuzz {
     for (auto& sizes : sizes_) {
       for (int64_t& size : sizes) size = sizes_not_one ? pick<int64_t>({0, 2, 3, 5, 6}) : below(5);
     }
-    // In every third run two sizes are equal. declare_equal_sizes tells the pool so after half of the steps.
+    // In every third round two sizes are equal. declare_equal_sizes tells the pool so after half of the steps.
     if (seed % 3 == 0) {
       for (auto& sizes : sizes_) sizes[1] = sizes[0];
     }
-    // In every fifth run, one size is large. declare_large_size tells the pool its lower bound after half of
+    // In every fifth round, one size is large. declare_large_size tells the pool its lower bound after half of
     // the steps.
     if (seed % 5 == 0) {
       for (auto& sizes : sizes_) sizes[2] = kLarge + static_cast<int64_t>(below(3));

@@ -254,11 +254,11 @@ inline Element primitive(const Node& node, const std::vector<Element>& args) {
   const Element& y = args.size() > 1 ? args[1] : none;
   const Element& z = args.size() > 2 ? args[2] : none;
   if (rule == Rule::Select) return x.integer ? y : z;
-  const bool tests = rule == Rule::Compare || rule == Rule::Logical;
+  const bool is_predicate = rule == Rule::Compare || rule == Rule::Logical;
   return with_type(x.type, [&](auto zero) {
     using T = decltype(zero);
     const T a = value<T>(x), b = value<T>(y);
-    if (tests) return element(DType::Bool, test_op(node.op, a, b));
+    if (is_predicate) return element(DType::Bool, test_op(node.op, a, b));
     if constexpr (std::is_same_v<T, bool>) {
       return element(node.dtype, bool_op(node.op, a, b));
     } else if constexpr (kFloat<T>) {
@@ -289,8 +289,8 @@ inline std::vector<Element> evaluate_nodes(const Graph& graph, const std::vector
         if (value.kind != HostKind::Float) {
           values.push_back(reference::cast({DType::I64, value.integer, 0}, node.dtype));
         } else {
-          const bool single = node.dtype != DType::F64;
-          values.push_back({node.dtype, 0, single ? static_cast<float>(value.real) : value.real});
+          const bool is_single = node.dtype != DType::F64;
+          values.push_back({node.dtype, 0, is_single ? static_cast<float>(value.real) : value.real});
         }
         break;
       }

@@ -42,13 +42,13 @@ struct Matrix {
     return graph.read(DType::F32, access, {reduction});
   }
 
-  std::optional<Sharding> cut(std::optional<uint32_t> dim) { return shard(graph, {dim, kWhole}); }
+  std::optional<Sharding> shard_along(std::optional<uint32_t> dim) { return shard(graph, {dim, kWhole}); }
 };
 
 TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
   Matrix x;
   x.result(x.sum_with_bias());
-  const auto rows = x.cut(0), columns = x.cut(1);
+  const auto rows = x.shard_along(0), columns = x.shard_along(1);
   ASSERT_TRUE(rows && columns);
   EXPECT_EQ(rows->params, (ShardedDims{0, kWhole}));
   EXPECT_EQ(rows->results, (Results{0}));
@@ -62,46 +62,46 @@ TEST(Sharding, ShardsParametersThatOnlyConditionsUse) {
   Matrix x;
   x.sum_with_bias();  // not used by any result
   x.result(x.w.load(x.x));
-  EXPECT_EQ(x.cut(1)->params, (ShardedDims{1, 0}));
+  EXPECT_EQ(x.shard_along(1)->params, (ShardedDims{1, 0}));
 }
 
 TEST(Sharding, AcceptsReductionsWithinAShard) {
   Matrix rows;
   rows.result(rows.w.op(Op::Sub, {rows.w.load(rows.x), rows.row(rows.reduce({0, 1}))}));
-  EXPECT_EQ(rows.cut(0)->results, (Results{0}));
-  EXPECT_FALSE(rows.cut(1));
+  EXPECT_EQ(rows.shard_along(0)->results, (Results{0}));
+  EXPECT_FALSE(rows.shard_along(1));
   Matrix columns;
   columns.result(columns.w.op(Op::Sub, {columns.w.load(columns.x), columns.column(columns.reduce({1, 0}))}));
-  EXPECT_EQ(columns.cut(1)->results, (Results{1}));
-  EXPECT_FALSE(columns.cut(0));
+  EXPECT_EQ(columns.shard_along(1)->results, (Results{1}));
+  EXPECT_FALSE(columns.shard_along(0));
 }
 
 TEST(Sharding, RejectsFlipsAndShiftsAlongTheShardedDim) {
   Matrix flipped;
   flipped.result(flipped.read(flipped.graph.host.sub(flipped.n, flipped.w.c(1)), -1, flipped.n));
-  EXPECT_FALSE(flipped.cut(0));
-  EXPECT_TRUE(flipped.cut(1));
+  EXPECT_FALSE(flipped.shard_along(0));
+  EXPECT_TRUE(flipped.shard_along(1));
   Matrix shifted;
   const HostId less = shifted.graph.host.sub(shifted.n, shifted.w.c(1));
   shifted.w.result(shifted.read(shifted.w.c(1), 1, less), {less, shifted.m});
-  EXPECT_FALSE(shifted.cut(0));
-  EXPECT_TRUE(shifted.cut(1));
+  EXPECT_FALSE(shifted.shard_along(0));
+  EXPECT_TRUE(shifted.shard_along(1));
   Matrix first;
   first.w.result(first.read(first.w.c(0), 1, less), {less, first.m});
-  EXPECT_FALSE(first.cut(0));
+  EXPECT_FALSE(first.shard_along(0));
 }
 
 TEST(Sharding, RejectsUsesOfPositionOrSize) {
   Matrix position;
   position.result(position.w.op(
       Op::Add, {position.w.load(position.x), position.w.cast(DType::F32, position.w.index(position.n, 1))}));
-  EXPECT_FALSE(position.cut(0));
-  EXPECT_TRUE(position.cut(1));
+  EXPECT_FALSE(position.shard_along(0));
+  EXPECT_TRUE(position.shard_along(1));
   Matrix size;
   const HostId count = size.graph.host.make(HostOp::Float, {size.n});
   size.result(size.w.op(Op::Div, {size.w.load(size.x), size.graph.scalar(DType::F32, count)}));
-  EXPECT_FALSE(size.cut(0));
-  EXPECT_TRUE(size.cut(1));
+  EXPECT_FALSE(size.shard_along(0));
+  EXPECT_TRUE(size.shard_along(1));
 }
 
 TEST(Sharding, ChecksThatConditionsHoldForShards) {
@@ -110,7 +110,7 @@ TEST(Sharding, ChecksThatConditionsHoldForShards) {
     x.result(x.w.load(x.x));
     HostPool& host = x.graph.host;
     x.graph.conditions.push_back({kind, a(x, host), b(x, host)});
-    return x.cut(0);
+    return x.shard_along(0);
   };
   const auto rows = [](int64_t factor, int64_t constant = 0) {
     return [=](Matrix& x, HostPool& host) { return host.add(host.mul(x.n, x.w.c(factor)), x.w.c(constant)); };
@@ -130,8 +130,8 @@ TEST(Sharding, RejectsSizesThatLoweringUsed) {
   Matrix known;
   known.result(known.w.load(known.x));
   known.graph.specialized.push_back(known.n);
-  EXPECT_FALSE(known.cut(0));
-  EXPECT_TRUE(known.cut(1));
+  EXPECT_FALSE(known.shard_along(0));
+  EXPECT_TRUE(known.shard_along(1));
   GraphWriter fixed;
   fixed.graph.params.push_back({.name = "x", .shape = {fixed.c(6)}});
   fixed.result(fixed.load(0), {fixed.c(6)});
@@ -142,11 +142,11 @@ TEST(Sharding, RejectsUnshardedResultsAndMutation) {
   Matrix x;
   x.result(x.w.load(x.x));
   x.w.result(x.w.load(x.bias), {x.w.size(x.bias, 0)});
-  EXPECT_FALSE(x.cut(0));
+  EXPECT_FALSE(x.shard_along(0));
   Matrix written;
   written.result(written.w.load(written.x));
   written.graph.results[0].mutates = written.x;
-  EXPECT_FALSE(written.cut(0));
+  EXPECT_FALSE(written.shard_along(0));
 }
 
 TEST(Sharding, MatchesUnitShardsOfTheSameOp) {

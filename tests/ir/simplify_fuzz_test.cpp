@@ -110,8 +110,8 @@ class RandomGraph {
     if (!is_supported(op, type)) return;
     std::vector<NodeId> args;
     for (int a = 0; a < row.arity; ++a) {
-      const bool condition = row.rule == Rule::Logical || (row.rule == Rule::Select && a == 0);
-      args.push_back(of_type(condition ? DType::Bool : type));
+      const bool is_condition = row.rule == Rule::Logical || (row.rule == Rule::Select && a == 0);
+      args.push_back(of_type(is_condition ? DType::Bool : type));
     }
     if (op == Op::PowNumber) args[1] = exponent(type);
     add(writer_.op(op, std::move(args)));
@@ -122,9 +122,9 @@ class RandomGraph {
     const OpInfo& row = info(op);
     if (!row.accepts.contains(type)) return false;
     if (row.rule == Rule::Float) return is_floating(type);
-    const bool integers_only = op == Op::FloorDivide || op == Op::Remainder || op == Op::TruncDivide;
-    const bool floats_only = op == Op::Fmax || op == Op::Fmin;
-    return !(integers_only && is_floating(type)) && !(floats_only && !is_floating(type));
+    const bool is_integer_only = op == Op::FloorDivide || op == Op::Remainder || op == Op::TruncDivide;
+    const bool is_float_only = op == Op::Fmax || op == Op::Fmin;
+    return !(is_integer_only && is_floating(type)) && !(is_float_only && !is_floating(type));
   }
 
   NodeId exponent(DType type) {
