@@ -20,7 +20,7 @@ std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& root
   return nodes;
 }
 
-std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank) {
+std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank) {
   const HostPool& host = graph.host;
   const Access& access = graph.access(load);
   const Reduction& reduction = graph.reduction(graph[load].args[0]);

@@ -22,7 +22,7 @@ using RowMap = std::vector<size_t>;
 
 /// Returns the map by which a load reads a reduction row by row, from an index space of this rank; nullopt if it
 /// reads the reduction in another way.
-std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank);
+std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank);
 
 /// Whether the index space is the reduction's domain (of rank `rank`), up to dims of size 1.
 bool is_aligned(const RowMap& map, size_t rank);

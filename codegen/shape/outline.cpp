@@ -84,7 +84,7 @@ struct Reader {
 /// Whether a load reads its reduction by rows: at each index, the value of the row that contains the index.
 bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
   const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
-  const std::optional<ir::RowMap> map = ir::rows_read(graph, load, rank);
+  const std::optional<ir::RowMap> map = ir::row_map_of(graph, load, rank);
   return map && ir::is_aligned(*map, rank);
 }
 

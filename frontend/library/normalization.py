@@ -146,7 +146,7 @@ def _normalized_dims(input, normalized_shape, parameters, function):
 
 
 def _fma_on_cuda(a, b, c):
-    """a * b + c, rounded once on CUDA, because its kernels are compiled to fused multiply-adds"""
+    """a * b + c, rounded once on CUDA, because CUDA's kernels are compiled to fused multiply-adds"""
     return _fma(a, b, c) if _on_cuda() else a * b + c
 
 

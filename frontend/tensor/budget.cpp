@@ -13,36 +13,36 @@ constexpr uint64_t kMaxRewrittenNodes = 400'000;
 
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
 
-/// Adds `count` to `spent`, unless that exceeds the limit; returns whether it does.
-bool overspends(uint64_t& spent, uint64_t count, uint64_t limit) {
-  if (count > limit - spent) return true;
+/// Adds `count` to `spent` and returns true, unless the sum would exceed the limit.
+bool try_spend(uint64_t& spent, uint64_t count, uint64_t limit) {
+  if (count > limit - spent) return false;
   spent += count;
-  return false;
+  return true;
 }
 
 }  // namespace
 
 void Budget::spend_step() {
-  if (overspends(steps_, 1, kMaxSteps)) {
+  if (!try_spend(steps_, 1, kMaxSteps)) {
     diagnostics_.fail(fmt::format("the op did not finish in {} steps", kMaxSteps), kUnrolled);
   }
 }
 
 void Budget::spend_items(uint64_t count) {
-  if (overspends(items_, count, kMaxItems)) {
+  if (!try_spend(items_, count, kMaxItems)) {
     diagnostics_.fail(fmt::format("the op makes tuples and lists of more than {} items", kMaxItems), kUnrolled);
   }
 }
 
 void Budget::spend_characters(uint64_t count) {
-  if (overspends(characters_, count, kMaxBytes)) {
+  if (!try_spend(characters_, count, kMaxBytes)) {
     diagnostics_.fail(fmt::format("the op makes strings of more than {} characters", kMaxBytes),
                       "use strings for messages and options only");
   }
 }
 
 void Budget::spend_blocks(uint64_t count) {
-  if (overspends(blocks_, count, kMaxBlocks)) {
+  if (!try_spend(blocks_, count, kMaxBlocks)) {
     diagnostics_.fail(
         fmt::format("the op divides its tensors into more than {} parts: each part that cat, stack and writes to "
                     "slices make is computed separately, in every later step",
@@ -52,7 +52,7 @@ void Budget::spend_blocks(uint64_t count) {
 }
 
 void Budget::spend_rewritten_nodes(uint64_t count) {
-  if (overspends(rewritten_nodes_, count, kMaxRewrittenNodes)) {
+  if (!try_spend(rewritten_nodes_, count, kMaxRewrittenNodes)) {
     diagnostics_.fail(fmt::format("the op takes too many views of large expressions: slices and shifts of computed "
                                   "tensors repeat the computation of these tensors, here more than {} operations",
                                   kMaxRewrittenNodes),

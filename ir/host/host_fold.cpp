@@ -9,7 +9,7 @@ namespace ingot::ir {
 
 // Order
 
-bool HostFolder::nonnegative(const Linear& sum) const {
+bool HostFolder::is_nonnegative(const Linear& sum) const {
   int64_t bound = sum.constant;
   for (const auto& [term, coef] : sum.terms) bound = pool_.lower_bound_of_sum(bound, coef, term);
   return bound >= 0;
@@ -21,7 +21,7 @@ bool HostFolder::difference_at_least(HostId x, HostId y, int64_t bound) {
     Linear difference = linear(x);
     difference.add(linear(y), -1);
     difference.constant = checked_sub(difference.constant, bound);
-    return nonnegative(difference);
+    return is_nonnegative(difference);
   } catch (const std::domain_error&) {
     return false;  // the difference does not fit in 64 bits, so the order is unknown
   }

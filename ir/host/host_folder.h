@@ -73,7 +73,7 @@ class HostFolder {
   bool at_least(HostId x, HostId y);
   /// Whether x - y >= bound.
   bool difference_at_least(HostId x, HostId y, int64_t bound);
-  bool nonnegative(const Linear& sum) const;
+  bool is_nonnegative(const Linear& sum) const;
 
   HostId intern(HostOp op, HostKind kind, std::vector<HostId> args, uint32_t b = 0) {
     return pool_.intern({.op = op, .kind = kind, .b = b, .args = std::move(args)});

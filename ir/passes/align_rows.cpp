@@ -32,7 +32,7 @@ Cone cone_of(const Graph& graph, NodeId root) {
 
 /// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are matched,
 /// in order, with the reduced dims. Returns whether this matches all of the reduced dims or none.
-bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
+bool complete_map(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
   std::vector<size_t> unmatched;
   for (size_t d = 0; d < reduction.domain.size(); ++d)
     if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) unmatched.push_back(d);
@@ -153,11 +153,11 @@ bool align(Graph& graph, OutputBlock& block) {
     bool maps_agree = true;
     for (const NodeId load : cone.reads) {
       if (graph.reduction_read(load) != *reduction) continue;
-      const std::optional<RowMap> load_map = rows_read(graph, load, block.domain.size());
+      const std::optional<RowMap> load_map = row_map_of(graph, load, block.domain.size());
       maps_agree &= load_map && (!map || *map == *load_map);
       map = load_map;
     }
-    if (!maps_agree || !completed(graph.host, block.domain, target, *map)) continue;
+    if (!maps_agree || !complete_map(graph.host, block.domain, target, *map)) continue;
     if (is_aligned(*map, target.domain.size())) return false;
     move(graph, block, cone, *std::move(map), target);
     return true;

@@ -50,11 +50,11 @@ Graph contract(const Graph& graph) {
   const auto is_fusible_product = [&](NodeId id) {
     return graph[id].op == Op::Mul && is_contractable(graph[id]) && uses[id.index] == 1;
   };
-  return compact(rewrite(graph, [&](Graph& out, NodeId was, Node node) {
+  return compact(rewrite(graph, [&](Graph& out, NodeId old_id, Node node) {
     if (!is_contractable(node)) return out.add(std::move(node));
     node.attr = 0;
     if (node.op == Op::Mul) return out.add(std::move(node));
-    const std::vector<NodeId>& operands = graph[was].args;
+    const std::vector<NodeId>& operands = graph[old_id].args;
     for (const size_t k : {0, 1}) {
       if (is_fusible_product(operands[k]) && is_input(operands[1 - k])) return out.add(fused(out, node, k));
     }

@@ -17,9 +17,9 @@ bool is_identity(const HostPool& host, const EqualSizes& same, const Access& acc
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (is_int(shape[dim], 1)) continue;
     if (dim < missing) return false;
-    const AccessDim& along = access.dims[dim - missing];
-    if (!same(along.size, shape[dim]) || along.terms.size() != 1) return false;
-    if (along.terms[0].dim != dim || !is_int(along.terms[0].coef, 1)) return false;
+    const AccessDim& access_dim = access.dims[dim - missing];
+    if (!same(access_dim.size, shape[dim]) || access_dim.terms.size() != 1) return false;
+    if (access_dim.terms[0].dim != dim || !is_int(access_dim.terms[0].coef, 1)) return false;
   }
   return true;
 }

@@ -9,9 +9,9 @@
 
 namespace ingot::ir {
 
-/// Adds a node of the old graph, or its replacement, to `out` and returns the id. `was` is the node's id in the old
+/// Adds a node of the old graph, or its replacement, to `out` and returns the id. `old_id` is the node's id in the old
 /// graph; the args and attr of `node` are already those of `out`.
-using NodeRule = std::function<NodeId(Graph& out, NodeId was, Node node)>;
+using NodeRule = std::function<NodeId(Graph& out, NodeId old_id, Node node)>;
 
 /// Builds a new graph by applying `rule`, in topological order, to every node that the results need. Copies parameters,
 /// conditions and host expressions, and carries names and locations over.

@@ -83,7 +83,7 @@ int precision(DType type) {
 }
 
 /// Whether type `to` can represent every value that a node of type `from` may have.
-bool loses_nothing(DType from, DType to) {
+bool is_lossless_cast(DType from, DType to) {
   if (from == to) return !is_narrow_float(from);
   if (is_floating(from)) return is_floating(to) && precision(to) >= 24 && precision(to) >= precision(from);
   if (from == DType::Bool) return true;
@@ -91,7 +91,7 @@ bool loses_nothing(DType from, DType to) {
 }
 
 /// Whether the value of a node is a value of its type, rather than a float32 that has not been rounded to 16 bits yet.
-bool holds_its_type(const Graph& graph, NodeId id) {
+bool is_value_of_its_type(const Graph& graph, NodeId id) {
   const Op op = graph[id].op;
   return !is_narrow_float(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
 }
@@ -99,7 +99,7 @@ bool holds_its_type(const Graph& graph, NodeId id) {
 Rewritten cast_to_same_type(Graph& graph, const Node& node) {
   if (node.op != Op::Cast && node.op != Op::Bitcast) return std::nullopt;
   const NodeId x = node.args[0];
-  if (graph[x].dtype == node.dtype && holds_its_type(graph, x)) return x;
+  if (graph[x].dtype == node.dtype && is_value_of_its_type(graph, x)) return x;
   return std::nullopt;
 }
 
@@ -114,7 +114,7 @@ Rewritten cast_of_cast(Graph& graph, const Node& node) {
       is_integral(from) && is_integral(middle) && is_integral(to) && size_of(to) <= size_of(middle);
   // Targets may convert an out-of-range float to an integer differently, depending on the float's type.
   const bool is_independent_of_float_type = is_floating(to) || to == DType::Bool || !is_floating(middle);
-  if (!is_narrowing && !(loses_nothing(from, middle) && is_independent_of_float_type)) return std::nullopt;
+  if (!is_narrowing && !(is_lossless_cast(from, middle) && is_independent_of_float_type)) return std::nullopt;
   return make(graph, Op::Cast, to, {x});
 }
 

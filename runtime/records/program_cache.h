@@ -28,7 +28,7 @@ struct Variant {
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
-  bool specialized = false;  ///< a size that matters only if it is at most ir::kSpecializedSize
+  bool specialized = false;  ///< matters only as a size of at most ir::kSpecializedSize, or as the number 0
   uint32_t param = 0, dim = 0;
   std::optional<ir::AliasQuery> query = {};  ///< of an Alias; `param` is its index among the queries
 };
