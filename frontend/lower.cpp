@@ -18,8 +18,8 @@
 #include "ir/passes/rewrite.h"
 
 // Lowering: makes values of the parameters, evaluates the op on them, and makes results of the returned values. When
-// evaluation needs the value of a symbol, it restarts with that value known. The value is then a condition of the
-// graph.
+// evaluation needs the value of a symbol, it restarts with that value known. The graph is then valid only for this
+// value (ir::Static).
 
 namespace ingot::frontend {
 namespace {

@@ -223,7 +223,7 @@ struct NamedTuple {
 inline constexpr NamedTuple kNamedTuples[] = {
     {Returns::AMinMax, "aminmax"}, {Returns::Frexp, "frexp"}, {Returns::Max, "max"}, {Returns::Min, "min"}};
 
-/// Everything in a graph except its nodes. A pass copies the frame unchanged.
+/// Everything in a graph except its nodes: the part that ir::rewrite copies unchanged.
 struct GraphFrame {
   std::string name;
   std::vector<Param> params;

@@ -23,7 +23,7 @@ enum class Op : uint8_t {
   Bitcast,  ///< the same bits as another dtype of the same width
   Call,  ///< the call of a library function; attr: its name. args[0] is the function's inlined body, args[1..] are its
          ///< operands. Rounding is applied, and derivative rules are looked up, at this boundary. inline_calls removes
-         ///< it
+         ///< the node
   Reduce,  ///< args[0] reduced along some dims of its domain to one value or several; attr: Reduction. Only Load and
            ///< Gather nodes may have it as an argument
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) id,

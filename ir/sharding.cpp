@@ -256,7 +256,7 @@ class ShardingAnalysis {
     return is_sharded_only_along(reduction.domain, inner) && push(graph_[id].args[0], inner);
   }
 
-  /// Records how a parameter is read. Either all of its reads run along the sharded dim, or none.
+  /// Records how a parameter is read. Returns false if some of its reads run along the sharded dim and others do not.
   bool record_read(uint32_t param, std::optional<uint32_t> along) {
     std::optional<uint32_t>& sharded_dim = sharding_.params[param];
     if (!along) {

@@ -96,8 +96,8 @@ class Transposition {
                      "slow: gather outside of the op");
   }
 
-  /// Splits an index that moves along several dims of the source: it keeps the first dim, and gets a new dim for each
-  /// other one.
+  /// Splits each dim of the values that moves along several dims of the source. The dim then moves along the first one,
+  /// and a new dim of the values along each of the others.
   void split_diagonals() {
     for (size_t dim = 0; dim < rank(); ++dim) {
       while (terms_[dim].size() > 1) {

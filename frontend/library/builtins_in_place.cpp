@@ -16,8 +16,8 @@ struct InPlaceNames {
   InPlaceForms forms;
 };
 
-/// PyTorch's in-place functions. The lists may name functions that are not supported yet. float_power_ is left out: it
-/// takes float64 only.
+/// PyTorch's in-place functions. The lists may name functions that are not supported yet. float_power_ is left out,
+/// because it takes float64 only.
 constexpr InPlaceNames kInPlace[] = {
     {"abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max "
      "clamp_min clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 "

@@ -21,7 +21,7 @@ def _divided_by_freedom(squares, freedom):
 
 
 def _divided_by_freedom_backward(grad, result, squares, freedom):
-    """divides by the degrees of freedom even if they are negative; the result counts negative ones as 0
+    """divides by the degrees of freedom even if they are negative; the result itself counts negative ones as 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
     """

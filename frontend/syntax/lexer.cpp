@@ -36,8 +36,8 @@ bool is_name_character(char32_t code) {
                       [&](Range range) { return range.first <= code && code <= range.last; });
 }
 
-/// The ASCII text for a character that looks like it, such as a typographic quote. Pasted text often has such
-/// characters.
+/// The ASCII text that a character looks like: `"` for a typographic quote. Pasted text often has such characters.
+/// Empty for all other characters.
 std::string_view ascii_lookalike(char32_t code) {
   switch (code) {
     case 0x2212:

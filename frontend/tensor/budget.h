@@ -7,7 +7,7 @@
 
 namespace ingot::frontend {
 
-/// Limits the work of lowering one op, so that it ends within a second and a gigabyte whatever the op's source is.
+/// Limits the work of lowering one op, so that it ends within about a second and a gigabyte, whatever the op's source.
 /// Spent budget is never returned. Exceeding a limit is an author's error at the current location of evaluation.
 class Budget {
  public:

@@ -39,7 +39,7 @@ ConcatBlock unflatten_block(Builder& builder, const ConcatBlock& block, size_t d
 ConcatBlock refine_block(Builder& builder, const ConcatBlock& block, size_t dim, std::span<const ir::HostId> sizes);
 /// Merges `count` dims of the grid from `dim` on into one. The block must cover all of the inner ones.
 ConcatBlock flatten_block(Builder& builder, const ConcatBlock& block, size_t dim, size_t count);
-/// Makes `dim` consist of one of the block's own dims; computes indices if it merges several.
+/// Makes `dim` consist of one of the block's own dims; computes indices if `dim` merges several.
 ConcatBlock linearise_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// Broadcasts a block to these extents.
 ConcatBlock expand_block(Builder& builder, const ConcatBlock& block, std::span<const ir::HostId> sizes);

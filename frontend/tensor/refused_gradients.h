@@ -6,8 +6,8 @@
 
 // Calls for which eager raises an error because a tensor requires grad: PyTorch has no such gradient. A condition of
 // the graph represents the missing gradient (ir/host/gradient_condition.h). If the condition does not hold, the call
-// falls back to the op's source in eager, which raises its own error. A condition that holds means that a call that
-// requests other gradients may fail.
+// falls back to the op's source in eager, which raises its own error. A condition that holds stays in the graph,
+// because a call that requests other gradients may fail.
 
 namespace ingot::frontend {
 
