@@ -58,12 +58,12 @@ std::string excerpt(Span span, size_t width) {
   return text;
 }
 
-std::string place(Span span) {
+std::string location_text(Span span) {
   Source::Location at = span.source->location(span.begin);
   return std::string(at.name) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-size_t gutter(Span span) { return span ? std::to_string(span.source->location(span.begin).line).size() : 1; }
+size_t gutter_width(Span span) { return span ? std::to_string(span.source->location(span.begin).line).size() : 1; }
 
 /// Replaces each NUL, which would end what() early, by the two characters \0.
 std::string without_nuls(std::string text) {
@@ -79,16 +79,16 @@ Error::Error(Fault fault, std::string message, std::string rendered)
       message_(without_nuls(std::move(message))) {}
 
 std::string Diagnostic::render() const {
-  size_t width = gutter(span);
-  for (const Note& note : notes) width = std::max(width, gutter(note.span));
+  size_t width = gutter_width(span);
+  for (const Note& note : notes) width = std::max(width, gutter_width(note.span));
   std::string blank(width, ' ');
 
   std::string text = "error: " + message + "\n";
-  if (span) text += blank + "--> " + place(span) + "\n" + excerpt(span, width);
+  if (span) text += blank + "--> " + location_text(span) + "\n" + excerpt(span, width);
   if (!hint.empty()) text += blank + " = help: " + hint + "\n";
   for (const Note& note : notes) {
     text += "note: " + note.message + "\n";
-    if (note.span) text += blank + "--> " + place(note.span) + "\n" + excerpt(note.span, width);
+    if (note.span) text += blank + "--> " + location_text(note.span) + "\n" + excerpt(note.span, width);
   }
   text.pop_back();
   return text;

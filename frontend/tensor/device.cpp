@@ -29,7 +29,7 @@ std::string_view device_type(const Builder& builder, std::string_view device) {
   return type;
 }
 
-std::string_view device_name(bool cuda) { return cuda ? "cuda" : "cpu"; }
+std::string_view device_name(bool is_cuda) { return is_cuda ? "cuda" : "cpu"; }
 
 }  // namespace
 
@@ -77,11 +77,11 @@ bool is_created_on_cpu(Builder& builder, const Tensor& created, const Value& dev
 
 Tensor to_device(Builder& builder, Tensor x, const Value& device) {
   if (device.is_none()) return x;
-  const bool to_host = is_host_device(builder, device);
-  if (to_host && !x.on_host) {
+  const bool moves_to_host = is_host_device(builder, device);
+  if (moves_to_host && !x.on_host) {
     builder.fail("the op runs on cuda, so it cannot move tensors to cpu", "move the op's result after the call");
   }
-  x.on_host = to_host;
+  x.on_host = moves_to_host;
   return x;
 }
 
