@@ -153,7 +153,7 @@ runtime::ProgramCache::Match OpState::choose_program(const CallKey& key, uint64_
   if (!runtime::has_small_residuals(*match.program, key)) match.program = programs_.find(key).program;
   // Too many comparisons: the caller sums the gradients of the gathers instead. The variant with such sums needs no
   // residuals, because the sums are differentiated like the comparisons that they replace.
-  if (!runtime::is_affordable(*match.program, key)) match.program = programs_.find(key, {.scatters = true}).program;
+  if (!runtime::is_affordable(*match.program, key)) match.program = programs_.find(key, {.may_scatter = true}).program;
   return match;
 }
 

@@ -54,7 +54,7 @@ std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
 /// number other than 0.
 std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
-  if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
+  if (symbol.kind == Symbol::Kind::Scatters) return variant.may_scatter ? "yes" : "no";
   if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.query, key);
   const BoundArgument& argument = key.arguments[symbol.param];
   if (symbol.kind == Symbol::Kind::Number && symbol.specialized && argument.number.truthy()) return kLarge;
@@ -111,7 +111,7 @@ constexpr size_t kMaxFailures = 64;
 /// Returns all inputs of lowering as text.
 std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
   std::string text =
-      fmt::format("{}\n{:#x} {}\n", signature_of(key, numerics).text(), variant.gradients, variant.scatters);
+      fmt::format("{}\n{:#x} {}\n", signature_of(key, numerics).text(), variant.gradients, variant.may_scatter);
   for (const BoundArgument& argument : key.arguments) {
     if (argument.kind == frontend::ArgumentSpec::Kind::Tensor)
       text += fmt::format("{} by {}\n", argument.tensor->sizes().vec(), argument.tensor->strides().vec());
@@ -140,7 +140,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   AtomicCounters::add(runtime_.counters.lowerings);
   const frontend::SymbolValues arguments = symbol_values_of(key);
   frontend::Signature signature = signature_of(key, numerics_);
-  signature.gradients = variant.gradients, signature.may_scatter = variant.scatters;
+  signature.gradients = variant.gradients, signature.may_scatter = variant.may_scatter;
   const ir::Graph lowered = frontend::lower(*definition_, signature, arguments);
   ir::verify(lowered);
 

@@ -20,8 +20,8 @@ struct Runtime;
 
 /// Selects among an op's programs for one signature (frontend::Signature).
 struct Variant {
-  uint64_t gradients = 0;  ///< those for which it saves residuals of reductions
-  bool scatters = false;   ///< whether gradients of gathers may be sums that the caller computes
+  uint64_t gradients = 0;    ///< those for which it saves residuals of reductions
+  bool may_scatter = false;  ///< whether gradients of gathers may be sums that the caller computes
 };
 
 /// An input of a lowering beyond the signature: a size, a number, a part of the variant, or whether tensors share

@@ -151,10 +151,10 @@ TEST(Gradient, GivesACustomBackwardItsOwnStorage) {
 }
 
 /// The gradient with respect to the table, of an op on a table [9, 4, 3] and int64 indices [5].
-ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
+ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool may_scatter) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
   Signature signature;
-  signature.may_scatter = scatters;
+  signature.may_scatter = may_scatter;
   for (const auto& shape : shapes) {
     ArgumentSpec& spec = signature.arguments.emplace_back();
     spec.rank = static_cast<uint8_t>(shape.size());
