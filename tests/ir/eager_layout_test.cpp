@@ -42,8 +42,8 @@ Case parse(const std::string& line) {
   return parsed;
 }
 
-Sizes strides_of(const Case& recorded) {
-  const auto& [op, argument, inputs, result] = recorded;
+Sizes strides_of(const Case& test_case) {
+  const auto& [op, argument, inputs, result] = test_case;
   if (op == "pointwise") return pointwise_strides(result.sizes, inputs);
   if (op == "preserve") return preserve_strides(inputs.at(0));
   if (op == "reshape") return reshape_strides(inputs.at(0), numbers(argument, 'x'));
@@ -59,8 +59,8 @@ TEST(EagerLayout, MatchesRecordedStrides) {
   ASSERT_TRUE(record) << "no " << kRecord;
   size_t cases = 0;
   for (std::string line; std::getline(record, line); ++cases) {
-    const Case recorded = parse(line);
-    EXPECT_EQ(strides_of(recorded), recorded.result.strides) << line;
+    const Case test_case = parse(line);
+    EXPECT_EQ(strides_of(test_case), test_case.result.strides) << line;
   }
   EXPECT_GE(cases, 1000u);
 }

@@ -39,8 +39,8 @@ TEST(FlopCount, CountsRowValuesOncePerRow) {
   Access rows = writer.whole({shape[0], writer.c(1)});
   rows.source = {SourceRef::Kind::Reduce, 0};
   rows.dims[1].terms.clear();
-  const NodeId of_row = writer.op(Op::Sqrt, {writer.graph.read(DType::F32, rows, {sum})});
-  writer.result(writer.op(Op::Sub, {value, of_row}), shape);
+  const NodeId row_value = writer.op(Op::Sqrt, {writer.graph.read(DType::F32, rows, {sum})});
+  writer.result(writer.op(Op::Sub, {value, row_value}), shape);
   EXPECT_EQ(operations(writer), 40 + 40 + 4 * info(Op::Sqrt).cost + 40);
 }
 

@@ -90,9 +90,10 @@ GraphWriter graph_with_every_kind_of_line() {
   g.name_node(sum, "lt");
   g.name_node(sum, "x0");
   const NodeId scaled = g.add(Op::Mul, DType::F32, {sum, g.scalar(DType::F32, rest)});
-  const NodeId when = w.load(t);
-  const NodeId row = g.gather(
-      DType::F32, {{SourceRef::Kind::Param, table}, {w.c(0), w.c(2)}, {}, {{w.size(table, 0), {{0, w.c(1)}}}}}, {when});
+  const NodeId row_index = w.load(t);
+  const NodeId row =
+      g.gather(DType::F32, {{SourceRef::Kind::Param, table}, {w.c(0), w.c(2)}, {}, {{w.size(table, 0), {{0, w.c(1)}}}}},
+               {row_index});
   const NodeId body = g.add(Op::Neg, DType::F32, {row});
   const NodeId called = g.call("flip", body, {row});
   const NodeId power = g.add(Op::PowNumber, DType::F32, {called, w.real(DType::F32, 2.0)});
