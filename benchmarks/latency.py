@@ -1,5 +1,5 @@
-"""Latency of a call until its kernel is launched: cold, from the disk cache, and warm; each compared with its
-baselines."""
+"""Measures the latency of a call until its kernel is launched: cold, from the disk cache, and warm. Warm calls are compared
+with baselines."""
 
 import json
 import os
@@ -35,13 +35,13 @@ def first_call(device: str, runs: int = 5) -> dict:
                 cache = str(pathlib.Path(folder) / "cache")
                 pairs.append((run(name, cache), run(name, cache)))
         assert all(a["compiles"] > 0 and b["compiles"] == b["lowerings"] == 0 for a, b in pairs)
-        cold[name], from_disk[name] = (1e3 * statistics.median(result["seconds"] for result in runs) for runs in zip(*pairs))
+        cold[name], from_disk[name] = (1e3 * statistics.median(result["seconds"] for result in results) for results in zip(*pairs))
     return {"device": device, "cold_ms": cold, "warm_disk_ms": from_disk}
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
-    """Microseconds of a warm call from Python on tensors so small that only the call counts; also if x requires
-    grad, and with the gradient."""
+    """Microseconds of a warm call from Python on tensors so small that only the call counts. Also of a call that autograd
+    records (x requires grad), and of one with its gradient."""
     x, y = torch.randn(n, device=device), torch.randn(n, device=device)
     f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
     out = torch.empty_like(x)
@@ -62,7 +62,7 @@ def warm_call(device: str, n: int = 1024) -> dict:
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:
-    """The same from C++ (benchmarks/call.cpp); None if that program was not built."""
+    """Microseconds of a warm call from C++ (benchmarks/call.cpp); None if that program was not built."""
     program = build / "bin" / "ingot_call_benchmark"
     if not program.exists():
         return None
@@ -70,8 +70,8 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
 
 
 def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
-    """The figures that have limits, keyed by the names of the thresholds: ratios to eager's own function in the same
-    run, and first calls on the GPU."""
+    """The figures that have limits, by the names of their thresholds: the ratios to a function of eager's that was timed with
+    them, and the first calls on the GPU."""
     costs = {}
     for api, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
         for row in rows:

@@ -28,13 +28,13 @@ def small(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
 
 
 def few(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
-    """The same in a CUDA graph, without the CPU time."""
+    """Repeated calls on the same tensors in a CUDA graph, without the CPU time."""
     for case in cases:
         yield attempt(case, Tensors("cuda"), selected, warm=True, graph=True)
 
 
 def on_the_cpu(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
-    """On one thread and on all threads, in the cache. All candidates allocate their results."""
+    """CPU calls on one thread and on all threads, with the tensors in the cache. Each call allocates its results."""
     all_threads = torch.get_num_threads()
     for case in cases:
         for threads, name in ((1, "one thread"), (all_threads, "all threads")):
@@ -80,10 +80,10 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     baselines: dict = dict(CANDIDATE_NAMES)
     if not case.autotune or device.type != "cuda":
         del baselines["autotune"], baselines["dynamic"]
-    if case.first:  # an earlier call, for which a compiler may specialise
-        first = case.first(Tensors(device.type))
-        op(*first)
-        baselines["compile"] = with_first_call(first, torch.compile(plain_function(op), fullgraph=True))
+    if case.earlier_arguments:
+        earlier_arguments = case.earlier_arguments(Tensors(device.type))
+        op(*earlier_arguments)
+        baselines["compile"] = with_earlier_call(earlier_arguments, torch.compile(plain_function(op), fullgraph=True))
     if device.type == "cuda":
         if case.jiterator:
             baselines["jiterator"] = jiterated(case.jiterator)
@@ -92,23 +92,24 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
     return baselines
 
 
-def with_first_call(first: tuple, function: Callable) -> Callable:
-    """Calls `function` with other arguments before its first call."""
-    first_results = []
+def with_earlier_call(earlier_arguments: tuple, function: Callable) -> Callable:
+    """Wraps `function`: the first call also calls it with `earlier_arguments`, before it does with its own."""
+    earlier_results = []
 
     def call(*args):
-        if not first_results:
-            first_results.append(function(*first))
+        if not earlier_results:
+            earlier_results.append(function(*earlier_arguments))
         return function(*args)
 
     return call
 
 
 def jiterated(text: str) -> Callable:
-    """A function that passes the tensors only: scalars are constants in the source."""
-    results = text.count("T&")
+    """A kernel of torch.cuda.jiterator as a function of the case's arguments. It gets only the tensors: numbers are constants in
+    its source."""
+    result_count = text.count("T&")  # 0: the function returns its only result
     make = torch.cuda.jiterator
-    function = make._create_multi_output_jit_fn(text, results) if results else make._create_jit_fn(text)
+    function = make._create_multi_output_jit_fn(text, result_count) if result_count else make._create_jit_fn(text)
     return lambda *args: function(*(a for a in args if isinstance(a, torch.Tensor)))
 
 

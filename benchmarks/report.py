@@ -7,7 +7,8 @@ import thresholds
 
 WIDTH = 56  # of the column of case names
 
-def table(title: str, header: list[str], rows: list[list]) -> None:
+
+def print_table(title: str, header: list[str], rows: list[list]) -> None:
     cells = [header] + [[f"{c:.3g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
     print(f"\n{title}")
@@ -61,6 +62,6 @@ def check_limits(values: dict[str, float]) -> list[str]:
     """Prints the costs of calls beside their limits. Returns a line per missed limit."""
     limits = thresholds.TABLE["calls"]["at_most"]
     missed = [name for name, value in values.items() if value > limits[name] * (1 + thresholds.TOLERANCE)]
-    table("calls", ["", "measured", "at most", ""],
-          [[name, value, limits[name], "MISSED" * (name in missed)] for name, value in values.items()])
+    print_table("calls", ["", "measured", "at most", ""],
+                [[name, value, limits[name], "MISSED" * (name in missed)] for name, value in values.items()])
     return [f"{name}: {values[name]:.3g}, at most {limits[name]:.3g}" for name in missed]

@@ -30,7 +30,7 @@ import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
                    VALUE_AND_GRAD)
 from measure import BASELINES
-from report import check_limits, print_and_check, table
+from report import check_limits, print_and_check, print_table
 
 
 def machine() -> dict:
@@ -127,12 +127,12 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     cpp = [row for device in devices if (row := latency.cpp_call(options.build, device))]
     for rows, api in ((warm, "Python"), (cpp, "C++")):
         for row in rows:
-            table(f"a warm call from {api} on {row['device']}, microseconds", list(row["microseconds"]),
-                  [list(row["microseconds"].values())])
+            print_table(f"a warm call from {api} on {row['device']}, microseconds", list(row["microseconds"]),
+                        [list(row["microseconds"].values())])
     first = [latency.first_call(device) for device in devices]
     for row in first:
-        table(f"first call in a new process on {row['device']}, milliseconds", ["", *row["cold_ms"]],
-              [["cold", *row["cold_ms"].values()], ["warm disk", *row["warm_disk_ms"].values()]])
+        print_table(f"first call in a new process on {row['device']}, milliseconds", ["", *row["cold_ms"]],
+                    [["cold", *row["cold_ms"].values()], ["warm disk", *row["warm_disk_ms"].values()]])
     costs = latency.costs(warm, cpp, first)
     return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, check_limits(costs) if costs else []
 

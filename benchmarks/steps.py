@@ -27,7 +27,8 @@ def calls_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator[
 
 
 def losses_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
-    """Fractions of copy bandwidth, counting the bytes of the arguments and of the gradient."""
+    """Losses with their gradients, as fractions of copy bandwidth: a call moves the bytes of its arguments and of the
+    gradient."""
     for case in cases:
         yield attempt(case.name, case.group, lambda case=case: loss_with_gradient(case, case.make(Tensors("cuda"))), selected,
                       with_copy=True)
@@ -108,18 +109,17 @@ def time_calls(calls: dict[str, Call], errors: dict[str, str], with_copy: bool =
                 for name, samples in seconds.items() if name != "ingot"} if "ingot" in seconds else {}
     row = {"microseconds": {name: times[name].median * 1e6 for name in calls}, "times_as_fast_as": speedups}
     if with_copy and "ingot" in calls:
-        # The time of a copy of as many bytes. Half of the bytes that a copy moves are reads.
-        copies = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
-        row["share_of_copy"] = {name: statistics.median(c * copies / s for c, s in zip(times["copy"].device, samples))
+        # A copy that moves as many bytes takes this fraction of the measured copy's time. A copy reads and writes COPIED_BYTES.
+        copy_fraction = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
+        row["share_of_copy"] = {name: statistics.median(c * copy_fraction / s for c, s in zip(times["copy"].device, samples))
                                 for name, samples in seconds.items()}
         speedups["copy"] = row["share_of_copy"]["ingot"]
     return row
 
 
 def checked_calls(makers: Makers, selected: Selected, errors: dict[str, str], is_random: bool = False) -> dict[str, Call]:
-    """The calls of Ingot and of the requested baselines. Each must have given a result close to eager's three times in
-    a row, because the changes that a training step makes show in the next step. With random numbers, only the norms are
-    compared."""
+    """The calls of Ingot and of the requested baselines whose results are close to eager's. Each is called three times, because
+    the changes that a training step makes show in the next step. With random numbers, only the norms are compared."""
     results, calls = {}, {}
     for name in dict.fromkeys(("eager", "ingot", *selected)):
         if name not in makers:

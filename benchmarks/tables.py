@@ -29,18 +29,19 @@ BOLD_ABOVE = 1.02  # a speedup over Ingot above which it is in bold
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
 
-Cell = Callable[[list[dict]], str]  # made of the cases that match a name
-Columns = dict[str, Cell]  # by title
+CellText = Callable[[list[dict]], str]  # makes a cell's text of the saved rows whose case matches a name of rows.py
+Columns = dict[str, CellText]  # by title
+Table = Callable[[dict], str]  # makes a table in Markdown of all saved results
 
 
-def cases(part: str, table_rows: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
-    """A table of cases that run.py saved under `part`. A column without any measurement is left out."""
+def table_of_cases(part: str, table_rows: list[Row], columns: Columns, prefix: str = "") -> Table:
+    """The table of the cases that run.py saved under `part`. A column without any measurement is left out."""
 
     def table(results: dict) -> str:
-        def cells(cell: Cell) -> list[str]:
-            return [join_cells([cell(matching_rows(results[part], prefix + name)) for name in names]) for _, names in table_rows]
+        def texts_of_column(cell_text: CellText) -> list[str]:
+            return [join_cells([cell_text(matching_rows(results[part], prefix + name)) for name in names]) for _, names in table_rows]
 
-        filled = {title: texts for title, cell in columns.items() if {*(texts := cells(cell))} != {ABSENT}}
+        filled = {title: texts for title, cell_text in columns.items() if {*(texts := texts_of_column(cell_text))} != {ABSENT}}
         return markdown(["work", *filled], [[label, *texts] for (label, _), *texts in zip(table_rows, *filled.values())])
 
     return table
@@ -61,14 +62,14 @@ def join_cells(cells: list[str]) -> str:
     return " · ".join(cells) if {*cells} != {ABSENT} else ABSENT
 
 
-def figure_of(kind: str, name: str, format: Callable[[float], str]) -> Cell:
-    """The figure of one candidate: of several cases the least and the greatest; a dash if nothing was measured."""
+def figure_of(kind: str, name: str, format: Callable[[float], str]) -> CellText:
+    """The figure of one candidate, or the least and the greatest of several cases; a dash if nothing was measured."""
 
-    def cell(measured: list[dict]) -> str:
-        values = [row[kind][name] for row in measured if name in row.get(kind, {})]
+    def cell_text(matching: list[dict]) -> str:
+        values = [row[kind][name] for row in matching if name in row.get(kind, {})]
         return " to ".join(dict.fromkeys(format(value) for value in (min(values), max(values)))) if values else ABSENT
 
-    return cell
+    return cell_text
 
 
 def columns(kind: str, format: Callable[[float], str], *candidates: str, title: str = "{}") -> Columns:
@@ -102,17 +103,17 @@ def markdown(header: list[str], lines: list[list[str]]) -> str:
 TITLES = {"ingot": "Ingot", "handwritten": "hand-written", "compile": "torch.compile", "eager": "eager"}
 SHARES = columns("share_of_copy", "{:.2f}".format)
 
-TABLES: dict[str, Callable[[dict], str]] = {
-    "large": cases("large", rows.LARGE, SHARES),
-    "large-reductions": cases("reductions", rows.LARGE_REDUCTIONS, SHARES),
-    "elementwise": cases("large", rows.ELEMENTWISE, SHARES),
-    "compute-heavy": cases("large", rows.COMPUTE_HEAVY, SHARES),
-    "reductions": cases("reductions", rows.REDUCTIONS, SHARES),
-    "few": cases("few_to_reduce", rows.FEW, columns("microseconds", digits(2))),
-    "gradients": cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),
-    "values": cases("values_and_gradients", rows.VALUE_AND_GRAD, SHARES),
-    "graphs": cases("graphs", rows.GRAPHS, columns("microseconds", digits(3, 1e-3))),
-    "cpu": cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="speedup over {}"), "one thread: "),
+TABLES: dict[str, Table] = {
+    "large": table_of_cases("large", rows.LARGE, SHARES),
+    "large-reductions": table_of_cases("reductions", rows.LARGE_REDUCTIONS, SHARES),
+    "elementwise": table_of_cases("large", rows.ELEMENTWISE, SHARES),
+    "compute-heavy": table_of_cases("large", rows.COMPUTE_HEAVY, SHARES),
+    "reductions": table_of_cases("reductions", rows.REDUCTIONS, SHARES),
+    "few": table_of_cases("few_to_reduce", rows.FEW, columns("microseconds", digits(2))),
+    "gradients": table_of_cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),
+    "values": table_of_cases("values_and_gradients", rows.VALUE_AND_GRAD, SHARES),
+    "graphs": table_of_cases("graphs", rows.GRAPHS, columns("microseconds", digits(3, 1e-3))),
+    "cpu": table_of_cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="speedup over {}"), "one thread: "),
     "examples": examples,
 }
 

@@ -8,13 +8,13 @@ TOLERANCE = TABLE["tolerance"]
 
 
 def each(part: str, case: str, group: str) -> dict[str, float]:
-    """The least speedups of a case over baselines: its own thresholds or else its group's."""
-    table = TABLE[part]["each"]
-    return table.get(case, table.get(group, {}))
+    """The required speedups of a case over baselines: the case's own thresholds, or else its group's."""
+    by_name = TABLE[part]["each"]
+    return by_name.get(case, by_name.get(group, {}))
 
 
 def averages(part: str) -> dict[str, dict[str, float]]:
-    """The least geometric means of the speedups of whole groups."""
+    """The required geometric means of the speedups of whole groups."""
     return TABLE[part].get("average", {})
 
 
@@ -26,5 +26,5 @@ def ratios(row: dict) -> dict[str, float]:
 
 
 def missed(limits: dict[str, float], ratios: dict[str, float]) -> list[str]:
-    """The baselines whose threshold was missed. A baseline that was not timed misses nothing."""
+    """The baselines whose threshold was missed. Baselines that were not timed are not among them."""
     return [baseline for baseline, limit in limits.items() if baseline in ratios and ratios[baseline] < limit * (1 - TOLERANCE)]

@@ -1,5 +1,5 @@
-"""Compares every unary function of the language with eager PyTorch and float64, on all 32-bit floats (and all 16-bit floats). Prints
-the functions whose bits differ from eager's.
+"""Compares every supported function of one tensor with eager PyTorch and float64, on all 16-bit and all 32-bit floats. Prints the
+functions whose bits differ from eager's.
 
     python benchmarks/verify_names.py [--within SECONDS] [--device cpu]
 """
@@ -14,17 +14,17 @@ import ingot
 from ingot.tools import verification
 
 
-def functions_of_one_number() -> list:
-    """The functions' ops, each under the name that the language lists first."""
+def ops_of_unary_functions() -> list:
+    """An op for each supported function that can be called with one tensor alone, by its first name, without its aliases."""
     ops = []
-    for name in ingot.language():
-        if not name.is_function:
+    for function in ingot.language():
+        if not function.is_function:
             continue
         try:
-            text = verification.text_of_name(name.name)
-        except ingot.Error:  # it takes more than tensors
+            text = verification.text_of_name(function.name)
+        except ingot.Error:  # not all of its arguments are tensors
             continue
-        if text == f"{name.name}(x)":
+        if text == f"{function.name}(x)":
             ops.append(ingot.op(text))
     return ops
 
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--dtypes", type=lambda names: tuple(names.split(",")), default=("f16", "bf16", "f32"))
     options = parser.parse_args()
     deadline, failures, not_started, count = time.monotonic() + options.within, [], [], 0
-    for op in functions_of_one_number():
+    for op in ops_of_unary_functions():
         if time.monotonic() > deadline:
             not_started.append(op.text)
             continue

@@ -7,7 +7,7 @@ from .case import Handwritten, Case, Tensors
 
 
 def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
-    """`formula` is the jiterator's, in terms of a scalar x."""
+    """`formula` is the jiterator's, in terms of a scalar x. `lanes` are the elements per thread of the hand-written kernel."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
     handwritten = Handwritten("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
                               (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
@@ -16,7 +16,7 @@ def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> C
 
 
 def bfloat16_rows(make: Tensors) -> tuple:
-    """Arguments in bfloat16."""
+    """One argument: rows of 4096 bfloat16 elements."""
     return (make.normal(make.n // 4096, 4096, dtype=torch.bfloat16),)
 
 

@@ -61,7 +61,8 @@ class Case:
     jiterator: str = ""
     handwritten: Handwritten | None = None
     options: dict = dataclasses.field(default_factory=dict)  # arguments of ingot.op
-    first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, for which a compiler may specialise
+    # Arguments of a call before all others, to which Ingot and torch.compile may specialise before they get those of `make`.
+    earlier_arguments: Callable[[Tensors], tuple] | None = None
     is_random: bool = False  # uses random numbers; each candidate has its own
     autotune: bool = True  # also max-autotune and dynamic shapes, which take seconds to compile
     on_cpu: bool = True

@@ -32,7 +32,7 @@ def denoising(make: Tensors) -> tuple:
     return *images, make.uniform(5, steps), make.integers(shape[0], 1, 1, 1, below=steps)
 
 
-def moments(make: Tensors) -> tuple:
+def adamw_arguments(make: Tensors) -> tuple:
     """Parameter, gradient, both moments, and the scalars of a step."""
     tensors = [make.normal(make.n // 4).abs() for _ in range(4)]
     return *tensors, KEEP, RATE, CORRECTION
@@ -105,7 +105,7 @@ CASES = [
     Case("swiglu backward bf16", SWIGLU_BACKWARD, gradients, SWIGLU_BACKWARD_JITERATED, Handwritten("swiglu_backward")),
     Case("gelu(x + b) + r bf16", 'F.gelu(x + b, approximate="tanh") + r', hidden, BIAS_GELU_JITERATED,
          Handwritten("bias_gelu")),
-    Case("adamw", ADAMW, moments, ADAMW_JITERATED, Handwritten("adamw")),
+    Case("adamw", ADAMW, adamw_arguments, ADAMW_JITERATED, Handwritten("adamw")),
     Case("u8 * f32", "x * y", lambda make: (some_bytes(make, make.n), make.normal(make.n)), MUL_JITERATED,
          Handwritten("mul_bytes")),
     Case("~u8", "~x", lambda make: (some_bytes(make, 4 * make.n),), INVERT_JITERATED, Handwritten("invert")),

@@ -1,5 +1,5 @@
 """Elementwise kernels in the style of KernelBench: activations (level 1), and the ops that follow a convolution or a matrix
-product (level 2). The convolution and the matrix product themselves are not run."""
+product (level 2). The convolution and the matrix product that the names of the cases begin with are not run."""
 
 from .case import Case, Tensors
 

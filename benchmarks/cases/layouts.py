@@ -17,8 +17,8 @@ from .elementwise import (BIAS_GELU_JITERATED, EXAMPLES, INVERT_JITERATED, MUL_J
 
 def one_off(group: str, inputs: int, make_tensor: Callable[[Tensors, int], torch.Tensor], text: str, jiterator: str,
             handwritten: Handwritten, *numbers: float) -> Iterator[Case]:
-    """Each input unaligned alone and all together, and the same after a call with aligned tensors. `make_tensor` makes one
-    with as many more elements as its second argument says."""
+    """Each input unaligned alone and all together, and the same after a call with aligned tensors. The second argument of
+    `make_tensor` is the number of elements that it adds to the tensor."""
 
     def arguments_at(*offsets: int) -> Callable[[Tensors], tuple]:
         return lambda make: (*(make_tensor(make, offset)[offset:] for offset in offsets), *numbers)
@@ -30,7 +30,7 @@ def one_off(group: str, inputs: int, make_tensor: Callable[[Tensors, int], torch
         case = Case(name, text, arguments_at(*offsets), jiterator, handwritten, autotune=offsets == all_offset,
                     on_cpu=offsets == all_offset)
         yield case
-        yield dataclasses.replace(case, name=f"{name}, after aligned calls", first=arguments_at(*(0,) * inputs),
+        yield dataclasses.replace(case, name=f"{name}, after aligned calls", earlier_arguments=arguments_at(*(0,) * inputs),
                                   jiterator="", handwritten=None, autotune=False, on_cpu=False)
 
 

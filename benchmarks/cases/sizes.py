@@ -1,4 +1,4 @@
-"""10^3 to 10^6 elements, where a call costs as much as the kernel."""
+"""Tensors of 10^3 to 10^6 elements, for which the call costs as much as the kernel."""
 
 from .case import Case
 from .elementwise import FOUR_EXAMPLES

@@ -287,7 +287,7 @@ def names_used(code: types.CodeType) -> list[str]:
 def literal(value, enclosing: tuple[int, ...] = ()) -> str | None:
     """The source of a constant. None for other values, also for a list that contains itself.
 
-    inside: the ids of the containers around the value.
+    enclosing: the ids of the containers around the value.
     """
     if value is None or isinstance(value, bool):
         return repr(value)

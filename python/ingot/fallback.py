@@ -1,12 +1,13 @@
 """The fallback order: how a call runs that the fast path does not support.
 
-The fast path is in C++ and includes autograd and autocast; its calls never reach this module. The tests below are in the
-order of their cost. Each selects one way to run the call:
+The fast path is in C++ and includes autograd and autocast; its calls never reach this module. `call` tries in this order:
 
 - torch-function modes and subclasses: PyTorch's `__torch_function__` protocol;
-- transforms of torch.func, and tensors that are not dense: the op's function in eager PyTorch;
+- transforms of torch.func, forward mode and torch.jit.trace: the op's source in eager PyTorch;
 - tracing: the registered op, which appears as one node in the trace;
-- DTensors: the kernel, on the local shards.
+- DTensors: the kernel on the local shards;
+- negative views and plain tensors inside a subclass: the kernel, on a resolved copy or on the plain tensor;
+- anything else, such as tensors that are not dense: the op's source in eager PyTorch.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def call(op, args: tuple, kwargs: dict):
 
 
 def run_eager(op, args: tuple, kwargs: dict):
-    """Runs the op's function in eager PyTorch, and counts the call as `ingot.counters().eager_fallbacks`."""
+    """Runs the op's source in eager PyTorch, and counts the call as `ingot.counters().eager_fallbacks`."""
     out = kwargs.pop("out", None)
     _ingot.count_eager_fallback()
     profiler_range = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
@@ -135,6 +136,6 @@ def _is_plain_subclass(tensor) -> bool:
 
 
 def _call_with_changed(change, needs_change, op, args: tuple, kwargs: dict):
-    """Calls the op with `change(tensor)` in place of each tensor that passes the test."""
+    """Calls the op with `change(tensor)` in place of each tensor for which `needs_change` is true."""
     args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if needs_change(tensor) else tensor, (args, kwargs))
     return op(*args, **kwargs)

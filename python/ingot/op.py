@@ -181,8 +181,8 @@ class Op(_ingot.Op):
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
         """The output of a compilation stage as text, for these arguments. Their values are not read: meta tensors suffice.
 
-        stage: ast, ir, schedule, kernel, source or ptx; backward: the residuals that a call saves for its gradient;
-            backward-source: the source of the kernels that compute the gradient.
+        stage: ast, ir, schedule, kernel, source or ptx; backward: what a call saves for its gradient, and what the gradient
+            recomputes; backward-source: the source of the kernels that compute the gradient.
         device: cpu or cuda; by default the device of the arguments. cuda needs no GPU.
         architecture: 90 for sm_90; 0 for that of the current device, or 90 without a GPU.
         Raises `ingot.Error` for an unknown stage or device, and if the op does not compile.
@@ -258,7 +258,7 @@ def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto
     lazy: whether values that only one arm of a `where` needs are read and computed only if that arm is taken: 'auto', for
         gathered values and where it pays; 'always'; 'never'. The results are the same.
     traced: a call as `torch.compile` and other tracers see it: 'kernel', one opaque op with a fused gradient; 'text', the
-        op's own functions, which the tracer's compiler may fuse with the surrounding ones.
+        PyTorch functions that the op's source calls, which the tracer's compiler may fuse with the surrounding ones.
     atomics: lets the gradient of a gather from a large tensor use atomic additions on a GPU, in any order, which saves a
         sort. This raises an error under torch.use_deterministic_algorithms.
     Raises `ingot.Error` for source that cannot be read or is not valid, and for an unknown option.

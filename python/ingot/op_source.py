@@ -8,14 +8,14 @@ import typing
 from . import _ingot
 
 # Functions that do not always return exactly one tensor.
-_NO_TENSOR = set("""split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split frexp
+_NOT_ALWAYS_ONE_TENSOR = set("""split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split frexp
 std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthvalue sort topk cummax cummin unravel_index
 size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
 atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # sum to pow: Python's own without a tensor
 
 
 class Part(typing.NamedTuple):
-    """Some item of `value`, which is unpacked or iterated over."""
+    """An unspecified item of `value`, which is unpacked or iterated over."""
 
     value: ast.expr
 
@@ -40,14 +40,19 @@ def fixed_point(values: dict, update) -> dict:
 
 
 def statements(node: ast.FunctionDef):
-    """The statements of a def, including nested blocks but not nested functions and classes."""
-    waiting = list(node.body)
-    while waiting:
-        statement = waiting.pop(0)
+    """The statements of a def and of the blocks in it, breadth-first.
+
+    A nested def or class inside such a block is left out. One that is directly in the def's body is not: it is followed by the
+    statements of its own body. Callers join their findings over all statements, so the assignments and returns of such a
+    nested def may make a result unknown, but not wrong.
+    """
+    pending = list(node.body)
+    while pending:
+        statement = pending.pop(0)
         yield statement
         for inner in ast.iter_child_nodes(statement):
             if isinstance(inner, ast.stmt) and not isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
-                waiting.append(inner)
+                pending.append(inner)
 
 
 def called_name(node: ast.Call) -> str:
@@ -68,5 +73,5 @@ def tensor_functions() -> set[str]:
     """The supported functions that return exactly one tensor."""
     if not _tensor_functions:
         names = (spelled for name, _, aliases, *_ in _ingot.language() for spelled in (name, *aliases))
-        _tensor_functions.update(name for name in names if name not in _NO_TENSOR and name not in ("max", "min"))
+        _tensor_functions.update(name for name in names if name not in _NOT_ALWAYS_ONE_TENSOR and name not in ("max", "min"))
     return _tensor_functions

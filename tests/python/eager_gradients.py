@@ -35,7 +35,7 @@ def evaluate(text: str, tensors: dict):
 
 
 def eager_gradients(eager, leaves: dict):
-    """The gradients of the results, and eager's gradients of the leaves; None if eager has no derivative."""
+    """Random cotangents of the results, and eager's gradients with respect to the leaves; None if eager has no derivative."""
     inputs = [t for t in leaves.values() if t.requires_grad]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,9 +97,10 @@ def op_of(text: str, names) -> ingot.Op:
     return ingot.op(f"def f({', '.join(names)}):\n    return {text}\n")
 
 
-def check(lines: dict[str, str]):
-    """Fails for mismatches that are not KNOWN, and for KNOWN ones that no longer occur; `lines` are keyed by source."""
-    wrong = {text: line for text, line in lines.items() if line and text not in KNOWN}
-    assert not wrong, "\n".join(f"{text}: {line}" for text, line in itertools.islice(wrong.items(), 12))
-    fixed = [text for text, line in lines.items() if not line and text in KNOWN]
+def check(mismatches: dict[str, str]):
+    """Fails for mismatches that are not KNOWN, and for KNOWN ones that no longer occur. `mismatches`: the result of `mismatch` for
+    each source."""
+    unknown = {text: message for text, message in mismatches.items() if message and text not in KNOWN}
+    assert not unknown, "\n".join(f"{text}: {message}" for text, message in itertools.islice(unknown.items(), 12))
+    fixed = [text for text, message in mismatches.items() if not message and text in KNOWN]
     assert not fixed, f"no longer differs: remove it from KNOWN: {fixed}"

@@ -13,11 +13,11 @@ def as_list(results) -> list[torch.Tensor]:
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-def error_of(result: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
-    """The error, computed in float64; 0 where both are NaN or the same infinity."""
-    result, truth = result.double(), truth.double()
-    same = (result == truth) | (result.isnan() & truth.isnan())
-    return torch.where(same, 0.0, (result - truth).abs().nan_to_num(nan=math.inf, posinf=math.inf))
+def error_of(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """The error, computed in float64; 0 if both are NaN or the same infinity."""
+    result, exact = result.double(), exact.double()
+    same = (result == exact) | (result.isnan() & exact.isnan())
+    return torch.where(same, 0.0, (result - exact).abs().nan_to_num(nan=math.inf, posinf=math.inf))
 
 
 def largest(tensor: torch.Tensor) -> float:
@@ -37,14 +37,14 @@ def mismatch(eager: typing.Callable, tensors, results, ulps: float = 8, strides:
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # for results of integers
     try:
-        truth, scales = in_eager(torch.Tensor.double), in_eager(lambda tensor: tensor.double().abs())
+        exact_results, scales = in_eager(torch.Tensor.double), in_eager(lambda tensor: tensor.double().abs())
     except RuntimeError:  # the call names a narrower dtype
-        truth = scales = references
+        exact_results = scales = references
     finally:
         torch.set_default_dtype(default)
     if len(results) != len(references):
         return f"{len(results)} results, eager gives {len(references)}"
-    for actual, expected, exact, scale in zip(results, references, truth, scales):
+    for actual, expected, exact, scale in zip(results, references, exact_results, scales):
         if actual.dtype != expected.dtype or actual.shape != expected.shape:
             return f"{actual.dtype}{list(actual.shape)}, eager gives {expected.dtype}{list(expected.shape)}"
         if strides and actual.numel() and actual.stride() != expected.stride():
@@ -56,8 +56,8 @@ def mismatch(eager: typing.Callable, tensors, results, ulps: float = 8, strides:
         # If the exact result is outside of the dtype's range, eager's result is the correct one.
         error = torch.where(error_of(actual, expected) == 0, 0.0, error_of(actual, exact))
         eps = torch.finfo(actual.dtype).eps
-        size = exact.double().abs().nan_to_num(0, 0, 0) + largest(scale)
-        allowed = 2 * largest(error_of(expected, exact)) + ulps * eps * size
+        magnitude = exact.double().abs().nan_to_num(0, 0, 0) + largest(scale)
+        allowed = 2 * largest(error_of(expected, exact)) + ulps * eps * magnitude
         if (error > allowed).any():
             index = tuple((error > allowed).nonzero()[0].tolist())
             return f"at {list(index)} {actual[index].item()!r}, eager {expected[index].item()!r}, in float64 {exact[index].item()!r}"

@@ -1,5 +1,5 @@
 """Says whether all cases are tested, which takes long: script/gpu-check does so, with INGOT_TEST_EXTENT=full. Otherwise
-every name is tried on float32, and on a part of the other cases that changes from name to name."""
+every function is tested on float32, and on a part of the other cases that differs from function to function."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Ops, and their arguments, whose gradients no table of names covers."""
+"""Ops, with their arguments, for gradients that the tables of supported functions (names_table.py …) do not cover."""
 
 import torch
 import torch.nn.functional as F
@@ -71,23 +71,23 @@ def softmax_of_columns(x, y):
 BOXES = torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64)
 
 
-def random(*shape):
+def random_tensor(*shape):
     return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
 
 
 OPS = {
-    swiglu: [random(3, 8)],
-    bias_gelu: [random(5, 6), random(6), random(5, 6)],
-    giou_loss: [random(6, 4).sigmoid() + BOXES, random(7, 4)[:6].sigmoid() + BOXES],
-    norm_gelu: [random(3, 8), random(8), random(8)],
-    softmax_and_double: [random(3, 7)],
-    even_times_odd: [random(3, 6)],
-    flipped_flat: [random(3, 4)],
-    windows: [random(2, 8)],
-    diagonal: [random(3, 5)],
-    gathered: [random(3, 4), torch.tensor([0, 0, 2])],
-    outer_product: [random(3), random(4)],
-    expand_and_square: [random(2, 6)],
-    shares_a_sum: [random(4, 5), random(5)],
-    softmax_of_columns: [random(4, 5), random(4, 5)],
+    swiglu: [random_tensor(3, 8)],
+    bias_gelu: [random_tensor(5, 6), random_tensor(6), random_tensor(5, 6)],
+    giou_loss: [random_tensor(6, 4).sigmoid() + BOXES, random_tensor(7, 4)[:6].sigmoid() + BOXES],
+    norm_gelu: [random_tensor(3, 8), random_tensor(8), random_tensor(8)],
+    softmax_and_double: [random_tensor(3, 7)],
+    even_times_odd: [random_tensor(3, 6)],
+    flipped_flat: [random_tensor(3, 4)],
+    windows: [random_tensor(2, 8)],
+    diagonal: [random_tensor(3, 5)],
+    gathered: [random_tensor(3, 4), torch.tensor([0, 0, 2])],
+    outer_product: [random_tensor(3), random_tensor(4)],
+    expand_and_square: [random_tensor(2, 6)],
+    shares_a_sum: [random_tensor(4, 5), random_tensor(5)],
+    softmax_of_columns: [random_tensor(4, 5), random_tensor(4, 5)],
 }

@@ -35,7 +35,7 @@ PROGRAMS = [
     "def f(x, y, k):\n    a = x[k]\n    x.mul_(2)\n    b = x[k]\n    a += b\n    return a, b",
     "def f(x, y, k):\n    k += 1\n    k[0] = 0\n    return x[k % 4]",
     "def f(x, y):\n    a = x.masked_fill(x > 0, 1)\n    a.masked_fill_(y[0] > 0, 2)\n    return a",
-    # dtypes, bits, steps
+    # dtypes, bit patterns, slices with a step
     "def f(x, y):\n    a = x.double()\n    a /= 3\n    x.copy_(a)\n    x.view(torch.int32)[0] &= -2\n    return a",
     "def f(x, y):\n    h = x.half()\n    h += y\n    h[:, ::2] = h[:, 1::2]\n    x[:, 0] = h[:, 0]\n    return h",
     "def f(x, y):\n    real, imag = x[..., ::2], x[..., 1::2]\n    r = real * 2 - imag\n    imag.mul_(2).add_(real)\n    real.copy_(r)",

@@ -1,8 +1,8 @@
 """Random programs of in-place ops, written line by line while eager PyTorch runs them.
 
 A line enters a program once eager has run it, so that shapes fit and the storage of each tensor is known. A line that
-eager rejects becomes the last line of another program. Every operation is exact in every dtype, so results have one
-value.
+eager rejects becomes the last line of another program. Every operation is exact in every dtype, so each result has
+a single correct value.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Writer:
              f"{name}.unbind({d})[{start}]", f"{name}.split(2, {d})[-1]", f"{name}.mT", f"{name}.view(2, -1)",
              f"{name}.unflatten({d}, (-1, {rng.choice([1, 2, size])}))", f"{name}.swapaxes(0, {d})"])  # fmt: skip
 
-    def candidate(self) -> str:
+    def random_line(self) -> str:
+        """A line that eager may reject."""
         rng, pick = self.rng, lambda: self.rng.choice(self.names)
         kind = rng.random()
         if kind < 0.5:
@@ -92,7 +93,7 @@ class Writer:
         return f"t{len(self.names)} = {value}"
 
     def add_line(self) -> None:
-        line = self.candidate()
+        line = self.random_line()
         after = copy.deepcopy(self.scope)  # a line that fails half way leaves no trace
         try:
             exec(line, {"torch": torch, "F": F}, after)

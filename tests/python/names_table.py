@@ -1,4 +1,4 @@
-"""Compares every name of the language with PyTorch's own op of that name.
+"""A table of every supported function beside PyTorch's own function of that name. test_names.py compares their results.
 
 A row's text is the source that Ingot runs. Its `eager` is PyTorch's function itself, never the same source: `gelu` is
 F.gelu. The inputs of a pointwise row are x, y and z. The inputs of a view are x, a float matrix or cube, and i, an
@@ -32,7 +32,7 @@ class Row:
 
 
 def named_rows(names: str, arity: int, exact: bool, module=torch, kinds: str = "bif") -> list[Row]:
-    """Functions that have the same call in both."""
+    """Rows of functions that Ingot and PyTorch call by the same name with the same arguments."""
     inputs = ", ".join("xyz"[:arity])
     return [Row(n, f"{n}({inputs})", getattr(module, n), arity, exact, kinds) for n in names.split()]
 
@@ -123,8 +123,8 @@ BINARY = [
     *named_rows("maximum minimum fmax fmin copysign nextafter eq ne lt le gt ge not_equal less less_equal greater", 2, True),
     *named_rows("greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor heaviside isclose", 2, True),
     *named_rows("add sub subtract mul multiply div divide true_divide rsub", 2, True),
-    # Exact. Eager's vector loops are not exact if the quotient has more digits than the type, and eager rounds
-    # 16-bit floats on the way.
+    # Ingot's results are exact. Eager's vector loops are not exact if the quotient has more digits than the type, and eager
+    # rounds 16-bit floats between its steps.
     *named_rows("remainder fmod floor_divide", 2, False),
     *named_rows("bitwise_left_shift bitwise_right_shift", 2, True, kinds="i"),
     *named_rows("atan2 arctan2 hypot xlogy logaddexp logaddexp2 pow ldexp", 2, False, kinds="f"),
@@ -207,7 +207,7 @@ TERNARY = [
     Row("addcdiv", "torch.addcdiv(x, y, z, value=0.3)", lambda x, y, z: torch.addcdiv(x, y, z, value=0.3), 3, False, "f"),
 ]
 
-# Operators with tensors and with numbers, which have different ranks in type promotion.
+# Operators on tensors and numbers. In type promotion, a number has a lower priority than a tensor.
 OPERATORS = [
     *(Row("", f"x {o} y", eval(f"lambda x, y: x {o} y"), 2) for o in "+ - * / < <= > >= == != & | ^".split()),
     *(Row("", f"x {o} y", eval(f"lambda x, y: x {o} y"), 2, True, "i") for o in ("<<", ">>")),

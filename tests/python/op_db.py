@@ -59,6 +59,7 @@ _OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_),
               "__rxor__": ("^", operator.xor)}  # fmt: skip
 _METHODS = set("""bfloat16 bool byte char double float half int long short to expand expand_as repeat unfold view view_as
     reshape_as""".split())
+# Functions whose second parameter is the sample's input.
 _SECOND_FIRST = {"where", "einsum", "polygamma", "special.polygamma", "nn.functional.embedding"}
 
 

@@ -1,8 +1,8 @@
 """Random expressions, and tensors of random shapes, strides and dtypes as their arguments.
 
-An expression is made over the sizes M and N, so that one op is called with many shapes. Only a property that kernels
-are specialised for (dtypes, which sizes are 1, classes of strides) costs a compilation. An expression with reductions
-has them anywhere: their operands are computed, their results are used, and results are reduced again.
+An expression is made over the sizes M and N, so that one op is called with many shapes. Only a change of a property that
+kernels are specialised for (dtypes, which sizes are 1, kinds of strides) costs a compilation. Reductions are at any place
+in an expression: their operands are computed, their results are used, and results are reduced again.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def random_reduction(rng: random.Random, text: str) -> str:
         dim = rng.choice(["0", "1", "-1"])
     if rng.random() < 0.6:
         return f"({text}).{name}({dim}, keepdim=True)"
-    of_columns = dim in ("1", "-1", "(-1,)")
-    return f"({text}).{name}({dim})" + "[:, None]" * of_columns
+    gives_column = dim in ("1", "-1", "(-1,)")
+    return f"({text}).{name}({dim})" + "[:, None]" * gives_column
 
 
 def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
@@ -84,7 +84,7 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
         if depth == 0 or rng.random() < 0.15:
             return rng.choice(names)
         if reduces and rng.random() < 0.25:
-            return random_reduction(rng, whole(make(depth - 1)))
+            return random_reduction(rng, as_matrix(make(depth - 1)))
         kind = rng.random()
         if kind < 0.35:
             return rng.choice(UNARY).format(make(depth - 1))
@@ -93,15 +93,15 @@ def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
         if kind < 0.9:
             return rng.choice(MIXED).format(make(depth - 1), make(depth - 1))
         if is_square and rng.random() < 0.5:
-            return f"({whole(make(depth - 1))}).transpose(0, 1)"
-        return rng.choice(SAME_SHAPE).format(whole(make(depth - 1)))
+            return f"({as_matrix(make(depth - 1))}).transpose(0, 1)"
+        return rng.choice(SAME_SHAPE).format(as_matrix(make(depth - 1)))
 
-    def whole(text: str) -> str:
+    def as_matrix(text: str) -> str:
         """The source broadcast to the full shape (M, N), so that it can be viewed as a matrix."""
         return f"{text} + {names[0]} * 0"
 
     last = rng.choice(LAST_REDUCED if reduces and rng.random() < 0.6 else LAST)
-    text = last.format(f"({whole(make(rng.randint(2, 4)))})")
+    text = last.format(f"({as_matrix(make(rng.randint(2, 4)))})")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
     return Expression(text, used, [rng.choice(group) for _ in used], is_square, reduces)
 
@@ -173,7 +173,7 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
 
 
 def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list[Recipe]:
-    """The tensors of one call. Calls of one form differ only in the sizes of their tensors."""
+    """The tensors of one call. Calls of one form differ only in the sizes and the values of their tensors."""
     m = 1 if form.m_is_one else rng.choice([2, 3, 5, 8, 16, 17, 33, 0] if rng.random() < 0.1 else [2, 3, 8, 17, 32])
     if expression.reduces and not all(dtype.is_floating_point for dtype in expression.dtypes):
         m = max(m, 1)  # without elements, eager accepts dtypes that it otherwise rejects

@@ -1,7 +1,7 @@
 """Reductions, and functions made of them, as sources with the same meaning in PyTorch: Ingot and eager run each of
 them.
 
-The inputs of a source are the INPUTS that it names.
+The inputs of a source are those of `inputs_of` that it names.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ NAMES = {"torch": torch, "F": F, "math": math, "linalg": torch.linalg, "special"
 
 
 def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch.Tensor]:
-    """x, y, z: cubes; m, n: matrices; v: a vector. With the shape of m: s: signs, p, q: probabilities, w: weights. With
-    the shape of x: b: bools, k: int64, u: uint8, c: small uint8. Classes of m's rows: t, and g, some of which are ignored.
-    l: classes of x's."""
+    """Floats: x, y, z are cubes; m, n matrices; d, f matrices of three columns; e is a matrix without rows. With the shape of m: s
+    are signs, p, q probabilities, w weights. v and a (positive) have an element per column of m, r (positive) and h (signs) one
+    per row.
+    Integers with the shape of x: b are bools, k int64, j int16, u uint8, c uint8 of 0 and 1. Classes of m's rows: t; g, some of
+    them ignored; o, all ignored. l are classes of x along dim 1, and i is a single class."""
     generator = torch.Generator().manual_seed(seed)
     cube, matrix = (5, 6, 7), (8, 10)
 
@@ -168,7 +170,7 @@ KNOWN_IN_NUMERICS_OF_EAGER = {}
 
 
 def texts_of(table: dict[str, list[str]]) -> list[str]:
-    """The sources of a name. Losses are tried with each reduction mode."""
+    """The sources of a table. A loss has one source per reduction mode."""
     expanded = []
     for text in (text for texts in table.values() for text in texts):
         expanded += [text.replace("REDUCED", reduction) for reduction in REDUCED] if "REDUCED" in text else [text]
@@ -183,7 +185,7 @@ SIZED_EXACT = ["x.any(1)", "(x < 9).all(1)", "x.count_nonzero(1)", "(x * 8).long
 SIZED_NONEMPTY = ["x.amax(1)", "x.max(1)", "x.max()", "x.t().max(0)", "(x * 2).round().argmax(1)", "(x * 2).round().argmin()",
                   "(x * 2).round().min(1)", "x.aminmax(dim=1)", "x.amin((0, 1))", "(x > 1).max(1)"]  # fmt: skip
 
-# Views and gathers of results, reductions of reductions, and several reductions in one op, on INPUTS.
+# Views and gathers of results, reductions of reductions, and several reductions in one op, on the inputs of `inputs_of`.
 COMPOSED = [
     "x.sum(1).t()", "x.sum(1)[:, 2:5]", "x.sum(1, keepdim=True).expand(5, 6, 7) + x", "x.sum(1)[i]", "x.sum(1).flip(0)",
     "x.amax(1).index_select(0, t % 5)", "x.softmax(-1)[..., 0]", "x.softmax(1).transpose(0, 2)", "x.softmax(1).flatten(1).sum(1)",

@@ -148,7 +148,7 @@ def test_a_table_is_made_from_saved_rows():
     def row(case, **shares):
         return {"case": case, "share_of_copy": shares}
 
-    table = tables.cases("large", [("`a` · `b*`", ["a", "b*"]), ("`c`", ["c"])], tables.SHARES)
+    table = tables.table_of_cases("large", [("`a` · `b*`", ["a", "b*"]), ("`c`", ["c"])], tables.SHARES)
     saved_rows = [row("a", ingot=0.5, eager=0.123), row("b1", ingot=1.0), row("b2", ingot=1.25), row("c", ingot=1.0)]
     assert table({"large": saved_rows}) == (
         "| work | Ingot | eager |\n| --- | --- | --- |\n| `a` · `b*` | 0.50 · 1.00 to 1.25 | 0.12 · – |\n| `c` | 1.00 | – |\n")
@@ -268,7 +268,7 @@ def test_run_times_eager_without_wrappers(monkeypatch):
 
 def test_verify_names_fails_if_a_result_is_incorrect(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["verify_names.py", "--device", "cpu", "--dtypes", "f16"])
-    monkeypatch.setattr(verify_names, "functions_of_one_number", lambda: [ingot.op("square(x)")])
+    monkeypatch.setattr(verify_names, "ops_of_unary_functions", lambda: [ingot.op("square(x)")])
     with pytest.raises(SystemExit) as exit_of_a_correct_function:
         verify_names.main()
     assert exit_of_a_correct_function.value.code == 0 and "INCORRECT" not in capsys.readouterr().out

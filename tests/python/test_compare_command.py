@@ -48,7 +48,7 @@ def test_the_table_the_csv_and_the_saved_file(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_an_untimed_candidate_fails_at_least(capsys, tmp_path):
+def test_an_untimed_candidate_misses_the_required_speed(capsys, tmp_path):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", str(tmp_path / "k.cu"), "eager", "--at-least", "1e-9")
     assert status == 3 and "k.cu: not timed, so its speed is unknown" in err
@@ -168,7 +168,7 @@ def test_a_sweep_replaces_the_size_in_a_value(capsys, value):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_an_untimed_size_fails_at_least(capsys):
+def test_an_untimed_size_misses_the_required_speed(capsys):
     # More than a process can address. A smaller size might be allocated if the system overcommits memory.
     words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e15/2", "--against", "eager", "--at-least", "1e-9"]
     status, out, err = run(capsys, *words)

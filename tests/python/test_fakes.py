@@ -26,9 +26,9 @@ LAYOUTS = {
     "channels last beside contiguous": lambda: [base(0, 2, 3, 1), base(0, 1, 2, 3), base(0, 2, 3, 1)],
     "contiguous beside transposed": lambda: [base(0, 1, 2, 3), base(0, 1, 3, 2), base(3, 2, 1, 0)],
     "a row": lambda: [base(0, 1, 2, 3), base(0, 2, 3, 1)[:1], base(0, 1, 2, 3)[0, 0, 0]],
-    "stepped": lambda: [torch.rand(4, 6, 3, 10)[..., ::2], base(0, 1, 3, 2), torch.rand(8, 6, 3, 5)[::2]],
+    "slices with step 2": lambda: [torch.rand(4, 6, 3, 10)[..., ::2], base(0, 1, 3, 2), torch.rand(8, 6, 3, 5)[::2]],
     "expanded": lambda: [base(0, 1, 3, 2)[:, :1].expand(SHAPE), base(0, 1, 2, 3), torch.rand(3, 1).expand(SHAPE)],
-    "steps of one": lambda: [base(0, 2, 3, 1)[:1].as_strided((1, 6, 3, 5), (7, 1, 30, 6)), base(3, 2, 1, 0)[:1], base(0, 1, 2, 3)[:1]],
+    "dims of size 1": lambda: [base(0, 2, 3, 1)[:1].as_strided((1, 6, 3, 5), (7, 1, 30, 6)), base(3, 2, 1, 0)[:1], base(0, 1, 2, 3)[:1]],
     "empty": lambda: [base(0, 1, 3, 2)[:0], base(0, 1, 2, 3)[:0], base(0, 2, 3, 1)[:0]],
 }
 
@@ -76,7 +76,7 @@ def symbolic(mode, tensor):
 def test_a_fake_has_the_layout_of_the_result(text):
     op, f = register(text)
     # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only in a full run.
-    calls = {name: make() for name, make in LAYOUTS.items() if FULL_RUN or name != "steps of one"}
+    calls = {name: make() for name, make in LAYOUTS.items() if FULL_RUN or name != "dims of size 1"}
     calls = {name: tensors for name, tensors in calls.items() if accepts(op.reference, tensors)}
     calls = dict(subset(list(calls.items()), TESTED.index(text)))
     if not calls:
@@ -124,7 +124,7 @@ def test_compiled_calls_with_arguments_of_any_layout(mode):
             torch.testing.assert_close(actual, expected)
 
 
-MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))", "def f(x): return [x, x + 1]",
+WITH_LISTS = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))", "def f(x): return [x, x + 1]",
         "def f(x): return sum(x.unbind(0))", "def f(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b",
         "def f(x): return x.split([1, 5], 1)", "def f(x): return x.max(1).values",
         "def f(x): return tuple(t * 2 for t in x.chunk(2, -1))", "def f(x): return [a * b for a, b in zip(x, x.flip(0))]",
@@ -137,8 +137,8 @@ def test_a_wrong_number_of_results_is_an_error():
         torch.compile(torch.ops.ingot_tests.four, fullgraph=True, backend="aot_eager")(torch.randn(4))
 
 
-@pytest.mark.parametrize("text", MANY)
-def test_several_results_are_one_kernel_call(text):
+@pytest.mark.parametrize("text", WITH_LISTS)
+def test_calls_with_lists_of_tensors_do_not_fall_back(text):
     op, x = ingot.op(text), torch.randn(4, 6, requires_grad=True)
     torch._dynamo.reset()
     call = torch.compile(lambda x: op(x), fullgraph=True, backend="aot_eager")

@@ -1,9 +1,9 @@
-"""The gradients of every name, and of ops made of several names, compared with eager's. The sources are those of the
-tables of values."""
+"""The gradients of every supported function, and of ops made of several, compared with eager's. The ops are those of
+names_table.py, movement_table.py and reductions_table.py, which also test the forward results, and those of gradient_ops.py."""
 
 import dataclasses
 import math
-import random as randomness
+import random
 import re
 import time
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from eager_gradients import KNOWN, check, differentiable, eager_gradients, evaluate, leaves_of, mismatch, op_of, prepare
-from gradient_ops import OPS, bias_gelu, giou_loss, norm_gelu, random, softmax_and_double, swiglu
+from gradient_ops import OPS, bias_gelu, giou_loss, norm_gelu, random_tensor, softmax_and_double, swiglu
 from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
 from random_ops import make_expression, make_form, make_recipes
@@ -21,7 +21,7 @@ from full_run import FULL_RUN, subset
 import ingot
 
 ROWS = [row for row in UNARY + BINARY + TERNARY + OPERATORS if "f" in row.kinds]
-ROWS_OF_A_KERNEL = 8
+ROWS_OF_AN_OP = 8
 
 
 def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, torch.Tensor]:
@@ -33,12 +33,12 @@ def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, tor
 
 
 @pytest.mark.parametrize("first, seed", [
-    (first, seed) for first in range(0, len(ROWS), ROWS_OF_A_KERNEL) for seed in (0, 1)
-    if FULL_RUN or (first // ROWS_OF_A_KERNEL + seed) % 2 == 0
+    (first, seed) for first in range(0, len(ROWS), ROWS_OF_AN_OP) for seed in (0, 1)
+    if FULL_RUN or (first // ROWS_OF_AN_OP + seed) % 2 == 0
 ])
 def test_pointwise(device, first, seed):
-    """Eight names in an op, each on its own tensors, so that their gradients are eight kernels."""
-    rows = [row for row in ROWS[first : first + ROWS_OF_A_KERNEL] if row.text not in KNOWN]
+    """The rows of an op are on separate tensors, so their gradients are separate kernels."""
+    rows = [row for row in ROWS[first : first + ROWS_OF_AN_OP] if row.text not in KNOWN]
     check_rows(rows, lambda row: pointwise_inputs(row.arity, torch.float64, device, seed))
 
 
@@ -50,17 +50,17 @@ KNOWN_AT_SPECIAL = {
 
 
 def special_inputs(arity: int, device: str) -> dict[str, torch.Tensor]:
-    """Each special value with each other one. Eager's CPU kernels give NaN in whole vectors, but not in the tail."""
+    """All combinations of special values."""
     values = torch.tensor(SPECIAL[: len(SPECIAL) if arity < 3 else 8])
     combinations = torch.cartesian_prod(*[values] * arity).view(-1, arity)
-    if arity == 1:
+    if arity == 1:  # repeated to fill whole vectors: in the tail, eager's CPU kernels give other values than NaN
         combinations = combinations.repeat(2, 1)
     return {n: column.contiguous().to(device) for n, column in zip("xyz", combinations.unbind(1))}
 
 
-@pytest.mark.parametrize("first", range(0, len(ROWS), ROWS_OF_A_KERNEL))
+@pytest.mark.parametrize("first", range(0, len(ROWS), ROWS_OF_AN_OP))
 def test_special_values(device, first):
-    rows = [row for row in ROWS[first : first + ROWS_OF_A_KERNEL] if row.text not in KNOWN | KNOWN_AT_SPECIAL]
+    rows = [row for row in ROWS[first : first + ROWS_OF_AN_OP] if row.text not in KNOWN | KNOWN_AT_SPECIAL]
     check_rows(rows, lambda row: special_inputs(row.arity, device), dict(rtol=1e-4, atol=1e-30))
 
 
@@ -112,7 +112,7 @@ def test_movement(name):
 @pytest.mark.filterwarnings("ignore")
 def test_gradients_of_random_expressions(device):
     """In float64, without special values."""
-    rng, until = randomness.Random(1), time.monotonic() + (60 if FULL_RUN else 10)
+    rng, until = random.Random(1), time.monotonic() + (60 if FULL_RUN else 10)
     while time.monotonic() < until:
         expression = make_expression(rng, rng.random() < 0.5)
         op, tensors = ingot.op(expression.source), {}
@@ -316,7 +316,7 @@ def test_a_module_is_trained_as_in_eager():
 
 def test_running_statistics_are_written_and_not_differentiated():
     text = "def f(x, mean, var): return F.batch_norm(x, mean, var, training=True)"
-    x = random(4, 3, 5)
+    x = random_tensor(4, 3, 5)
     grads, stats = [], []
     for function in (ingot.op(text), lambda x, m, v: F.batch_norm(x, m, v, training=True)):
         leaf, mean, var = x.clone().requires_grad_(), torch.zeros(3, dtype=x.dtype), torch.ones(3, dtype=x.dtype)
@@ -340,7 +340,7 @@ def test_unsupported_gradients_raise_eagers_error(call, message):
 
 def test_written_tensors_have_gradients():
     """The call falls back to eager, because a tensor that a kernel wrote has no autograd history."""
-    x, y = random(3).requires_grad_(), torch.ones(3, dtype=torch.float64)
+    x, y = random_tensor(3).requires_grad_(), torch.ones(3, dtype=torch.float64)
     ingot.op("def f(x, y): y += x * x")(x, y)
     y.sum().backward()
     torch.testing.assert_close(x.grad, 2 * x.detach())
@@ -353,7 +353,7 @@ def test_an_index_has_no_gradient():
 
 
 def test_views_of_the_table():
-    tensors = {"x": random(4, 6), "i": torch.tensor([0, 2, 2])}
+    tensors = {"x": random_tensor(4, 6), "i": torch.tensor([0, 2, 2])}
     texts = [text for text in [*VIEWS.values(), *MORE_VIEWS] if isinstance(text, str)]
     lines = {}
     for text in texts:
@@ -370,7 +370,7 @@ EXTREMES = ["x.sin().amax(1)", "x.exp().amax()", "x.sum(0).sin().amax()", "x.cos
 @pytest.mark.parametrize("text", EXTREMES)
 @pytest.mark.parametrize("shape", [(500, 40), (37, 1023)], ids=str)
 def test_gradients_find_the_same_ties_as_the_forward_pass(text, shape, device):
-    """Another kernel than the call's computes the elements again. On the CPU their last bits may differ."""
+    """The gradient's kernel computes the elements again. On the CPU, they may be rounded otherwise than in the forward kernel."""
     x = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_()
     op = ingot.op(text)
     for options in ({}, {"create_graph": True}):

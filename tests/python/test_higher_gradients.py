@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from eager_gradients import evaluate, leaves_of, mismatch, op_of
-from gradient_ops import OPS, random
+from gradient_ops import OPS, random_tensor
 
 import ingot
 
@@ -73,7 +73,7 @@ def test_second_derivatives_of_a_product_at_zeros_equal_eagers(text, values):
 
 def test_third_derivatives_equal_eagers():
     op = ingot.op("x.sin() * x")
-    x = random(4).requires_grad_()
+    x = random_tensor(4).requires_grad_()
     expected_leaf = x.detach().requires_grad_()
     expected = expected_leaf.sin() * expected_leaf
     actual = op(x)

@@ -65,7 +65,7 @@ def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
     assert len(launch.pack(value, launch.Parameter(type))) == size
 
 
-def test_disabled_code_is_not_parsed_and_comments_are():
+def test_code_and_launch_comments_under_if_0_are_skipped():
     text = ("#if 0\n// launch: grid=1, block=1, args=x\n#ifdef A\n#endif\n__global__ void old(int n) {}\n#else\n"
             "// launch: grid=2, block=2, args=x\n__global__ void now(int n) {}\n#endif\n#if 01\n__global__ void too(int n) {}\n#endif\n"
             'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
@@ -78,11 +78,11 @@ def test_disabled_code_is_not_parsed_and_comments_are():
 @pytest.mark.parametrize("before, is_template", [
     ("#include <cuda_runtime.h>\n// launch: …\n", False), ("template <typename T>\n", True), ("template <int N> static ", True),
     ("template <typename T> struct A {};\n", False), ("using V = Vec<float>; ", False)])
-def test_a_kernel_is_a_template_where_it_is_declared_as_one(before, is_template):
+def test_template_kernels_are_recognised(before, is_template):
     assert cuda_text.kernels(before + "__global__ void k(int n) {}") == [cuda_text.Entry("k", ("n",), is_template)]
 
 
-def test_an_entry_may_be_in_a_namespace_and_an_instance():
+def test_an_entry_may_have_a_namespace_and_template_arguments():
     parsed = launch.parse("entry=mine::scale<float, 2>, grid=1, block=32, args=x")
     assert parsed.entry == "mine::scale<float, 2>" and parsed.extent("block", SCOPE) == (32, 1, 1)
 

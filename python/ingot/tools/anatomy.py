@@ -40,7 +40,7 @@ class Anatomy:
     shared_bytes: int | None = None
     blocks_an_sm: int | None = None
     instructions: int | None = None
-    kinds: dict[str, int] = dataclasses.field(default_factory=dict)
+    kinds: dict[str, int] = dataclasses.field(default_factory=dict)  # the number of instructions of each kind
     branches: int | None = None
     loads: dict[str, Access] = dataclasses.field(default_factory=dict)  # by parameter
     stores: dict[str, Access] = dataclasses.field(default_factory=dict)
@@ -69,9 +69,9 @@ def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None,
     result.loads = {label(k): _access(widths) for k, widths in loads.items()}
     result.stores = {label(k): _access(widths) for k, widths in stores.items()}
     functions = disassemble(cubin)
-    result.registers, result.local_bytes, static = resources(cubin).get(kernel, (None, None, None))
-    if static is not None:
-        result.shared_bytes = max(static - reserved_shared_bytes(architecture, in_cubins=True), 0) + shared_bytes
+    result.registers, result.local_bytes, static_bytes = resources(cubin).get(kernel, (None, None, None))
+    if static_bytes is not None:
+        result.shared_bytes = max(static_bytes - reserved_shared_bytes(architecture, in_cubins=True), 0) + shared_bytes
     if functions and kernel in functions:
         _count_instructions(result, functions[kernel])
     if result.registers and threads and architecture in LIMITS:

@@ -45,7 +45,7 @@ class Dropped(Exception):
 
 @dataclasses.dataclass
 class Rotation:
-    """The index of the next set of inputs, shared by all candidates: so no candidate finds in a cache what another has just read."""
+    """The index of the next set of inputs. All candidates share it, so none finds in a cache what another has just read."""
 
     index: int = 0
 
@@ -53,7 +53,7 @@ class Rotation:
         """Makes `count` calls, each on the next set of inputs. Each result lives until its set is used again, so that the next call
         does not reuse its memory."""
         results, begin = [None] * len(calls), self.index
-        if len(calls) > 1:  # a runner with one set, as the copy, does not move the index
+        if len(calls) > 1:  # a runner with one set, such as the copy, does not move the index
             self.index += count
         for call_number in range(begin, begin + count):
             results[call_number % len(calls)] = calls[call_number % len(calls)]()
@@ -72,7 +72,7 @@ class Times:
 
 
 def sets_for(nbytes: int, device: torch.device) -> int:
-    """The number of sets of inputs of `nbytes` bytes that together exceed the last-level cache twice, at most MOST_SETS."""
+    """The number of sets of inputs of `nbytes` bytes that together exceed the last-level cache twice, at most MAX_SETS."""
     return max(1, min(MAX_SETS, -(-2 * cache_bytes(device) // max(nbytes, 1))))
 
 
@@ -111,7 +111,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
             raise Dropped(name) from error
         settings.restore()
 
-    count = dict.fromkeys(runners, CALLS_PER_GRAPH if graph else 1) | {COPY: 1}
+    calls_per_run = dict.fromkeys(runners, CALLS_PER_GRAPH if graph else 1) | {COPY: 1}
     if graph:
         for name, calls in runners.items():
             with running(name):
@@ -138,8 +138,8 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
                 times[name].append(sample(rotation, runners[name], call_counts[name], leads[name], device))
                 if device.type == "cuda" and name != COPY and overheads[name] < LONG_OVERHEAD:
                     overheads[name] = min(overheads[name], _host_seconds(rotation, runners[name], device, samples=3))
-    return {name: Times([seconds / count[name] for seconds in times[name]],
-                        overheads[name] / count[name] if device.type == "cuda" else None) for name in names}
+    return {name: Times([seconds / calls_per_run[name] for seconds in times[name]],
+                        overheads[name] / calls_per_run[name] if device.type == "cuda" else None) for name in names}
 
 
 def _batch(seconds_per_call: float, sets: int, seconds: float) -> int:
@@ -150,7 +150,7 @@ def _batch(seconds_per_call: float, sets: int, seconds: float) -> int:
 
 
 def capture_graph(name: str, calls: Calls) -> Calls:
-    """One call that launches a CUDA graph of CALLS_OF_A_GRAPH calls, which use the sets of inputs in turn."""
+    """One call that launches a CUDA graph of CALLS_PER_GRAPH calls, which use the sets of inputs in turn."""
     if not torch.cuda.is_available():
         raise author_error("a CUDA graph needs a GPU, and there is none")
     rotation = Rotation()
@@ -200,7 +200,7 @@ def _clock_sample(rotation: Rotation, calls: Calls, count: int, lead: float, dev
 
 def _host_seconds(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
     """The least CPU overhead of a call, in seconds: the time until the call returns. The device is synchronised before every few
-    calls. It queues about a thousand kernels, and launching more of them blocks."""
+    calls, because it queues only about a thousand kernels, and a further launch would block."""
     overheads = []
     for _ in range(samples):
         wait(device)

@@ -1,13 +1,13 @@
 """Decides whether a candidate's results are correct, by eager PyTorch and by float64.
 
-A correct candidate may round elsewhere than eager: it may contract a product and a sum, or add in another order. So its
-results are compared with float64. An element may be off by the sum of these bounds:
+A correct candidate may round at other places than eager: it may contract a product and a sum, or add in another order. So
+its results are compared with float64. An element may be off by the sum of these bounds:
 
 - four times eager's largest error among results of the same magnitude;
 - eight units in the last place, or two for 16-bit floats;
 - eight times the change that half an ulp of float32 in each argument makes, unless the function jumps there. If N elements
-  become one, this bound is multiplied by sqrt(N) / 8, which covers the error of adding them in order;
-- if nothing is added up, four ulp of each transcendental step, in float32 for shorter dtypes (oracle.py). The result of
+  become one, this bound is multiplied by sqrt(N) / 8 if that is more than 1, which covers the error of adding them in order;
+- if nothing is added up, four ulp of each transcendental step (oracle.py); for 16-bit floats, ulp of float32. The result of
   such a step may nearly cancel against another term, as in gelu, or decide on which side of a jump an element is.
 
 Values that are not floats must be equal. Any NaN equals any NaN. Infinities must be where eager has them, or where float64
@@ -27,13 +27,14 @@ from ..oracle import step_tolerances, bits, difference, ulp
 from .workload import EagerRun, Workload, in_float64, map_tensors
 
 EAGER_ERROR_FACTOR, ULPS, ULPS_16_BIT, SUM_DIVISOR = 4, 8, 2, 8
-JUMP = 64  # a step smaller by this factor that changes the result by more than half as much crosses a jump
+JUMP = 64  # the function jumps next to an argument if a step smaller by this factor still makes more than half of the change
 FEW_ULPS = 16
 
 
 @dataclasses.dataclass
 class Expected:
-    """The results that a candidate is compared with: eager's, the float64 results, and the tolerances: the allowed distances from these."""
+    """The results that a candidate is compared with: eager's, and float64's (`exact`). `tolerances` has the allowed distance of
+    each element from its float64 result."""
 
     workload: Workload
     run: EagerRun
@@ -74,9 +75,9 @@ class Expected:
                 self.tolerances[k] += argument_tolerance(sensitivity, largest / max(self.eager[k].numel(), 1))
         elif self.bound_count == 2 and not self.workload.adds_up and not self.written_names:
             computed = map_tensors(self.workload, _in_compute_dtype)
-            of_steps = step_tolerances(lambda: computed.run_eager().results, computed.run_eager().results)
-            for tolerance, added in zip(self.tolerances, of_steps):
-                tolerance += added.nan_to_num(nan=0.0, posinf=0.0)
+            step_bounds = step_tolerances(lambda: computed.run_eager().results, computed.run_eager().results)
+            for tolerance, bound in zip(self.tolerances, step_bounds):
+                tolerance += bound.nan_to_num(nan=0.0, posinf=0.0)
         else:
             return False
         self.bound_count += 1
@@ -116,14 +117,13 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
         message = f"differs at {largest.position}{others}: {largest.actual!r}, eager {largest.eager!r}"
         return Verdict(False, message, False, ulps, eagers, largest.as_json(expected))
-    # Next to zero an ulp says little, so the distance is given relative to eager's error there.
     if all(torch.equal(actual, expected_result) for actual, expected_result in zip(results, expected.eager)):
-        close = "equal in value; the bits of a zero differ"
+        message = "equal in value; the bits of a zero differ"
     elif ulps <= FEW_ULPS:
-        close = f"within {ulps:.2g} ulp"
-    else:
-        close = f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
-    return Verdict(True, close, False, ulps, eagers, largest.as_json(expected))
+        message = f"within {ulps:.2g} ulp"
+    else:  # so many ulp are common for results next to zero, and say little there: the distance is relative to eager's error
+        message = f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
+    return Verdict(True, message, False, ulps, eagers, largest.as_json(expected))
 
 
 @dataclasses.dataclass
@@ -174,8 +174,8 @@ def _worst(expected: Expected, k: int, actual: torch.Tensor) -> _Worst:
 
 
 def inputs_at(expected: Expected, k: int, index: tuple[int, ...]) -> dict:
-    """The inputs of element `index` of result k: each tensor's element at that place, with broadcasting, or the first few elements
-    of its row. A tensor whose shape does not fit has no entry."""
+    """The inputs of element `index` of result k: each tensor's element at that index, with broadcasting; if the result has one
+    element per row of the tensor, the first few elements of the row. A tensor whose shape does not fit has no entry."""
     shape, inputs = expected.eager[k].shape, {}
     for name, value in expected.workload.values.items():
         if not isinstance(value, torch.Tensor):
@@ -220,11 +220,12 @@ def rounding_tolerance(eager: torch.Tensor, exact: torch.Tensor, eager_factor: f
 
 
 def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The change of each result when the arguments change by half an ulp: the sum over all arguments and three ways to change one.
-    The ways are: all elements in proportion, all by a share of their magnitude, and each up or down by a fixed random sign. The
-    last one shows the effect of a subtracted mean on a row of equal elements. The sum is the effect of rounding where terms
-    cancel, and in sums. 16-bit floats change by half an ulp of float32, since all kernels compute them in float32. An element
-    whose arguments are at a jump of the function, such as round(0.5), has one correct result: its tolerance does not grow."""
+    """The change of each result when the arguments change by half an ulp: the total over all arguments and three changes of each.
+    The first change scales all elements. The second moves all elements upwards, each by a share of its magnitude. The third
+    scales each element up or down, by a fixed random sign; it shows the effect of a subtracted mean on a row of equal elements.
+    The total covers the effect of rounding in sums and in terms that cancel. 16-bit floats change by half an ulp of float32,
+    since all kernels compute them in float32. An element whose arguments are at a jump of the function, such as round(0.5),
+    has one correct result: its tolerance does not grow."""
     changes = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in workload.tensors().items():
         if not value.dtype.is_floating_point:

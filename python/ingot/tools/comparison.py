@@ -55,12 +55,13 @@ class Comparison:
         """A candidate's speed relative to Ingot's."""
         return self[name].get("speedup")
 
-    def slower_than(self, share: float) -> list[str]:
-        """The candidates of whose speed Ingot reaches less than this share, at the given size or at a size of the sweep."""
-        slow = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
+    def candidates_out_of_reach(self, share: float) -> list[str]:
+        """The candidates next to which Ingot is too slow: its speed is less than `share` of theirs, as given or at a size of the
+        sweep."""
+        missed = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
         names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
-        return slow + [f"{names[spec]} at {sweep['name']}={point['size']}" for point in sweep["points"]
+        return missed + [f"{names[spec]} at {sweep['name']}={point['size']}" for point in sweep["points"]
                        for spec, times in point["candidates"].items() if spec in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
@@ -111,7 +112,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         callable that takes the op's arguments. Specs are run in a process of their own; callables run in this process, on
         copies of the arguments.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats if none does.
-    specials: check the results for NaN, infinities, zeros and other special values.
+    specials: also check with NaN, infinities, zeros and other special values injected into the arguments.
     given_only: check candidates on these arguments alone, without special values and other layouts.
     time_incorrect: time incorrect candidates, too.
     warm: use one set of inputs, which the caches may hold.
@@ -144,11 +145,11 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     job = Job(text=op.text, op=op.name, file="", values=descriptions, against=specs, device=device, numerics=op.numerics,
               lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], fixed_values=[],
               folders=[folder for folder in sys.path if folder], **options)
-    functions = _python_candidates(candidates_by_name, [OWN, COPY, *(each.key for each in specs)])
+    python_candidates = _python_candidates(candidates_by_name, [OWN, COPY, *(each.key for each in specs)])
     if not isolated:
         workload = Workload(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
         step_results: dict = {}
-        remaining = steps.Steps(job, step_results, functions, workload.gradient() if backward else workload)
+        remaining = steps.Steps(job, step_results, python_candidates, workload.gradient() if backward else workload)
         steps.run_steps(remaining, lambda *_: None, _raise_broken_context)
         return Comparison(report.document(job, step_results, device_name(device)))
     if unsupported := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
@@ -159,12 +160,12 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
         value_texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _value_text(name, value)
                        for name, value in values.items() if not _is_default(op, name, value)}
         job.values = value_texts
-        step_results = supervise(job, time_limit) if specs or not functions else {}
-        if functions:
+        step_results = supervise(job, time_limit) if specs or not python_candidates else {}
+        if python_candidates:
             # A candidate that has failed while it was timed is not run in this process.
             step_results = {step: result for step, result in step_results.items()
                             if step[0] in ("make", "try") or steps.dropped_in(step)}
-            steps.run_steps(steps.Steps(job, step_results, functions), lambda *_: None, _raise_broken_context)
+            steps.run_steps(steps.Steps(job, step_results, python_candidates), lambda *_: None, _raise_broken_context)
     job.values = descriptions
     return Comparison(report.document(job, step_results, device_name(device)))
 
@@ -199,7 +200,7 @@ def _named_candidates(against) -> list[tuple[str, object]]:
 
 def _python_candidates(named: list[tuple[str, object]], taken_names: list[str]) -> dict[str, candidates.Candidate]:
     """Python callables and Triton kernels, each by a unique name."""
-    functions: dict[str, candidates.Candidate] = {}
+    by_name: dict[str, candidates.Candidate] = {}
     for given_name, each in named:
         if not _is_function(each):
             continue
@@ -207,11 +208,11 @@ def _python_candidates(named: list[tuple[str, object]], taken_names: list[str]) 
         given_name = given_name or (each.name if isinstance(each, Against) else "")
         base = name = given_name or getattr(function, "__name__", type(function).__name__)
         for number in itertools.count(2):
-            if name not in taken_names and name not in functions:
+            if name not in taken_names and name not in by_name:
                 break
             name = f"{base}#{number}"
-        functions[name] = candidates.PythonFunction.of(function, given_name or name, launches=launches)
-    return functions
+        by_name[name] = candidates.PythonFunction.of(function, given_name or name, launches=launches)
+    return by_name
 
 
 def _is_default(op, name: str, value) -> bool:
@@ -257,7 +258,8 @@ BASELINE_FIELDS = {"op": "another op", "text": "another op source", "arguments":
 
 
 def slower_than_baseline(current: dict, baseline: dict) -> list[str]:
-    """The candidates that are slower than in the baseline by more than the spread of both, in terms of copy bandwidth."""
+    """The candidates that are slower than in the baseline, relative to copy bandwidth. Ignores differences within the spread of
+    the two measurements."""
     names = {c["spec"]: c["name"] for c in current["candidates"]}
     before, slower = _timed(baseline), []
     for (spec, where), now in _timed(current).items():

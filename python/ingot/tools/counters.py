@@ -1,8 +1,9 @@
 """Reads the GPU's hardware counters during a call with Nsight Compute (ncu), if `--ncu` asks for them.
 
-    python -m ingot.tools.counters FOLDER SPEC
+    python -m ingot.tools.counters FOLDER CANDIDATE
 
-is the profiled process: it makes the candidate and calls it, once between the profiler's start and stop.
+is the profiled process: it makes the candidate of the job in FOLDER that has this key (`Against.key`), and calls it, once
+between the profiler's start and stop.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ METRICS = {
 }
 
 
-def counters(job: Job, spec: str) -> list[dict]:
-    """METRICS of each kernel of a call, in bytes, microseconds and fractions. Raises `ingot.Error` if they cannot be read."""
+def hardware_counters(job: Job, candidate_key: str) -> list[dict]:
+    """METRICS of each kernel of a call of the candidate, in bytes, microseconds and fractions. Raises `ingot.Error` if they cannot
+    be read."""
     if not (ncu := tool("ncu")):
         raise author_error("ncu was found neither on PATH nor in a CUDA toolkit", "Nsight Compute is part of the CUDA toolkit")
     with tempfile.TemporaryDirectory(prefix="ingot-ncu-") as folder:
         job.save(pathlib.Path(folder) / "job.json")
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
                    ",".join(metric for metric, _ in METRICS.values()),
-                   sys.executable, "-P", "-m", "ingot.tools.counters", folder, spec]
+                   sys.executable, "-P", "-m", "ingot.tools.counters", folder, candidate_key]
         process = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
     if "ERR_NVGPUCTRPERM" in process.stdout + process.stderr:
         raise author_error("the driver allows only administrators to read the GPU's counters",
@@ -69,12 +71,12 @@ def _number(text: str | None, scale: float) -> float | None:
 
 
 @torch.no_grad()
-def main(folder: str, spec: str) -> None:
+def main(folder: str, candidate_key: str) -> None:
     job = Job.load(pathlib.Path(folder) / "job.json")
     op = job.make_op()
     torch.cuda.set_device(job.device)
     workload = job.workload(op)
-    candidate = next((make(a, op) for a in job.against if a.key == spec), None) or Ingot(op)
+    candidate = next((make(a, op) for a in job.against if a.key == candidate_key), None) or Ingot(op)
     results = [torch.empty_like(result) for result in workload.run_eager().returned]
     call = bind(candidate, workload, copy_values(workload.values), results)
     call()

@@ -10,7 +10,7 @@ import torch
 from ..oracle import ULPS_PER_STEP, exceeding_tolerance, bits, difference, integer_of, ulp
 from . import check
 
-STEPS_CHUNK = 1 << 14  # elements whose steps are evaluated at a time
+STEP_BATCH = 1 << 14  # elements whose steps are evaluated at a time
 EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
 
 
@@ -60,8 +60,8 @@ class ErrorStatistics:
 
     def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], actual: torch.Tensor) -> torch.Tensor:
         """Those elements of `far` whose error 4 ulp per step do not explain: where terms cancel, an error of a step exceeds the ulps
-        of the result. After the first chunk with an unexplained element, all later elements count without being evaluated."""
-        for indices in far.flatten().nonzero().flatten().split(STEPS_CHUNK):
+        of the result. After the first batch with an unexplained element, all later elements of `far` stay in it without a check."""
+        for indices in far.flatten().nonzero().flatten().split(STEP_BATCH):
             arguments = [t.flatten()[indices] for t in tensors.values()]
             wrong = exceeding_tolerance(self.op.reference, arguments, actual.flatten()[indices], self.op.numerics)
             far.view(-1)[indices] = wrong

@@ -53,7 +53,7 @@ class Job:
     time_incorrect: bool = False
     warm: bool = False
     graph: bool = False  # time calls in a CUDA graph
-    inspects: bool = True  # inspect the kernels, to explain their speed
+    inspects: bool = True  # read the kernels' machine code, to explain their speed
     ncu: bool = False
     rounds: int = 21
     threads: int | None = None
@@ -89,12 +89,12 @@ class Job:
 
 
 def fixed_values_in(texts: dict[str, str]) -> list[str]:
-    """The tensors whose elements were given: by a range, or in a file."""
+    """The tensors whose elements were given by a range or a file."""
     return [name for name, text in texts.items() if "@" in text or ".pt" in text]
 
 
 def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_only: bool = False) -> dict:
-    """A value for each parameter: the given one or its default. `shapes_only`: tensors have no elements."""
+    """A value for each parameter: the given value or the default. `shapes_only`: tensors have shapes, but no elements."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:
         raise author_error(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")

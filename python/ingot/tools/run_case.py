@@ -12,12 +12,12 @@ from .check import Verdict, Expected, check
 from .settings import Settings
 from .workload import Case, Workload, copy_values
 
-CALLS = 3  # a candidate that keeps state in memory of its own shows it from the second call on
+CALLS = 3  # a candidate whose result depends on memory from an earlier call is incorrect from the second call on
 
 
 def bind(candidate: Candidate, workload: Workload, values: dict, results: list[torch.Tensor]):
-    """Binds the arguments to a call without parameters. A kernel that takes pointers is launched directly, and gets a gradient's
-    `grad` by name. For other candidates the gradient is recorded by autograd."""
+    """Returns a function without parameters that calls the candidate with these arguments. A candidate that takes pointers is
+    launched directly, and gets a gradient's `grad` by name. For other candidates autograd records the gradient."""
     if candidate.takes_pointers:
         return candidate.bind(values, results)
     return workload.bind(lambda arguments: candidate.bind(arguments, results), values)
@@ -52,7 +52,8 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
 
 
 def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
-    """Makes the verdict incorrect if memory was written that should not be, or not written that should be."""
+    """Makes the verdict incorrect if the call wrote outside its results, left elements of its results unwritten, or wrote bools
+    that are neither 0 nor 1."""
     problems = [f"{problem} a result" for guard in results if (problem := guard.out_of_bounds())]
     problems += [f"{problem} {name}" for name, guard in inputs.items() if (problem := guard.out_of_bounds())]
     problems += [f"writes its input {name}" for name in written]

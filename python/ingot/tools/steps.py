@@ -16,7 +16,7 @@ from .. import _ingot
 from ..capture import author_error
 from . import profile
 from .candidates import Candidate, Ingot
-from .counters import counters
+from .counters import hardware_counters
 from .job import Job, make
 from .check import Expected, check
 from .benchmark import COPY, Dropped, run_rounds, sets_for, wait
@@ -27,7 +27,7 @@ from .run_case import bind, run_case, written_inputs
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
-# The length of each step that times candidates in rounds. The name of the candidate whose calls run follows the step.
+# The number of items of each step that times candidates. If a candidate fails in it, its name is one more item.
 TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
 SWEEP_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
@@ -40,10 +40,10 @@ Notify = Callable[[str, Step, "dict | None"], None]
 
 
 class Steps:
-    """The steps of one comparison. `step_results`: the results of steps that another process has done. `functions`: candidates that exist already.
-    `workload`: the workload, if it is not to be made from the job's strings."""
+    """The steps of one comparison. `step_results`: the results of steps that another process has done. `ready_candidates`: those
+    that need not be made from a spec. `workload`: the workload, if it is not to be made from the job's strings."""
 
-    def __init__(self, job: Job, step_results: dict[Step, dict], functions: dict[str, Candidate] | None = None,
+    def __init__(self, job: Job, step_results: dict[Step, dict], ready_candidates: dict[str, Candidate] | None = None,
                  workload: Workload | None = None):
         self.job, self.step_results = job, step_results
         self.op = workload.op if workload else job.make_op()
@@ -54,9 +54,9 @@ class Steps:
                 f"`{self.op.name}` uses random numbers: other candidates get different ones, so results cannot be checked",
                 "--time-incorrect (in Python: time_incorrect=True) times all candidates in any case")
         self.device = torch.device(job.device)
-        self.functions = functions or {}  # candidates that exist already
+        self.ready_candidates = ready_candidates or {}
         self.candidates: dict[str, Candidate | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
-        self.candidates |= self.functions
+        self.candidates |= self.ready_candidates
         self.watch: Callable[[str], None] = lambda name: None  # called with the name of the candidate that is timed
         if job.threads:
             torch.set_num_threads(job.threads)
@@ -65,7 +65,7 @@ class Steps:
         """The remaining steps, in order. Each step may use the results of earlier steps."""
         for against in self.job.against:
             yield ("make", against.key), lambda against=against: self._make(against)
-        for name, candidate in self.functions.items():
+        for name, candidate in self.ready_candidates.items():
             yield ("make", name), lambda candidate=candidate: self._describe(candidate)
         for case in cases(self.workload, self.job.specials):
             if (yield from self._checks(case)) > LARGE:
@@ -80,7 +80,7 @@ class Steps:
                 yield ("profile", name), lambda c=candidate, n=name: profile.of_candidate(
                     c, self.workload, self.job, n in self.candidates_to_time())
             if candidate is not None and self.job.ncu and name in self.candidates_to_time():
-                yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
+                yield ("count", name), lambda n=name: {"kernels": hardware_counters(self.job, n)}
 
     def _checks(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
         """The steps of a case. Returns the bytes of its arguments and results."""
@@ -218,7 +218,7 @@ def dropped_in(step: Step) -> str | None:
 
 
 def run_steps(steps: Steps, notify: Notify, end_process: Callable[[int], None] = os._exit) -> None:
-    """Does all steps, and reports the begin and the end of each. If the GPU context is broken, calls `end_process`."""
+    """Runs all steps, and reports when each begins and ends. If the GPU context is broken, calls `end_process`."""
     steps.watch = lambda name: notify("timing", (name,) if name != COPY else (), None)
     with torch.cuda.device(steps.device) if steps.device.type == "cuda" else contextlib.nullcontext():
         for step, action in steps.remaining():
@@ -229,7 +229,7 @@ def run_steps(steps: Steps, notify: Notify, end_process: Callable[[int], None] =
 
 
 def _run_step(steps: Steps, step: Step, action: Callable[[], dict], notify: Notify, end_process: Callable[[int], None]) -> bool:
-    """Does a step. Returns False if it must be repeated without a candidate that has failed while it was timed."""
+    """Runs a step. Returns False if it must be repeated without a candidate that has failed while it was timed."""
     settings, done_step = Settings(), step
     notify("begin", step, None)
     try:

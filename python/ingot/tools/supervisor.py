@@ -20,7 +20,7 @@ from .job import Job
 from .steps import BROKEN_CONTEXT, TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
-START_SECONDS = 120.0  # the least limit for a process to report its first step: importing torch from a disk may take long
+START_SECONDS = 120.0  # the time limit until the first step is at least this: importing torch from a disk may take long
 MAX_WORKERS = 40  # worker processes that may be started for one comparison
 POLL_SECONDS = 0.2  # between two checks that a process is still running
 LOG_TAIL = 2000  # characters of the end of a process's output
@@ -58,7 +58,7 @@ def _run(folder: pathlib.Path, step_results: dict[Step, dict], time_limit: float
                     raise error
                 case "finished":  # the process and those that it has started are not waited for
                     return True
-                case "timing":  # the calls of a candidate begin; without a name, those of no candidate
+                case "timing":  # the calls of the named candidate begin; without a name, no candidate is running
                     current_step = current_step[: TIMED_STEPS[current_step[0]]] + tuple(step)
                 case "begin":
                     current_step = tuple(step)
@@ -98,16 +98,16 @@ def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes
             if time.monotonic() > deadline:
                 raise TimeoutError
             continue
-        if not (chunk := os.read(pipe, 1 << 16)):
+        if not (data := os.read(pipe, 1 << 16)):
             return
-        *lines, partial = (partial + chunk).split(b"\n")
+        *lines, partial = (partial + data).split(b"\n")
         for line in lines:
             deadline = time.monotonic() + limit
             yield line
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """Kills the process and those that it has started, as torch.compile's workers."""
+    """Kills the process and those that it has started, such as torch.compile's workers."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -23,7 +23,7 @@ from .error_statistics import EDGES, ErrorStatistics
 from .run_case import bind
 
 FLOATS = ("f16", "bf16", "f32")
-CHUNK = 1 << 22
+BATCH = 1 << 22  # inputs per call
 PAIRS = 1 << 28
 SHAPE = (96, 33)  # the shape of random arguments
 
@@ -127,16 +127,16 @@ def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, see
     """The error statistics of an elementwise function of one or two tensors, for each dtype that it takes: over all inputs, or over
     this many pairs."""
     names = list(op.signature.parameters)
-    functions = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
-    return [elements.statistics(pairs, seed, watch) for elements in functions if elements is not None]
+    functions = [_ElementwiseFunction.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
+    return [function.statistics(pairs, seed, watch) for function in functions if function is not None]
 
 
-# --- Functions of elements ------------------------------------------------------------------------------------------
+# --- Elementwise functions ------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
-class _Elements:
-    """A function of one or two tensors whose result has one element per element."""
+class _ElementwiseFunction:
+    """An op of one or two tensors that computes each element of its result from one element of each."""
 
     op: object
     names: list[str]
@@ -144,36 +144,37 @@ class _Elements:
     device: str
 
     @classmethod
-    def of(cls, op, names: list[str], dtype: torch.dtype, device: str) -> _Elements | None:
-        """None if the op is not such a function, or does not take the dtype."""
+    def of(cls, op, names: list[str], dtype: torch.dtype, device: str) -> _ElementwiseFunction | None:
+        """None if the op is not elementwise, or does not take the dtype."""
         probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
         try:
             result, actual = op.reference(*probe), op(*probe)
             is_one_tensor = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, actual))
-            is_by_element = is_one_tensor and _is_by_element(op, probe)
+            is_elementwise = is_one_tensor and _is_elementwise(op, probe)
         except Exception:
             return None
-        return cls(op, names, dtype, device) if is_by_element else None
+        return cls(op, names, dtype, device) if is_elementwise else None
 
     def statistics(self, pairs: int, seed: int, watch: Watch) -> ErrorStatistics:
         result = ErrorStatistics(self.op, self.dtype)
         if len(self.names) == 2:
-            chunks, total = _value_pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
+            batches, total = _value_pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
         elif self.dtype.itemsize > 4:  # too many values to try all of them
-            chunks, total = ([chunk[0]] for chunk in _value_pairs(self.dtype, self.device, pairs, seed)), pairs
+            batches, total = ([pair[0]] for pair in _value_pairs(self.dtype, self.device, pairs, seed)), pairs
         else:
-            chunks, total = _all_values(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
-        for tensors in chunks:
+            batches, total = _all_values(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
+        for tensors in batches:
             arguments = dict(zip(self.names, tensors))
             with torch.no_grad():
-                self._leave_out_zeros(tensors)
+                self._replace_zero_divisors(tensors)
                 exact = torch.as_tensor(self.op.reference(*(workloads.in_float64(t) for t in tensors)))
                 result.add(arguments, self.op(*tensors), self.op.reference(*tensors), exact)
             watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", result.inputs / total)
         return result
 
-    def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
-        """Replaces integer zeros in the last argument by ones if eager PyTorch raises an error for a division by zero."""
+    def _replace_zero_divisors(self, tensors: list[torch.Tensor]) -> None:
+        """Replaces the zeros of the last argument by ones if it is a tensor of integers and eager PyTorch rejects the arguments: it
+        divides by zero."""
         try:
             self.op.reference(*tensors)
         except (RuntimeError, ZeroDivisionError):
@@ -182,36 +183,37 @@ class _Elements:
             tensors[-1].masked_fill_(tensors[-1] == 0, 1)
 
 
-def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
+def _is_elementwise(op, probe: list[torch.Tensor]) -> bool:
     """Whether each element of the result depends on one element of each tensor; not so for a softmax."""
     torch.manual_seed(0)
     tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
     whole = op.reference(*tensors)
-    parts = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
-    by_element = torch.cat([part.double().flatten() for part in parts])
-    return torch.allclose(whole.double().flatten(), by_element, rtol=1e-2, equal_nan=True)
+    elements = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
+    separate = torch.cat([element.double().flatten() for element in elements])
+    return torch.allclose(whole.double().flatten(), separate, rtol=1e-2, equal_nan=True)
 
 
 def _all_values(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
-    """All bit patterns of a dtype of up to four bytes."""
+    """All bit patterns of a dtype of up to four bytes, in batches."""
     if dtype == torch.bool:
         yield [torch.tensor([False, True], device=device)]
         return
     bits = 8 * dtype.itemsize
     integer = {8: torch.uint8, 16: torch.int16, 32: torch.int32}[bits]
     low = 0 if integer == torch.uint8 else -(1 << bits - 1)
-    for begin in range(low, low + (1 << bits), CHUNK):
-        end = min(begin + CHUNK, low + (1 << bits))
+    for begin in range(low, low + (1 << bits), BATCH):
+        end = min(begin + BATCH, low + (1 << bits))
         yield [torch.arange(begin, end, dtype=torch.int64, device=device).to(integer).view(dtype)]
 
 
 def _value_pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
-    """All pairs of special values, then random pairs: half are random bit patterns, half are normally distributed numbers."""
+    """All pairs of special values, then batches of random pairs: half are random bit patterns, half are normally distributed
+    numbers."""
     special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
     yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
     generator = torch.Generator(device).manual_seed(seed)
-    for begin in range(0, count, CHUNK):
-        yield [_random(dtype, device, min(CHUNK, count - begin), generator) for _ in range(2)]
+    for begin in range(0, count, BATCH):
+        yield [_random(dtype, device, min(BATCH, count - begin), generator) for _ in range(2)]
 
 
 def _random(dtype: torch.dtype, device: str, count: int, generator: torch.Generator) -> torch.Tensor:
@@ -274,7 +276,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _layout_cases(workload: Workload) -> Iterator[Case]:
-    """The arguments in each class of layouts that kernels distinguish."""
+    """The arguments in each kind of layout that kernels distinguish."""
     yield from (case for case in workloads.cases(workload) if case.workload is not None)
     yield Case("every second element", workloads.map_tensors(workload, _every_second))
     if len(workload.tensors()) > 1:
@@ -343,13 +345,13 @@ def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
 
 
 def _with_finite_results(workload: Workload) -> Workload | None:
-    """Arguments whose results are finite, as finite differences need: these, or else values between 0.1 and 0.9. None if neither
-    works."""
-    def between(name: str, value):
+    """Arguments whose results are finite, as finite differences need: the given ones, or else values between 0.1 and 0.9. None if
+    both have results that are not finite."""
+    def moved_between_bounds(name: str, value):
         is_free = workloads.is_float(value) and name not in workload.fixed_values
         return value.sigmoid() * 0.8 + 0.1 if is_free else value
 
-    between_bounds = workload.with_values({name: between(name, value) for name, value in workload.values.items()})
+    between_bounds = workload.with_values({name: moved_between_bounds(name, value) for name, value in workload.values.items()})
     for variant in (workload, between_bounds):
         if _eager_accepts(variant) and all(result.isfinite().all() for result in variant.run_in_float64()):
             return variant

@@ -112,8 +112,8 @@ class Workload:
         return sum(map(distinct_bytes, [*self.tensors().values(), *run.results]))
 
     def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
-        """Binds the values to a call without parameters. `bind` makes a call of the op. For a gradient, the call runs autograd's
-        backward pass of a forward call that was made before."""
+        """Returns a function without parameters that makes the call with these values. `bind` does so for the op itself. For a
+        gradient, the function runs autograd's backward pass of a forward call that was made before."""
         if not self.is_gradient:
             return bind(values)
         grad = values[GRAD]
@@ -178,13 +178,13 @@ class Case:
     """Arguments on which a candidate is checked. A failure on a case outside of DECISIVE is a limit of the candidate."""
 
     name: str
-    workload: Workload | None  # None if there was not enough memory for them
+    workload: Workload | None  # None if there was not enough memory for the arguments
     needs_strides: bool = False  # whether a kernel needs to know strides to be correct
 
 
 def cases(workload: Workload, specials: bool = True) -> Iterator[Case]:
-    """The arguments as given, then the other cases that decide (DECISIVE), then other values, sizes, addresses and strides.
-    `specials`: whether values are injected."""
+    """The arguments as given, then the other DECISIVE cases, then other values, sizes, addresses and strides. `specials`: whether
+    to include the cases that inject values."""
     yield Case(AS_GIVEN, workload)
     for name, change, is_injected in _CHANGES:
         if is_injected and not specials:
@@ -353,7 +353,8 @@ def with_few_elements(workload: Workload) -> Workload | None:
 
 
 def _new_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
-    """The new size for each size. Sizes below SMALLEST_VARIED stay, and so do sizes that an index tensor reaches."""
+    """The new size for each size. Has no entry for sizes below MIN_CHANGED_SIZE, nor for sizes that would become too small for an
+    index: these stay."""
     sizes = {size for t in workload.tensors().values() for size in t.shape if size >= MIN_CHANGED_SIZE}
     indices = _largest_indices(workload)
     return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in indices)}

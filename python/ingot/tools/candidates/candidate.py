@@ -18,10 +18,11 @@ class Candidate(abc.ABC):
     knows_strides = True
 
     def why_not_on(self, device: torch.device) -> str:
-        """The reason why it cannot run on the device; empty if it can."""
+        """The reason why the candidate cannot run on the device; empty if it can."""
         return ""
 
     @abc.abstractmethod
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
-        """Binds values, by parameter and in the op's order, to a call without parameters. The call returns the op's results: tensors
-        of its own, or `results` if the candidate `takes_pointers` and writes them. It also writes what the op writes in place."""
+        """Returns a function without parameters that makes the call with these values, by parameter in the op's order. The function
+        returns the op's results: new tensors, or `results` if the candidate `takes_pointers` and writes them. It also writes the
+        parameters that the op writes in place."""

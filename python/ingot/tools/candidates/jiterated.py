@@ -1,7 +1,8 @@
-"""A baseline for torch.cuda.jiterator, PyTorch's own fused elementwise kernels: translates the op to the jiterator's C++.
+"""The candidate `jiterator`: translates the op to C++ for torch.cuda.jiterator, which makes PyTorch's own fused elementwise
+kernels.
 
-The op is traced to ATen functions. Elementwise functions become lines of one C++ function. It computes 16-bit floats in
-float32, as a hand-written one would. Views, reductions and other functions cannot be expressed.
+The op is traced to ATen functions. Elementwise functions become lines of one C++ function. That function computes 16-bit
+floats in float32, as a hand-written one would. Views, reductions and other functions cannot be expressed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ...capture import author_error
 from .candidate import Call, Candidate
 from .ops import listed
 
+# The C++ expressions of ATen's functions: {0} is the first operand, and A the type in which the C++ function computes.
 _UNARY = {
     "abs": "({0} < A(0) ? -{0} : {0})", "ceil": "::ceil({0})", "cos": "::cos({0})", "erf": "::erf({0})", "exp": "::exp({0})",
     "expm1": "::expm1({0})", "floor": "::floor({0})", "log": "::log({0})", "log1p": "::log1p({0})", "log2": "::log2({0})",

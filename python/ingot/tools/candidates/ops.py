@@ -85,8 +85,8 @@ class Compiled(Candidate):
 
 
 def _specialization_key(value) -> tuple:
-    """The properties of a value for which torch.compile gets a function of its own. One function for several forms would get guards
-    for all of them."""
+    """The properties of an argument. Arguments with other properties get another function from torch.compile: a single function
+    would check guards for all of them."""
     if not isinstance(value, torch.Tensor):
         return type(value), repr(value)
     return value.dtype, value.shape, value.stride(), value.device, value.data_ptr() % 16, value.requires_grad
