@@ -68,10 +68,11 @@ def _finite(value: float) -> float | None:
 
 
 def median_microseconds(call, device: torch.device, seconds: float = 0.3) -> float:
-    """The median time of a call in µs, measured as tools/timing.h does: by the clock on the CPU and by events on a GPU. Short
-    calls are timed several at once."""
+    """The median time of a call in µs, measured as tools/timing.h does: by the clock on the CPU and by events on a GPU. A sample
+    contains several calls if they are short."""
 
-    def measure(calls: int) -> float:
+    def sample(calls: int) -> float:
+        """Times this many calls; returns the time per call."""
         if device.type == "cpu":
             begin = time.perf_counter()
             for _ in range(calls):
@@ -86,10 +87,10 @@ def median_microseconds(call, device: torch.device, seconds: float = 0.3) -> flo
         return begin.elapsed_time(end) * 1e3 / calls
 
     with torch.no_grad():
-        rough = max([measure(1) for _ in range(3)][-1], 0.1)
+        rough = max([sample(1) for _ in range(3)][-1], 0.1)
         calls = min(max(int(100 / rough), 1), 1000)
         samples = min(max(int(seconds * 1e6 / (calls * rough)), 5), 200)
-        return statistics.median(measure(calls) for _ in range(samples))
+        return statistics.median(sample(calls) for _ in range(samples))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Captures a Python function as the source text that Ingot compiles.
 
-The text also contains the names of the function's module and closure that the function uses: other functions as their own
-source, constants as assignments, Ingot's ops as the functions that they were made from. These names are read from the
-function's bytecode, so unused names are left out. Each section of the text records its file and line, for error messages.
+The source text also defines the names of the function's module and closure that the function uses: other functions by their
+source, constants by assignments, Ingot's ops by the functions that they were made from. The function's bytecode tells which
+names it uses. The file and line of each section of the text are recorded, for error messages.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ Files = dict[str, list[str]]  # file name → its lines
 
 
 def files_of(function: types.FunctionType, name: str = "") -> Files:
-    """Reads now the files of a function and of all functions that it uses. `name`: the op's name.
+    """Reads the files of a function and of all functions that it uses. `name`: the op's name.
 
     The files are read when the op is made, because a file may be edited before the first call: the op must compile the code
     that Python has loaded.

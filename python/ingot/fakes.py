@@ -48,7 +48,7 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
 def fake_backward(*args):
     """The fake gradients, with the strides of their arguments.
 
-    args: the arguments of the call, the incoming gradients, and a list that says for which arguments a gradient is wanted.
+    args: the arguments of the call, the incoming gradients, and a list that says for which arguments a gradient is requested.
     """
     return [torch.empty_like(leaf) for leaf, is_needed in zip(tree_leaves(args), args[-1]) if is_needed]
 
@@ -81,7 +81,7 @@ def _symbols(value) -> list:
 
 
 def _hinted(value):
-    """An argument as a meta tensor or a number. Each symbol is replaced by its hint, the value it was traced with."""
+    """An argument as a meta tensor or a number. Each symbol is replaced by its hint, the value with which it was traced."""
     def hint(part):
         return part.node.hint if _symbols(part) else part
 

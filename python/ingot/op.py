@@ -42,8 +42,8 @@ class Op(_ingot.Op):
         if traced not in ("kernel", "text"):
             raise author_error(f"traced is {traced!a}", "it is one of kernel and text")
         self._set_options(numerics, debug, lazy, traced, atomics)
-        for value, what in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
-            check_characters(value, what)
+        for value, description in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
+            check_characters(value, description)
         if isinstance(source, str):
             check_characters(source, "the op's text")
             self._define_from(Source(source, name or "", "<text>"))

@@ -42,9 +42,8 @@ def fixed_point(values: dict, update) -> dict:
 def statements(node: ast.FunctionDef):
     """The statements of a def and of the blocks in it, breadth-first.
 
-    A nested def or class inside such a block is left out. One that is directly in the def's body is not: it is followed by the
-    statements of its own body. Callers join their findings over all statements, so the assignments and returns of such a
-    nested def may make a result unknown, but not wrong.
+    A nested def or class that is directly in the def's body is included with the statements of its own body: these may add to a
+    list of the outer def. A nested def or class inside a block is left out, and what it adds to a list is missed.
     """
     pending = list(node.body)
     while pending:

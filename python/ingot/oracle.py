@@ -13,8 +13,8 @@ The perturbation of a step is the sum of:
 - the rounding, for steps in 16-bit floats, because Ingot rounds intermediates only with numerics="eager".
 
 A perturbation moves equal elements alike, so it does not show which of them may be the largest. For a search (argmax) of
-inexact values, the runs are therefore repeated with the search's result replaced: by the first and by the last element
-that may be the largest, given the tolerances of the searched elements.
+inexact values there are two more runs, in which the index of the first, or of the last, element that may be the largest
+replaces the search's result. Which elements may be the largest follows from their tolerances.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ sign sgn copysign nextafter square logical_and logical_or logical_xor logical_no
 bitwise_not bitwise_left_shift bitwise_right_shift heaviside hardtanh threshold leaky_relu nan_to_num
 fill full_like ones_like zeros_like empty_like full ones zeros empty empty_strided new_empty new_empty_strided scalar_tensor arange
 lift_fresh""".split())
-# Exact as well, but eager's vector loops lose the digits of a quotient that its type cannot hold.
+# Exact as well, but eager's vector loops lose digits of the quotient if it has more digits than the type.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
 # Functions that find the largest element (sign 1) or the smallest (sign -1).
@@ -59,7 +59,7 @@ _CANCELS = {
     "var": lambda x, *rest: (x * x).amax(),
     "std": lambda x, *rest: x.abs().amax(),
     "logsumexp": lambda x, *rest: x.abs().amax(),
-    # Not affected by the perturbation of its operands, which moves all of them alike.
+    # The perturbation moves all operands of a softmax alike, which does not change its result.
     "_softmax": lambda x, dim, *rest: x.softmax(dim) * x.abs().amax(),
     "_log_softmax": lambda x, *rest: x.abs().amax() + 1,
     "native_layer_norm": lambda x, shape, *rest: _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), *rest),
@@ -294,7 +294,7 @@ def _overflows(actual: torch.Tensor, eager: torch.Tensor, tolerance: torch.Tenso
 
 @dataclasses.dataclass
 class _Search:
-    """A search for the largest element of `sign` times a tensor, along a dim or of all elements."""
+    """A search for the largest element of `sign` times a tensor, along a dim or among all elements."""
 
     tensor: torch.Tensor
     sign: int

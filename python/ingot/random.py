@@ -1,8 +1,8 @@
 """Reproduces a kernel's random numbers in eager PyTorch.
 
 An op's reference runs under `KernelRandom`, a torch-function mode under which PyTorch's random functions return the numbers
-that the op's kernel computes. These are Philox4x32-10 of the element's index and the index of the random call within the
-op. The key is a seed that PyTorch's generator gives to each call of the op. The formulas are those of
+that the op's kernel computes: Philox4x32-10 of the element's index and of the index of the random function's call within the op.
+The key is a seed that PyTorch's generator gives to each call of the op. The formulas are those of
 frontend/library/random.py.
 """
 

@@ -1,4 +1,4 @@
-"""Runs an op's source in eager PyTorch. The results of ops are checked against it.
+"""Runs an op's source in eager PyTorch, which defines the correct results of the op.
 
 The source runs in a namespace where each supported name is PyTorch's own function. The bare names sum, min, max, abs,
 round, pow, any and all are PyTorch's functions for tensors, and Python's for other values.
@@ -83,8 +83,8 @@ class Reference:
 
     @functools.cached_property
     def for_tracing(self):
-        """The function for torch.compile to trace. Dynamo looks up a function's module in sys.modules by name, so this makes
-        one."""
+        """The function for torch.compile to trace, in a module of its own: Dynamo looks up a function's module in sys.modules by
+        name."""
         module = types.ModuleType(f"ingot.sources.{self.__name__}_{id(self):x}")
         vars(module).update(self._scope_with_torch_modules(), __name__=module.__name__)
         sys.modules[module.__name__] = module

@@ -48,8 +48,8 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
 
 
 def _check_fits(name: str, op, schema: str) -> None:
-    """Checks that a schema has the op's defaults, and marks all parameters that the op writes. C++ checks the rest.
-    Raises `ingot.Error` if not."""
+    """Raises `ingot.Error` unless a schema has the op's defaults and marks all parameters that the op writes. C++ checks the
+    rest."""
     try:
         arguments = torch._C.parse_schema(f"{name}{schema}").arguments
     except RuntimeError:
@@ -195,7 +195,7 @@ def _with_seed(op, schema: str) -> str:
 
 
 def overload(name: str) -> torch._ops.OpOverload:
-    """The overload of "ns::name" or "ns::name.overload", which was registered just now."""
+    """The overload "ns::name" or "ns::name.overload", which was registered just now."""
     namespace, _, rest = name.partition("::")
     packet, _, specific = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), packet)

@@ -1,6 +1,6 @@
-"""Runs a call with DTensors as Ingot's kernel on the local shards, if the op of the shards gives the shards of the result.
+"""Runs a call with DTensors as Ingot's kernel on the local shards, if the op's results on shards are the shards of its results.
 
-`OpState::shard` decides whether it does, from properties of the whole tensors, so all ranks decide alike. A replicated
+`OpState::shard` decides whether they are, from properties of the whole tensors, so all ranks make the same decision. A replicated
 argument that is read along a sharded dim is sharded as well, which needs no communication. A call that would need
 communication falls back to eager, where PyTorch's sharding rules apply. The gradient of an argument that stays replicated
 next to shards is the sum of the ranks' gradients: Partial.
@@ -88,14 +88,14 @@ class Plans:
             return None
         device = tensors[0]._local_tensor.device.type
         autocast = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
-        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-        state = structure, recorded, autocast, torch.get_default_dtype()
+        is_recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        state = structure, is_recorded, autocast, torch.get_default_dtype()
         key = (*state, *map(self._key_of, leaves))
         try:
             return self._plans[key]
         except KeyError:
             pass
-        needs_numbers, plan = _make_plan(op, leaves, structure, tensors, recorded)
+        needs_numbers, plan = _make_plan(op, leaves, structure, tensors, is_recorded)
         if len(self._plans) >= _MAX_PLANS or needs_numbers > self._needs_numbers:
             self._plans.clear()
         self._needs_numbers |= needs_numbers
@@ -108,7 +108,7 @@ class Plans:
         return (type(leaf), leaf) if self._needs_numbers else type(leaf)
 
 
-def _make_plan(op, leaves: list, structure: CallStructure, tensors: list, recorded: bool) -> tuple[bool, Plan | None]:
+def _make_plan(op, leaves: list, structure: CallStructure, tensors: list, is_recorded: bool) -> tuple[bool, Plan | None]:
     """Returns (whether the plan depends on the values of numbers, the plan)."""
     mesh = tensors[0].device_mesh
     if any(tensor.device_mesh != mesh for tensor in tensors) or mesh.get_coordinate() is None:
@@ -125,7 +125,7 @@ def _make_plan(op, leaves: list, structure: CallStructure, tensors: list, record
     args, kwargs = structure.arguments([next(remaining) if type(leaf) is DTensor else leaf for leaf in leaves])
     device = tensors[0]._local_tensor.device
     try:
-        needs_numbers, sharding = op._shard(device, wholes, along_mesh, recorded, *args, **kwargs)
+        needs_numbers, sharding = op._shard(device, wholes, along_mesh, is_recorded, *args, **kwargs)
     except _ingot.Error:  # eager will report the error
         return False, None
     if sharding is None:
@@ -167,7 +167,7 @@ def _placements(dims, partial: list[bool] | None = None) -> tuple:
     """The placements of a tensor.
 
     dims: for each dim of the mesh, the tensor's dim that it shards, or None.
-    partial: the dims of the mesh along which an unsharded tensor is Partial instead of Replicate.
+    partial: for each dim of the mesh, whether a tensor that it does not shard is Partial instead of Replicate.
     """
     return tuple(
         Shard(dim) if dim is not None else Partial() if partial and partial[m] else Replicate()

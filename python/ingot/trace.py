@@ -17,7 +17,7 @@ from .random import KernelRandom
 from .oracle import as_list, changes_of
 from .reference import as_module, compile_source, namespace
 
-_NOTES = "trace_notes"
+_RECORDS = "trace_records"
 
 
 @dataclasses.dataclass
@@ -94,7 +94,7 @@ def _element(value, shape, index):
 
 
 def _run_eager(source: Source, names, op, args, kwargs):
-    module = _with_notes(source, names, None)
+    module = _with_records(source, names, None)
     variant = Source(ast.unparse(module), source.name, source.source_name)
     function = compile_source(variant, names, namespace())
     bound = op.signature.bind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
@@ -110,14 +110,14 @@ def _run_eager(source: Source, names, op, args, kwargs):
 
 
 def _run_ingot(op, source: Source, names, tensors: list[int], args, kwargs) -> dict:
-    module = _with_notes(source, names, tensors)
+    module = _with_records(source, names, tensors)
     variant = type(op)(ast.unparse(module), name=source.name, numerics=op.numerics, lazy=op.lazy)
     with torch.no_grad():
         values = variant(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     return dict(zip(tensors, values if isinstance(values, tuple) else (values,)))
 
 
-def _with_notes(source: Source, names, tensors: list[int] | None) -> ast.Module:
+def _with_records(source: Source, names, tensors: list[int] | None) -> ast.Module:
     """The source with a record after every assignment and in-place write of the op's own def.
 
     It returns (the records, the result or None). With `tensors`, the indices of records that are tensors, it returns only
@@ -127,45 +127,48 @@ def _with_notes(source: Source, names, tensors: list[int] | None) -> ast.Module:
     for statement in module.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == source.name:
             statement.decorator_list = []
-            notes = _Notes(tensors)
-            body = [new for old in [*statement.body, ast.Return(ast.Constant(None))] for new in notes.statement(old)]
-            statement.body = [*ast.parse(f"{_NOTES} = []").body, *body]
+            recorder = _Recorder(tensors)
+            body = [new for old in [*statement.body, ast.Return(ast.Constant(None))] for new in recorder.with_records(old)]
+            statement.body = [*ast.parse(f"{_RECORDS} = []").body, *body]
     return ast.fix_missing_locations(module)
 
 
-class _Notes:
+class _Recorder:
+    """Adds statements that record values to the body of a def."""
+
     def __init__(self, tensors: list[int] | None):
         if tensors is None:
-            self.return_statement = f"return {_NOTES}, trace_result"
+            self.return_statement = f"return {_RECORDS}, trace_result"
         else:
-            self.return_statement = "return " + ", ".join(f"{_NOTES}[{k}][1]" for k in tensors)
+            self.return_statement = "return " + ", ".join(f"{_RECORDS}[{k}][1]" for k in tensors)
 
-    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+    def with_records(self, node: ast.stmt) -> list[ast.stmt]:
+        """The statement, followed by statements that record the values that it changes."""
         if isinstance(node, ast.Return):
             return self.with_result(node)
         if names := _changed_names(node):
-            return [node, *(self.note(name, name) for name in names)]
+            return [node, *(self.record_statement(name, name) for name in names)]
         for field in ("body", "orelse"):
             if not isinstance(node, ast.FunctionDef) and getattr(node, field, None):
-                setattr(node, field, [new for old in getattr(node, field) for new in self.statement(old)])
+                setattr(node, field, [new for old in getattr(node, field) for new in self.with_records(old)])
         return [node]
 
     def with_result(self, node: ast.Return) -> list[ast.stmt]:
         result = ast.parse("trace_result = 0").body[0]
         result.value = node.value or ast.Constant(None)
         items = node.value.elts if isinstance(node.value, ast.Tuple) else None
-        notes = (
-            [self.note("returns", "trace_result")]
+        records = (
+            [self.record_statement("returns", "trace_result")]
             if items is None
-            else [self.note(f"returns [{k}]", f"trace_result[{k}]") for k in range(len(items))]
+            else [self.record_statement(f"returns [{k}]", f"trace_result[{k}]") for k in range(len(items))]
         )
-        return [result, *notes, *ast.parse(self.return_statement).body]
+        return [result, *records, *ast.parse(self.return_statement).body]
 
     @staticmethod
-    def note(name: str, value: str) -> ast.stmt:
+    def record_statement(name: str, value: str) -> ast.stmt:
         # A clone, because the value may be written in place later.
-        recorded = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
-        return ast.parse(f"{_NOTES}.append(({name!r}, {recorded}))").body[0]
+        copied = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
+        return ast.parse(f"{_RECORDS}.append(({name!r}, {copied}))").body[0]
 
 
 def _changed_names(node: ast.stmt) -> list[str]:

@@ -1,7 +1,7 @@
 """The Python version of `Op.__call__` that torch.compile traces in place of the C version.
 
-Dynamo traces it like any method. The fallback for fake tensors and other tracers calls it as well. It calls one function of
-PyTorch's dispatcher or, for calls that no schema describes, the op's source, of which Dynamo then sees each function.
+Dynamo traces it like any method. The fallback for fake tensors and other tracers calls it as well. It calls an operator of
+PyTorch's dispatcher or, for calls that no schema describes, runs the op's source, so that Dynamo traces the functions in it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class CallPlan(typing.NamedTuple):
 
     overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty: the op's source
     positions: tuple[int, ...]  # for each parameter, the position of its value in the call; -1: its default
-    as_tensors: tuple[bool, ...]  # whether its number is passed as a tensor, so that it is no constant of the trace
-    conversions: tuple[str, ...]  # the type that its value is converted to; empty: none
-    names: tuple[str, ...]  # all arguments are passed by name
+    as_tensors: tuple[bool, ...]  # for each: whether its number is passed as a tensor, so that it is not a constant of the trace
+    conversions: tuple[str, ...]  # for each: the type that its value is converted to; empty: none
+    names: tuple[str, ...]  # of the parameters; all arguments are passed by name
     passes_none: bool  # whether None is passed for arguments that are left out
     takes_seed: bool = False  # whether a seed is passed
     returns: str = ""  # container of the results: tuple, a name in torch.return_types, or empty
@@ -66,8 +66,8 @@ def call(self, *args, out=None, **kwargs):
 def make_call_plan(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> CallPlan:
     """Plans a traced call.
 
-    kinds: the kinds of its values, as `_kind` gives them.
-    keywords: the names of the last values.
+    kinds: the kinds of the call's arguments, as `_kind` gives them.
+    keywords: the names of the last arguments, which are passed by name.
     Raises `ingot.Error` for arguments that do not fit the op's signature.
     """
     names = [name for name, _, _ in op._parameters]

@@ -174,9 +174,9 @@ def _is_transformed() -> bool:
 
 
 def _by_autograd(results, values, is_recorded: bool):
-    """The same as torch.func.grad_and_value, whose transforms do not support DTensors and other subclasses.
+    """Computes the same as torch.func.grad_and_value, whose transforms do not support DTensors and other subclasses.
 
-    recorded: whether autograd records the computation, so that the results can be differentiated.
+    is_recorded: whether autograd records the computation, so that the results can be differentiated.
     """
     leaves, spec = tree_flatten(values)
     with torch.enable_grad():

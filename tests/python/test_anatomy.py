@@ -138,7 +138,7 @@ def test_scattered_additions_are_counted():
     assert profile.explain(op, Workload(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
 
 
-def test_untimed_candidates_fail_at_least(tmp_path, capsys):
+def test_untimed_candidates_miss_the_required_speed(tmp_path, capsys):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]
     assert command.main(words) == 3

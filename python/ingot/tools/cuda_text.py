@@ -41,13 +41,13 @@ def read(path: pathlib.Path) -> str:
 
 
 def launches(text: str) -> list[str]:
-    """The launches in its comments, in order."""
+    """The launches in the source's comments, in order."""
     directives = _DIRECTIVE.findall(_without_if_0(text))
     return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", value) for kind, value in directives if kind == "launch"]
 
 
 def options(text: str) -> list[str]:
-    """The compiler's options in its comments."""
+    """The compiler's options in the source's comments."""
     return [option for kind, value in _DIRECTIVE.findall(_without_if_0(text)) if kind == "options" for option in shlex.split(value)]
 
 

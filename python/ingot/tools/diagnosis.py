@@ -9,7 +9,7 @@ MAX_SENTENCES = 2  # sentences per candidate
 
 
 def differences(comparison: dict) -> list[str]:
-    """At most MOST sentences per candidate, the most important first."""
+    """At most MAX_SENTENCES sentences per candidate, the most important first."""
     own = comparison["candidates"][0]
     lines = []
     for other in comparison["candidates"][1:]:

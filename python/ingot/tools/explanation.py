@@ -86,7 +86,7 @@ def explain_workload(workload: Workload, backward: bool, device: str, architectu
 
 
 def describe(value) -> str:
-    """A value as it is written on a command line."""
+    """A value in the notation of the command line; a tensor by its dtype and shape."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {describe(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):

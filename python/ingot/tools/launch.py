@@ -113,7 +113,7 @@ class Launch:
         return value
 
     def names(self, parameters: list[Parameter]) -> list[str]:
-        """Names for the kernel's parameters: the op's name for a tensor argument, else the kernel's own."""
+        """Names for the kernel's parameters: the op's name for a tensor argument, else the name in the kernel's source."""
         arguments = self.fields.get("args", ())
         if len(arguments) != len(parameters):
             return [p.name for p in parameters]
@@ -295,7 +295,7 @@ def types_in(signature: str) -> list[str]:
 
 
 def pack(value, parameter: Parameter) -> bytes:
-    """The bytes that a parameter of this type reads for the value. Raises `ingot.Error` for a value that it would misread."""
+    """The bytes of a value as an argument for the parameter. Raises `ingot.Error` if the kernel would misread them."""
     if "&" in parameter.type:
         raise author_error(f"the parameter `{parameter}` is a reference", "pass numbers by value, and tensors as pointers")
     pointee = _pointee(parameter.type)
@@ -303,9 +303,9 @@ def pack(value, parameter: Parameter) -> bytes:
         if pointee is None:
             raise author_error(f"the parameter `{parameter}` is not a pointer, but gets a tensor")
         expected = _dtype_of(pointee)
-        if expected is not None and not _reads_alike(expected, value.dtype):
-            raise author_error(f"the parameter `{parameter}` points to {_short(expected)}, but gets a tensor of "
-                               f"{_short(value.dtype)}")
+        if expected is not None and not _may_read(expected, value.dtype):
+            raise author_error(f"the parameter `{parameter}` points to {_name_of(expected)}, but gets a tensor of "
+                               f"{_name_of(value.dtype)}")
         return struct.pack("P", value.data_ptr())
     if isinstance(value, Typed):
         if pointee is None and bare(parameter.type) not in ("", value.type):
@@ -334,7 +334,7 @@ def pack(value, parameter: Parameter) -> bytes:
 
 
 def bare(type: str) -> str:
-    """A type without qualifiers, spelled as in `_SCALARS`; compilers also write `long unsigned int`."""
+    """A type without qualifiers, written as in `_SCALARS`; compilers also write `long unsigned int`."""
     words = [word for word in type.split() if word not in ("const", "volatile")]
     if not {"long", "short"} & {*words} or not {*words} <= {"long", "short", "unsigned", "signed", "int"}:
         return " ".join(words)
@@ -359,7 +359,7 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
     return None
 
 
-def _reads_alike(expected: torch.dtype, actual: torch.dtype) -> bool:
+def _may_read(expected: torch.dtype, actual: torch.dtype) -> bool:
     """Whether a pointer to `expected` may read `actual`: the same dtype, integers of the same width, or 16-bit floats as integers."""
     are_integers = not (expected.is_floating_point or actual.is_floating_point)
     if actual in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
@@ -367,5 +367,5 @@ def _reads_alike(expected: torch.dtype, actual: torch.dtype) -> bool:
     return expected == actual or (are_integers and expected.itemsize == actual.itemsize)
 
 
-def _short(dtype: torch.dtype) -> str:
+def _name_of(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")

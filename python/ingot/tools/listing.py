@@ -1,4 +1,5 @@
-"""A kernel's stages as plain data. Each line has the lines of source, or the nodes of the graph, that it came from.
+"""The compilation stages of a candidate's kernels as plain data. Each line has the source lines, or the graph's nodes, that it
+came from.
 
 A listing is a dict:
 

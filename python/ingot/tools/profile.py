@@ -30,8 +30,8 @@ def architecture(job: Job, device: torch.device) -> int:
 def of_candidate(candidate: Candidate, workload: Workload, job: Job, is_run: bool) -> dict:
     """The profile of a candidate:
 
-    - `kernels`: their anatomies in the order of launches;
-    - `listing`: their stages;
+    - `kernels`: the anatomies of its kernels in the order of launches;
+    - `listing`: the stages of the kernels (listing.py);
     - `operations` (Ingot only): the floating-point operations of the formula;
     - `launched` (on a GPU): the kernels that CUPTI reports for a call."""
     device, profile = torch.device(job.device), {}
@@ -70,7 +70,7 @@ def _of_file(candidate: CudaKernel, workload: Workload, architecture: int) -> tu
 
 
 def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
-    """The anatomies and the stages of an op's kernels for an architecture, without a GPU."""
+    """The anatomies and the listing of an op's kernels for an architecture. Needs no GPU."""
     stages = explain(op, workload, "cuda", architecture)
     source, file = stages["source"], f"{op.name}.cu"
     entries = cuda_text.kernels(source)
@@ -89,8 +89,8 @@ def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tup
 
 
 def _read_driver_resources(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, workload: Workload) -> None:
-    """Takes registers, memory and resident blocks from the driver, if a device of this architecture is present: GPUs differ in the
-    number of blocks that fit."""
+    """Sets registers, memory and resident blocks to the driver's values, if a device of this architecture is present: GPUs differ in
+    the number of blocks that fit."""
     device = next((t.device for t in workload.tensors().values() if t.is_cuda), None)
     if device is None or not kernel.threads or architecture != architecture_of(device.index):
         return

@@ -8,9 +8,9 @@ import torch
 
 
 class Settings:
-    """A snapshot of these settings: CPU threads, default dtype and device, current GPU, grad mode, deterministic algorithms, float32
-    matmul precision, cuDNN benchmarking, and flushing of subnormal numbers. The last one is changed by loading a library that GCC
-    has linked with -ffast-math."""
+    """A snapshot of the settings that a candidate may change: CPU threads, default dtype and device, current GPU, grad mode,
+    deterministic algorithms, float32 matmul precision, cuDNN benchmarking, and flushing of subnormal numbers. Loading a library
+    that GCC has linked with -ffast-math changes the last one."""
 
     def __init__(self):
         self._snapshot = self._now()
@@ -19,7 +19,7 @@ class Settings:
     def _now() -> tuple:
         return (torch.get_num_threads(), torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(),
                 torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
-                torch.get_float32_matmul_precision(), _flushes(), torch.backends.cudnn.benchmark,
+                torch.get_float32_matmul_precision(), _flushes_subnormals(), torch.backends.cudnn.benchmark,
                 torch.cuda.current_device() if torch.cuda.is_initialized() else None)
 
     def restore(self) -> None:
@@ -41,5 +41,5 @@ class Settings:
             torch.cuda.set_device(gpu)
 
 
-def _flushes() -> bool:
+def _flushes_subnormals() -> bool:
     return sys.float_info.min / 2 == 0.0

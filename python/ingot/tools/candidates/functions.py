@@ -39,7 +39,7 @@ class PythonFunction(Candidate):
     @classmethod
     def of(cls, value, name: str, spec: str = "", launches: list[str] = ()) -> Candidate:
         """A candidate for a callable or a Triton kernel."""
-        if _is_triton(value):
+        if _is_triton_kernel(value):
             return TritonKernel(value, name, spec, launches)
         if not callable(value):
             raise author_error(f"`{spec or name}` is a {type(value).__name__}, which cannot be called")
@@ -53,7 +53,7 @@ class PythonFunction(Candidate):
 
 
 class TritonKernel(Candidate):
-    """A `triton.jit` function and its launch, with its args and its constants by name: `BLOCK=1024`."""
+    """A `triton.jit` function and its launch. The launch also has the function's constants, by name: `BLOCK=1024`."""
 
     kind = "triton"
     takes_pointers = True
@@ -84,7 +84,7 @@ class TritonKernel(Candidate):
         return call
 
 
-def _is_triton(value) -> bool:
+def _is_triton_kernel(value) -> bool:
     return type(value).__module__.startswith("triton.")
 
 

@@ -65,7 +65,7 @@ class HostFunction(Candidate):
 
     @functools.cached_property
     def _function(self):
-        """The function and its parameters. The types of a library's parameters are unknown: None."""
+        """The function and its parameters; None for a library's parameters, whose types are unknown."""
         if self.is_library:
             return self._symbol(self.path), None
         # An absolute path: the compiler runs in another folder, and shows source lines of the file that it finds.

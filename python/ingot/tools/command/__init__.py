@@ -19,7 +19,7 @@ SIGNAL_EXIT_BASE = 128  # plus the signal's number, as shells do
 
 
 def _join_values(arguments: list[str]) -> list[str]:
-    """Joins each such option with its value into one word."""
+    """Joins each of DASH_VALUE_OPTIONS with its value into one word."""
     words: list[str] = []
     for word in arguments:
         if words and words[-1] in DASH_VALUE_OPTIONS:

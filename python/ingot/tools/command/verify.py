@@ -49,7 +49,7 @@ def run(options) -> int:
 
 
 def _ops_to_verify(options):
-    """The ops to verify, each with its arguments, and the names of those that must stay in their range; None without arguments."""
+    """The ops to verify, each with its arguments (None without any) and the names of the arguments that must stay in their range."""
     words = list(options.op)
     op_options = {"numerics": options.numerics, "lazy": options.lazy}
     is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")

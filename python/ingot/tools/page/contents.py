@@ -29,7 +29,7 @@ def of_explanation(explanation: dict, prefix: str = "") -> Page:
 
 
 def of_comparison(comparison: dict, prefix: str = "") -> Page:
-    """The page of a comparison. `prefix`: as for an explanation."""
+    """The page of a comparison. `prefix`: as in `of_explanation`."""
     header, rows = report.timed(comparison)
     tables = [Table("Candidates", header, rows, (0, 1))]
     for caption, (header, rows) in {"Kernels": report.kernels(comparison["candidates"]),

@@ -78,7 +78,7 @@ def sweep(axes, comparison: dict, colour: Callable[[int], str] = colour, ink: st
 
 
 def _label(candidate: dict) -> str:
-    """A legend leaves out labels that begin with an underscore, so a zero-width space is put before it."""
+    """The candidate's name for a legend. A legend omits labels that begin with an underscore, so these get a zero-width space."""
     return "\u200b" + candidate["name"] if candidate["name"].startswith("_") else candidate["name"]
 
 
@@ -122,7 +122,7 @@ ROWS, COLUMNS, SECTOR = 4, 16, 32
 
 def cells(access: dict) -> list[list[int]]:
     """The offsets in elements of the first elements along the kernel's last two axes, one list per row. An axis along which a result
-    is written once, as a row's sum, does not count."""
+    is written only once, such as the row of a sum, does not count."""
     axes = [(e, s) for e, s in zip(access["extents"], access["strides"]) if s or not access["is_written"]]
     extents, strides = zip(*[(1, 0), (1, 0), *axes][-2:])
     rows, columns = min(extents[0], ROWS), min(extents[1], COLUMNS)

@@ -41,7 +41,7 @@ class Line:
 
 @dataclasses.dataclass
 class Pane:
-    """A stage. `key` decides its place on the page."""
+    """The output of one compilation stage. `key` decides its place on the page."""
 
     key: str
     title: str
@@ -72,12 +72,12 @@ def of_listing(listing: dict) -> list[Pane]:
 def text_lines(text: str, nodes: list[list[list[int]]]) -> list[Line]:
     """The lines of the op's source, split where a node's stretch begins or ends."""
     stretches = [(node, begin, end) for node, ranges in enumerate(nodes) for begin, end in ranges if end > begin]
-    cuts = {cut for _, begin, end in stretches for cut in (begin, end)}
+    boundaries = {offset for _, begin, end in stretches for offset in (begin, end)}
     lines, offset = [], 0
     for number, row in enumerate(text.split("\n"), start=1):
-        bounds = sorted({offset, offset + len(row), *(cut for cut in cuts if offset < cut < offset + len(row))})
-        pieces = [_make_stretch(text[begin:end], begin, end, stretches) for begin, end in zip(bounds, bounds[1:])]
-        lines.append(Line(pieces, str(number)))
+        bounds = sorted({offset, offset + len(row), *(b for b in boundaries if offset < b < offset + len(row))})
+        row_stretches = [_make_stretch(text[begin:end], begin, end, stretches) for begin, end in zip(bounds, bounds[1:])]
+        lines.append(Line(row_stretches, str(number)))
         offset += len(row) + 1
     while lines and not any(stretch.text.strip() for stretch in lines[-1].stretches):
         lines.pop()
@@ -92,7 +92,7 @@ def _make_stretch(text: str, begin: int, end: int, stretches: list[tuple[int, in
 
 
 def graph_lines(graph: str) -> list[Line]:
-    """One line per node. A line without a node of its own, as a result or a condition, represents the nodes that it names."""
+    """One line per node. Other lines, such as those of results and conditions, represent the nodes that they name."""
     lines = []
     for row in graph.rstrip("\n").split("\n"):
         match = _NODE.match(row)
@@ -102,7 +102,7 @@ def graph_lines(graph: str) -> list[Line]:
 
 
 def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
-    """`access 0: vector` represents the node that is read or written."""
+    """The lines of the schedule. A line such as `access 0: vector` represents the node that is read or written."""
     lines, kernel = [], ""
     for row in schedule.rstrip("\n").split("\n"):
         if row and not row[0].isspace():
