@@ -76,7 +76,7 @@ def test_a_sum_of_a_thousand_million_ones_is_accurate(device, text):
 
 @pytest.mark.parametrize("columns", [2, 33, 77])
 def test_softmax_of_large_differences_is_accurate(columns):
-    """A row's largest element less any number that has an exponential, and less larger numbers, and NaN."""
+    """The last element is below the others by any number whose exponential is not 0, by a larger number, or NaN."""
     below = torch.cat([torch.linspace(0, 110, 100_001), torch.tensor([1e-30, 1e4, 3e38, float("inf"), float("nan")])])
     x = torch.zeros(len(below), columns)
     x[:, -1] = -below

@@ -276,7 +276,7 @@ def test_the_command_line_prints_the_same_error(row, command_line, tmp_path):
 
 
 def test_ten_thousand_parentheses_do_not_crash():
-    """Gives an error with a location, or the result: this is legal Python up to a limit."""
+    """The source is legal Python up to a limit, so the call returns the result or raises an error with a location."""
     try:
         result = ingot.op(NESTED)(torch.ones(3))
         assert torch.equal(result, torch.ones(3))

@@ -9,7 +9,7 @@ import ingot
 
 
 def test_a_negative_class_other_than_the_end_marker_gives_nan(device):
-    """Eager rejects it on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
+    """Eager rejects such a class on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
     for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
         x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
         loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
@@ -35,7 +35,7 @@ def test_probabilities_of_no_classes_equal_eager(shape, device):
 
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
 def test_an_ignored_class_is_not_read(device, lazy):
-    """It may be any number, because neither the scores, the weights nor the gradient are accessed with it."""
+    """An ignored class may be any number, because neither the scores, the weights nor the gradient are accessed with it."""
     weight = torch.rand(5, device=device)
     for text in ("F.nll_loss(m, t, w)", "F.cross_entropy(m, t, w)", "F.cross_entropy(m, t)", "F.nll_loss(m, t, reduction='sum')",
                  "F.cross_entropy(m, t, w, label_smoothing=0.1)", "F.cross_entropy(m, t, w, ignore_index=7, reduction='none')"):
@@ -51,7 +51,7 @@ def test_an_ignored_class_is_not_read(device, lazy):
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
 def test_a_class_out_of_range_gives_nan_on_the_gpu(device):
-    """In debug mode it is an error that names the class. An ignored class is never out of range."""
+    """In debug mode such a class is an error that names it. An ignored class is never out of range."""
     m, weight = torch.randn(8, 10, device=device), torch.rand(10, device=device)
     texts = ["F.nll_loss(m, t, reduction=r)", "F.cross_entropy(m, t, reduction=r)", "F.cross_entropy(m, t, w, reduction=r, label_smoothing=0.1)",
              "F.nll_loss(m, t, w, ignore_index=-1, reduction=r)", "F.multi_margin_loss(m, t, weight=w, reduction=r)"]  # fmt: skip

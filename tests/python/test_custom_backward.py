@@ -189,8 +189,8 @@ def test_reading_the_signature_runs_nothing():
 
 @pytest.mark.parametrize("write", ["w += 0", "w *= 2", "w.zero_()", "w[:, :1] += 1", "x += w", "grad *= 2"])
 def test_writes_do_not_reach_the_caller(write, device="cpu"):
-    """Its writes change only its own copies, also in the op's own evaluation, which finds the row statistics that the
-    gradient reads."""
+    """A custom backward writes into copies of the arguments. This also holds when lowering differentiates the op on trial to
+    find the residuals."""
     f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
     x, w = leaf(40, 50), leaf(40, 50)
     before = x.detach().clone(), w.detach().clone()

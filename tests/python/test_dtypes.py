@@ -145,7 +145,7 @@ MIXED = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, to
 
 
 def test_block_diag_promotes_tensors_without_dims(device):
-    """A tensor without dims has a lower rank in promotion there too, though it becomes a matrix."""
+    """block_diag makes a matrix of a tensor without dims, which keeps its lower priority in type promotion."""
     for a in MIXED:
         for b in MIXED:
             for x, y in ((torch.tensor(2), torch.ones(2, 2)), (torch.ones(2), torch.tensor(3)), (torch.tensor(2), torch.tensor(3))):

@@ -1,7 +1,7 @@
 """numerics="eager": every name with two or three operands has eager's bits for any two dtypes.
 
 Eager rounds an operand to the common dtype before its kernel runs, except for operands that the kernel reads as a
-scalar. The kernels of each device have their own rules for those. So each dtype is paired with each other one: as a
+scalar. For such operands the kernels of each device have rules of their own. So each dtype is paired with each other one: as a
 tensor, as a tensor of one element or of no dims, and as a Python number on either side.
 """
 

@@ -325,7 +325,7 @@ x = torch.randn(100)
 
 def by_call(k):
     text = f"def f(x, n: int):\\n    for i in range(n):\\n        x = x + {k}\\n    return x"
-    ingot.op(text).prepare(x, 1000)  # the number is asked for, so that the call is looked at twice
+    ingot.op(text).prepare(x, 1000)  # lowering needs the value of n, so it begins twice
 
 def by_prepare_all(k):
     ingot.prepare_all([(ingot.op(f"x * {k} + {j}"), (x,)) for j in range(5)])

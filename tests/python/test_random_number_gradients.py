@@ -135,7 +135,7 @@ def test_backward_twice(device):
 
 
 def test_a_batch_of_gradients():
-    """Their eager fallback samples the numbers of the forward call."""
+    """A batch of gradients falls back to eager, which uses the random numbers of the forward call."""
     x = torch.rand(50, requires_grad=True)
     y = ingot.op("F.dropout(x, 0.5)")(x)
     (batch,) = torch.autograd.grad(y, x, torch.eye(50), is_grads_batched=True, retain_graph=True)

@@ -9,7 +9,7 @@ import ingot
 
 
 def test_new_sizes_and_numbers_compile_nothing(device):
-    """Sizes of one class of lengths, an eps, a correction and an ignored class are arguments of the kernel."""
+    """Sizes of one range of lengths, an eps, a correction and an ignored class are arguments of the kernel."""
     text = "def f(x, t, eps, k): return F.layer_norm(x, x.shape[1:], eps=eps), x.var(1, correction=k), F.cross_entropy(x, t, ignore_index=k)"
     op = ingot.op(text)
     before = None

@@ -132,7 +132,7 @@ def test_gradients_of_gradients_read_saved_arguments():
 
 
 def test_several_gradients_at_once_without_unsaved_arguments():
-    """They fall back to eager, with zeros in place of the arguments that were not saved."""
+    """A batch of gradients falls back to eager, with zeros in place of the arguments that were not saved."""
     x, y = (torch.rand(3, requires_grad=True) for _ in range(2))
     result = ingot.op("x * 2 + y.sin()")(x, y)
     with torch.no_grad():

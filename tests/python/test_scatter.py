@@ -211,7 +211,7 @@ def test_second_derivatives(text, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_indices_out_of_range_are_errors_or_ignored(device):
-    """On the CPU they are an error of the call; on a GPU nothing is written for them."""
+    """On the CPU, an index out of range is an error of the call; on a GPU, nothing is written for it."""
     n = MANY[device]
     table, index = random(n, 2, device=device), randint(n, n, device=device)
     index[5] = n + 3

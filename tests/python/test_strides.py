@@ -16,7 +16,7 @@ CALLS_OF_A_TEXT, SEED = 40, 7
 
 
 def layout(rng: random.Random, sizes: list[int]) -> torch.Tensor:
-    """A tensor of these sizes: contiguous, channels-last, permuted, expanded, stepped, with odd strides for sizes of 1,
+    """A tensor of these sizes: contiguous, channels-last, permuted, expanded, sliced with a step, with odd strides for sizes of 1,
     or overlapping."""
     rank, kind = len(sizes), rng.random()
     base = torch.randn(sizes)
