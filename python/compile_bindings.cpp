@@ -94,13 +94,13 @@ PyObject* compile_host(PyObject*, PyObject* args) {
     const char *source, *name;
     PyObject* options;
     if (!PyArg_ParseTuple(args, "ssO!", &source, &name, &PyList_Type, &options)) return nullptr;
-    std::string library;
+    std::string bytes;
     {
       const std::vector<std::string> flags = strings_in(options);
       WithoutGil released;
-      runtime::interruptibly([&] { library = runtime::HostCompiler::compile(source, name, flags); });
+      runtime::interruptibly([&] { bytes = runtime::HostCompiler::compile(source, name, flags); });
     }
-    return bytes_object(library);
+    return bytes_object(bytes);
   });
 }
 
@@ -116,9 +116,9 @@ PyObject* demangle(PyObject*, PyObject* name) {
   });
 }
 
-/// A kernel and the library that contains it.
+/// A kernel and the loaded cubin that contains it.
 struct LoadedKernel {
-  std::shared_ptr<const void> library;
+  std::shared_ptr<const void> cubin;
   const void* kernel = nullptr;
   c10::DeviceIndex device = 0;
 };
@@ -140,7 +140,7 @@ PyObject* capsule_of(LoadedKernel kernel) {
   return capsule;
 }
 
-/// _load_kernels(cubin, entries, device): one kernel per entry, all from one library, so they share its variables.
+/// _load_kernels(cubin, entries, device): one kernel per entry. They share the cubin's variables.
 PyObject* load_kernels(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* cubin;
@@ -151,11 +151,11 @@ PyObject* load_kernels(PyObject*, PyObject* args) {
     const std::vector<std::string> entries = strings_in(names);
     std::vector<const void*> kernels(entries.size());
     const auto index = static_cast<c10::DeviceIndex>(device);
-    const std::shared_ptr<const void> library =
+    const std::shared_ptr<const void> loaded_cubin =
         runtime::cuda_backend().load({cubin, static_cast<size_t>(size)}, entries, index, kernels);
     PyObject* loaded = PyList_New(0);
     for (const void* kernel : kernels) {
-      PyObject* capsule = loaded ? capsule_of({library, kernel, index}) : nullptr;
+      PyObject* capsule = loaded ? capsule_of({loaded_cubin, kernel, index}) : nullptr;
       if (!capsule || PyList_Append(loaded, capsule) != 0) Py_CLEAR(loaded);
       Py_XDECREF(capsule);
     }

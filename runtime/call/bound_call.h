@@ -45,7 +45,7 @@ struct BoundKernel {
   std::vector<uint32_t> offsets;  ///< the offset of each argument's value
   std::vector<Pointer> pointers;
   std::vector<Number> numbers;
-  uint32_t status = kNone;  ///< offset of the status' address; kNone if there is none
+  uint32_t status_offset = kNone;  ///< offset of the status' address; kNone if there is none
 };
 
 /// The arguments that the gradients of a recorded call need.
@@ -54,9 +54,9 @@ struct GradientNeeds {
 
   uint64_t reads = 0;  ///< the parameters (bits, the first kParams) that a gradient may read or to which gradients may
                        ///< flow
-  /// For each argument that need not be saved, a tensor like it without storage. Undefined for numbers, and for CPU
-  /// scalars beside CUDA tensors, whose values are part of the key.
-  std::vector<at::Tensor> layouts;
+  /// For each argument, a tensor without storage that has its sizes and strides, to replace the argument if it is not
+  /// saved. Undefined for numbers, and for CPU scalars beside CUDA tensors, whose values are part of the key.
+  std::vector<at::Tensor> placeholders;
 
   bool may_read(size_t param) const { return param >= kParams || (reads >> param & 1) != 0; }
 };
@@ -72,7 +72,7 @@ struct BoundCall {
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< omits kernels that have nothing to do
-  int64_t workspace = 0;             ///< bytes of temporary memory for the duration of the call
+  int64_t workspace_bytes = 0;       ///< temporary memory for the duration of the call
   /// Host expressions on the numbers of each call; sizes are constants in them.
   ir::HostPool numbers;
   /// Conditions on numbers, whose ids refer to `numbers`.
@@ -89,7 +89,7 @@ struct BoundCall {
 
 /// A call's shapes, strides and layouts, before any kernel is requested.
 struct Resolved {
-  std::vector<ir::HostValue> host;  ///< the slots of program.host
+  std::vector<ir::HostValue> host;  ///< the values of program.host, by id
   codegen::PartitionStrategy strategy =
       codegen::PartitionStrategy::Shared;  ///< which of the program's outlines it uses
   std::vector<ir::SizesAndStrides> params, results, workspaces;

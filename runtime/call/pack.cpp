@@ -170,7 +170,7 @@ class Packer {
       case KernelParameter::Kind::Scalar:
         return pack_scalar(outline.scalars[parameter.a].value, parameter.dtype);
       case KernelParameter::Kind::Status:
-        bound_.status = reserve(sizeof(void*));
+        bound_.status_offset = reserve(sizeof(void*));
         return;
     }
     throw_internal("a kernel's argument of an unknown kind");
@@ -225,7 +225,7 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Ker
   }
   if (kernel_set) {
     const WorkspaceMap workspace(*program, resolved, kernel_set.get());
-    call.workspace = workspace.bytes();
+    call.workspace_bytes = workspace.bytes();
     Packer packer(*program, resolved, workspace, numbers);
     for (const Kernel& kernel : kernel_set->kernels)
       if (kernel.info.units(resolved.geometries[kernel.info.outline].extents) > 0)

@@ -25,10 +25,10 @@ using Slots = InlineBuffer<ir::HostValue, 32>;
 void compute_numbers(const BoundCall& call, const CallKey& key, Slots& slots) {
   if (slots.size() == 0) return;
   std::string failure;
-  const size_t done = run_host(call.numbers, key, slots, failure);
+  const size_t computed_count = run_host(call.numbers, key, slots, failure);
   for (const Program::Check& check : call.checks) {
     const uint32_t a = check.condition.a.index, b = check.condition.b.index;
-    if (std::max(a, b) < done && !ir::holds(check.condition.kind, slots[a], slots[b]))
+    if (std::max(a, b) < computed_count && !ir::holds(check.condition.kind, slots[a], slots[b]))
       throw_check(*call.program, check, slots[a], slots[b]);
   }
   if (!failure.empty()) throw_arithmetic(*call.program, key);
@@ -61,10 +61,10 @@ at::Tensor allocate_result(const BoundCall::Result& result, const CallKey& key, 
 }
 
 /// Allocates the workspace on the call's stream, for the call's duration.
-at::Tensor workspace_of(const BoundCall& call, c10::Device device, AtomicCounters& counters) {
-  if (call.workspace == 0) return {};
+at::Tensor allocate_workspace(const BoundCall& call, c10::Device device, AtomicCounters& counters) {
+  if (call.workspace_bytes == 0) return {};
   AtomicCounters::add(counters.allocations);
-  const std::array sizes{call.workspace}, strides{int64_t{1}};
+  const std::array sizes{call.workspace_bytes}, strides{int64_t{1}};
   if (device.is_cuda()) return cuda_backend().empty_strided(sizes, strides, c10::ScalarType::Byte, device.index());
   return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, c10::ScalarType::Byte));
 }
@@ -83,18 +83,20 @@ class VersionBumps {
   VersionBumps(const VersionBumps&) = delete;
   VersionBumps& operator=(const VersionBumps&) = delete;
 
-  void begin_copies() { copies_ = true; }
+  void begin_copies() { has_begun_copies_ = true; }
 
  private:
-  bool is_untouched(const BoundCall::Result& result) const { return result.destination.needs_copy && !copies_; }
+  bool is_untouched(const BoundCall::Result& result) const {
+    return result.destination.needs_copy && !has_begun_copies_;
+  }
 
   const BoundCall& call_;
   const CallKey& key_;
-  bool copies_ = false;
+  bool has_begun_copies_ = false;
 };
 
 /// The tensors that the kernels of a call write.
-struct Memory {
+struct KernelOutputs {
   std::span<const at::Tensor> results;
   at::Tensor workspace;  ///< undefined if the call needs none
 };
@@ -102,32 +104,34 @@ struct Memory {
 /// The arguments of one kernel launch, and their addresses in the form that a launch takes.
 class PackedArguments {
  public:
-  PackedArguments(const BoundKernel& kernel, const CallKey& key, const Memory& memory, const Slots& slots, void* status)
+  PackedArguments(const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs, const Slots& slots,
+                  void* status)
       : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
     std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
     for (const BoundKernel::Pointer& pointer : kernel.pointers) {
-      const char* address = static_cast<const char*>(data_of(pointer, key, memory)) + pointer.shift;
+      const char* address = static_cast<const char*>(data_of(pointer, key, outputs)) + pointer.shift;
       std::memcpy(&bytes_[pointer.offset], &address, sizeof(address));
     }
     for (const BoundKernel::Number& number : kernel.numbers)
       write_scalar(slots[number.slot], number.dtype, &bytes_[number.offset]);
-    if (kernel.status != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status], &status, sizeof(status));
+    if (kernel.status_offset != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status_offset], &status, sizeof(status));
     for (size_t i = 0; i < kernel.offsets.size(); ++i) arguments_[i] = &bytes_[kernel.offsets[i]];
   }
 
   void** arguments() { return arguments_.data(); }
 
  private:
-  static const void* data_of(const BoundKernel::Pointer& pointer, const CallKey& key, const Memory& memory) {
+  static const void* data_of(const BoundKernel::Pointer& pointer, const CallKey& key, const KernelOutputs& outputs) {
     switch (pointer.source) {
       case BoundKernel::Pointer::Source::Param:
         return key.arguments[pointer.tensor].tensor->const_data_ptr();
       case BoundKernel::Pointer::Source::Seed:
         return key.seed.const_data_ptr();
       case BoundKernel::Pointer::Source::Result:
-        return memory.results[pointer.tensor].mutable_data_ptr();
+        return outputs.results[pointer.tensor].mutable_data_ptr();
       case BoundKernel::Pointer::Source::Workspace:
-        return memory.workspace.defined() ? memory.workspace.mutable_data_ptr() : nullptr;  // undefined for zero bytes
+        return outputs.workspace.defined() ? outputs.workspace.mutable_data_ptr()
+                                           : nullptr;  // undefined for zero bytes
     }
     return nullptr;
   }
@@ -148,21 +152,21 @@ class PackedArguments {
                "integers do not divide by zero: use a divisor such as where(y != 0, y, 1)");
 }
 
-void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs,
              const Slots& slots) {
   int32_t status = 0;
-  PackedArguments packed(kernel, key, memory, slots, &status);
+  PackedArguments packed(kernel, key, outputs, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 
-void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,
+void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs,
               const Slots& slots, bool debug) {
   CudaBackend& backend = cuda_backend();
   const c10::DeviceIndex device = key.device.index();
   at::Tensor status;
-  if (kernel.status != BoundKernel::kNone) status = backend.status(device);
-  PackedArguments packed(kernel, key, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  if (kernel.status_offset != BoundKernel::kNone) status = backend.make_status(device);
+  PackedArguments packed(kernel, key, outputs, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda,
                   {static_cast<uint32_t>(kernel.units)},
                   {kernel.kernel->info.block_threads},
@@ -179,13 +183,13 @@ void run(const BoundCall& call, const CallKey& key, Results& results, bool debug
   Slots slots(call.numbers.count());
   compute_numbers(call, key, slots);
   for (const BoundCall::Result& result : call.results) results.push_back(allocate_result(result, key, counters));
-  const Memory memory{results, workspace_of(call, key.device, counters)};
+  const KernelOutputs outputs{results, allocate_workspace(call, key.device, counters)};
   VersionBumps versions(call, key);
   for (const BoundKernel& kernel : call.kernels) {
     if (key.device.is_cuda())
-      run_cuda(call, kernel, key, memory, slots, debug);
+      run_cuda(call, kernel, key, outputs, slots, debug);
     else
-      run_cpu(call, kernel, key, memory, slots);
+      run_cpu(call, kernel, key, outputs, slots);
     AtomicCounters::add(counters.launches);
   }
   if (call.has_sums) add_scatter_sums(call, results);

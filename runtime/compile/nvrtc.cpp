@@ -26,7 +26,7 @@ using Result = int;  ///< 0: success
 using Program = struct OpaqueProgram*;
 
 /// NVRTC's functions, from the opened library.
-struct Library {
+struct NvrtcLibrary {
   std::string path;
   int major = 0, minor = 0;
   std::vector<int> architectures;
@@ -67,7 +67,7 @@ std::vector<std::filesystem::path> torch_folders() {
 }
 
 /// The paths at which NVRTC may be, best first. The system's loader resolves a name without a slash.
-std::vector<std::string> candidates() {
+std::vector<std::string> candidate_paths() {
   if (const char* chosen = std::getenv("INGOT_NVRTC"); chosen && *chosen) return {chosen};
   std::vector<std::string> paths;
   for (const std::filesystem::path& torch : torch_folders()) {
@@ -103,8 +103,8 @@ bool bind(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Whether the library has all required functions (from CUDA 11.2 on).
-bool bind_all(void* handle, Library& library) {
+/// Binds NVRTC's functions. Returns whether the library has all required ones (from CUDA 11.2 on).
+bool bind_all(void* handle, NvrtcLibrary& library) {
   if (!(bind(handle, "nvrtcGetErrorString", library.GetErrorString) && bind(handle, "nvrtcVersion", library.Version) &&
         bind(handle, "nvrtcGetNumSupportedArchs", library.GetNumSupportedArchs) &&
         bind(handle, "nvrtcGetSupportedArchs", library.GetSupportedArchs) &&
@@ -132,11 +132,11 @@ std::string path_of(void* handle) {
   return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
-Library open() {
+NvrtcLibrary open() {
   std::string attempts;
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : candidate_paths()) {
     if (path.find('/') != std::string::npos) open_builtins(std::filesystem::path(path).parent_path());
-    Library library;
+    NvrtcLibrary library;
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle && bind_all(handle, library)) {
       library.path = path_of(handle);
@@ -151,8 +151,8 @@ Library open() {
       attempts);
 }
 
-const Library& library() {
-  static const Library opened = open();  // never closed: it cannot be unloaded safely
+const NvrtcLibrary& nvrtc_library() {
+  static const NvrtcLibrary opened = open();  // never closed: it cannot be unloaded safely
   return opened;
 }
 
@@ -164,12 +164,12 @@ std::vector<std::string> fixed_options(bool fast_math) {
 }
 
 std::string library_identity() {
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : candidate_paths()) {
     if (path.find('/') == std::string::npos) break;
     if (std::string identity = file_identity(path); !identity.empty()) return identity;
   }
   try {
-    return file_identity(library().path);
+    return file_identity(nvrtc_library().path);
   } catch (const Error&) {
     return std::string(kNone);
   }
@@ -183,17 +183,17 @@ std::string make_identity() {
   return text;
 }
 
-bool is_at_least(const Library& nvrtc, int major, int minor) {
+bool is_at_least(const NvrtcLibrary& nvrtc, int major, int minor) {
   return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
 }
 
 /// Disables NVRTC's own cache, which opens the driver and makes the first compilation much slower (docs/performance.md:
 /// nvrtc-cache).
-void disable_cache(const Library& nvrtc, std::vector<std::string>& flags) {
+void disable_cache(const NvrtcLibrary& nvrtc, std::vector<std::string>& flags) {
   if (is_at_least(nvrtc, 12, 9)) flags.emplace_back("--no-cache");
 }
 
-std::vector<std::string> ingot_options(const Library& nvrtc, bool fast_math) {
+std::vector<std::string> ingot_options(const NvrtcLibrary& nvrtc, bool fast_math) {
   std::vector<std::string> flags = fixed_options(fast_math);
   if (is_at_least(nvrtc, 12, 4)) flags.emplace_back("-minimal");
   disable_cache(nvrtc, flags);
@@ -201,7 +201,7 @@ std::vector<std::string> ingot_options(const Library& nvrtc, bool fast_math) {
 }
 
 /// Fetches a text or binary from NVRTC: first its size, then its contents.
-std::string fetch(const Library& nvrtc, Program program, Result (*size_of)(Program, size_t*),
+std::string fetch(const NvrtcLibrary& nvrtc, Program program, Result (*size_of)(Program, size_t*),
                   Result (*contents_of)(Program, char*)) {
   size_t size = 0;
   Result result = size_of(program, &size);
@@ -218,7 +218,7 @@ std::string as_text(std::string bytes) {
   return bytes;
 }
 
-void check_architecture(const Library& nvrtc, int architecture) {
+void check_architecture(const NvrtcLibrary& nvrtc, int architecture) {
   if (std::ranges::binary_search(nvrtc.architectures, architecture)) return;
   std::string names;
   for (const int supported : nvrtc.architectures)
@@ -236,7 +236,7 @@ class Compilation {
   /// Errors: Error(Environment), with the log and, if Ingot generated the source (`is_generated`), the numbered source.
   Compilation(std::string_view source, std::string_view name, std::vector<std::string> flags,
               std::span<const std::string> expressions, bool is_generated)
-      : nvrtc_(library()) {
+      : nvrtc_(nvrtc_library()) {
     const std::string text(source), source_name(name);
     if (const Result result = nvrtc_.CreateProgram(&program_, text.c_str(), source_name.c_str(), 0, nullptr, nullptr))
       throw_environment("NVRTC " + nvrtc_.version() + " does not accept a program: " + nvrtc_.GetErrorString(result));
@@ -270,10 +270,10 @@ class Compilation {
 
  private:
   struct Destroy {
-    void operator()(Program program) const { library().DestroyProgram(&program); }
+    void operator()(Program program) const { nvrtc_library().DestroyProgram(&program); }
   };
 
-  const Library& nvrtc_;
+  const NvrtcLibrary& nvrtc_;
   Program program_ = nullptr;
   std::unique_ptr<OpaqueProgram, Destroy> owner_;
 };
@@ -281,8 +281,8 @@ class Compilation {
 /// Compiles a source that Ingot generated.
 Compilation compile_generated(std::string_view source, std::string_view name, std::string_view target, int architecture,
                               bool fast_math) {
-  check_architecture(library(), architecture);
-  std::vector<std::string> flags = ingot_options(library(), fast_math);
+  check_architecture(nvrtc_library(), architecture);
+  std::vector<std::string> flags = ingot_options(nvrtc_library(), fast_math);
   flags.push_back("-arch=" + std::string(target) + std::to_string(architecture));
   return Compilation(source, name, std::move(flags), {}, /*is_generated=*/true);
 }
@@ -294,9 +294,9 @@ std::string Nvrtc::identity() {
   return text;
 }
 
-std::string Nvrtc::version() { return library().version(); }
+std::string Nvrtc::version() { return nvrtc_library().version(); }
 
-std::vector<int> Nvrtc::architectures() { return library().architectures; }
+std::vector<int> Nvrtc::architectures() { return nvrtc_library().architectures; }
 
 std::string Nvrtc::compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math) {
   return compile_generated(source, name, "sm_", architecture, fast_math).cubin();
@@ -308,9 +308,9 @@ std::string Nvrtc::compile_ptx(std::string_view source, std::string_view name, i
 
 CudaProgram Nvrtc::compile(std::string_view source, std::string_view name, int architecture,
                            std::span<const std::string> options, std::span<const std::string> expressions) {
-  check_architecture(library(), architecture);
+  check_architecture(nvrtc_library(), architecture);
   std::vector<std::string> flags(options.begin(), options.end());
-  disable_cache(library(), flags);
+  disable_cache(nvrtc_library(), flags);
   flags.push_back("-arch=sm_" + std::to_string(architecture));
   const Compilation compilation(source, name, std::move(flags), expressions, /*is_generated=*/false);
   CudaProgram program{compilation.cubin(), compilation.ptx(), {}, compilation.log()};

@@ -26,14 +26,14 @@ void check(cudaError_t error, const char* action) {
 constexpr size_t kMaxDevices = 64;
 
 /// A loaded cubin, unloaded with its kernel set. The process's kernel cache is never destroyed.
-class Library {
+class LoadedCubin {
  public:
-  explicit Library(std::string_view cubin) {
+  explicit LoadedCubin(std::string_view cubin) {
     check(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a kernel");
   }
-  ~Library() { cudaLibraryUnload(library_); }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  ~LoadedCubin() { cudaLibraryUnload(library_); }
+  LoadedCubin(const LoadedCubin&) = delete;
+  LoadedCubin& operator=(const LoadedCubin&) = delete;
 
   const void* kernel(const std::string& entry) const {
     cudaKernel_t kernel = nullptr;
@@ -73,11 +73,11 @@ class Backend final : public CudaBackend {
   }
 
   std::shared_ptr<const void> load(std::string_view cubin, std::span<const std::string> entries,
-                                   c10::DeviceIndex device, std::span<const void*> loaded) override {
+                                   c10::DeviceIndex device, std::span<const void*> kernels) override {
     const c10::cuda::CUDAGuard guard(device);
-    const auto library = std::make_shared<const Library>(cubin);
-    for (size_t i = 0; i < entries.size(); ++i) loaded[i] = library->kernel(entries[i]);
-    return library;
+    const auto loaded_cubin = std::make_shared<const LoadedCubin>(cubin);
+    for (size_t i = 0; i < entries.size(); ++i) kernels[i] = loaded_cubin->kernel(entries[i]);
+    return loaded_cubin;
   }
 
   void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) override {
@@ -115,7 +115,7 @@ class Backend final : public CudaBackend {
           "launching a kernel");
   }
 
-  at::Tensor status(c10::DeviceIndex device) override {
+  at::Tensor make_status(c10::DeviceIndex device) override {
     const c10::cuda::CUDAGuard guard(device);
     at::Tensor status = empty_strided({1}, {1}, c10::ScalarType::Int, device);
     check(cudaMemsetAsync(status.mutable_data_ptr(), 0, sizeof(int32_t),

@@ -45,10 +45,10 @@ class CudaBackend {
   /// The compute capability: 90 for sm_90.
   virtual int architecture(c10::DeviceIndex device) = 0;
 
-  /// Loads the kernels of a cubin, which live as long as the returned pointer. `loaded` gets one handle per entry.
-  /// `device` is one of the devices for which they are. Errors: Error(Environment).
+  /// Loads the kernels of a cubin, which live as long as the returned pointer. `kernels` receives one handle per entry.
+  /// `device`: a device with the cubin's architecture. Errors: Error(Environment).
   virtual std::shared_ptr<const void> load(std::string_view cubin, std::span<const std::string> entries,
-                                           c10::DeviceIndex device, std::span<const void*> loaded) = 0;
+                                           c10::DeviceIndex device, std::span<const void*> kernels) = 0;
   /// Loads a kernel in full on a device, so that a later launch there may be captured. A launch may use at most
   /// `shared_bytes` of shared memory. Errors: Error(Environment).
   virtual void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) = 0;
@@ -65,7 +65,7 @@ class CudaBackend {
   virtual void launch(const CudaLaunch& launch) = 0;
 
   /// Returns a zeroed int32 in the device's memory, made on its current stream.
-  virtual at::Tensor status(c10::DeviceIndex device) = 0;
+  virtual at::Tensor make_status(c10::DeviceIndex device) = 0;
   /// Waits for the current stream and reports its errors; returns the status' value (0 without one). Does nothing while
   /// the stream is being captured.
   virtual int32_t synchronize(c10::DeviceIndex device, const at::Tensor& status) = 0;

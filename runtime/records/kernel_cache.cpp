@@ -26,6 +26,9 @@ constexpr size_t kKernelsPerFile = 64;
 /// How many CPU kernel sets stay loaded without an op that uses them, for an op that is created anew in a loop.
 constexpr size_t kNewestKernelSets = 16;
 
+/// The kind of a record of a compiled binary.
+constexpr std::string_view kBinaryRecord = "library";
+
 /// The suffix of a batch's function names before they are made unique.
 constexpr std::string_view kSuffix = "_of_batch";
 
@@ -70,17 +73,17 @@ std::string compile(const KernelRequest& request, const codegen::Source& source)
                           : HostCompiler::compile(source.text, name + ".cpp", fast);
 }
 
-/// Errors: Error(Environment) if the library lacks a function.
+/// Errors: Error(Internal) if the binary lacks a function.
 std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::LaunchInfo>& kernels,
-                                               std::shared_ptr<const Library> library) {
+                                               std::shared_ptr<const LoadedBinary> binary) {
   auto kernel_set = std::make_shared<KernelSet>();
   for (size_t k = 0; k < kernels.size(); ++k) {
     Kernel& kernel = kernel_set->kernels.emplace_back();
     kernel.info = kernels[k];
-    if (library->cpu) kernel.cpu = library->cpu->function<CpuKernel>(kernels[k].entry);
-    if (library->cuda) kernel.cuda = library->functions.at(k);
+    if (binary->cpu) kernel.cpu = binary->cpu->function<CpuKernel>(kernels[k].entry);
+    if (binary->cuda) kernel.cuda = binary->functions.at(k);
   }
-  kernel_set->library = std::move(library);
+  kernel_set->binary = std::move(binary);
   return kernel_set;
 }
 
@@ -103,7 +106,7 @@ std::shared_ptr<const KernelSet> KernelCache::insert(const std::string& key,
   const std::lock_guard lock(mutex_);
   if (auto present = kernel_sets_.find(key)) return present;
   kernel_sets_.put(key, kernel_set);
-  if (kernel_set->library->cuda) {
+  if (kernel_set->binary->cuda) {
     never_unloaded_.push_back(kernel_set);
   } else {
     newest_.push_back(kernel_set);
@@ -145,48 +148,49 @@ std::shared_ptr<const KernelSet> KernelCache::get(const KernelRequest& request) 
   });
 }
 
-/// Loads the kernels on the device. A cubin's library serves all devices of its architecture; each device loads a
+/// Loads the kernels on the device. A loaded cubin serves all devices of its architecture; each device loads a
 /// kernel at its first use.
 void KernelCache::load_on_device(const KernelRequest& request, const KernelSet& kernel_set) {
   for (const Kernel& kernel : kernel_set.kernels)
     cuda_().load_on(kernel.cuda, kernel.info.shared.most_bytes(), request.device);
 }
 
-std::shared_ptr<const Library> KernelCache::load(const std::string& key, const std::string& binary,
-                                                 const KernelRequest& request,
-                                                 const std::vector<codegen::LaunchInfo>& kernels) {
-  auto library = std::make_shared<Library>();
+std::shared_ptr<const LoadedBinary> KernelCache::load(const std::string& key, const std::string& bytes,
+                                                      const KernelRequest& request,
+                                                      const std::vector<codegen::LaunchInfo>& kernels) {
+  auto loaded = std::make_shared<LoadedBinary>();
   if (on_cuda(request)) {
     std::vector<std::string> entries;
     for (const codegen::LaunchInfo& info : kernels) entries.push_back(info.entry);
-    library->functions.resize(entries.size());
-    library->cuda = cuda_().load(binary, entries, request.device, library->functions);
+    loaded->functions.resize(entries.size());
+    loaded->cuda = cuda_().load(bytes, entries, request.device, loaded->functions);
     // Loads kernels in full, so that a broken binary is compiled again instead of failing its first launch.
     for (size_t k = 0; k < kernels.size(); ++k)
-      cuda_().load_on(library->functions[k], kernels[k].shared.most_bytes(), request.device);
+      cuda_().load_on(loaded->functions[k], kernels[k].shared.most_bytes(), request.device);
   } else {
-    library->cpu = std::make_shared<const SharedObject>(binary, request.program.name);
+    loaded->cpu = std::make_shared<const SharedObject>(bytes, request.program.name);
   }
   AtomicCounters::add(counters_.loads);
-  return remember(key, std::move(library));
+  return insert_binary(key, std::move(loaded));
 }
 
-std::shared_ptr<const Library> KernelCache::remember(const std::string& key, std::shared_ptr<const Library> library) {
+std::shared_ptr<const LoadedBinary> KernelCache::insert_binary(const std::string& key,
+                                                               std::shared_ptr<const LoadedBinary> loaded) {
   const std::lock_guard lock(mutex_);
-  libraries_.put(key, library);
-  return library;
+  binaries_.put(key, loaded);
+  return loaded;
 }
 
-std::shared_ptr<const Library> KernelCache::library(const std::string& key, const KernelRequest& request,
-                                                    const std::vector<codegen::LaunchInfo>& kernels) {
+std::shared_ptr<const LoadedBinary> KernelCache::find_binary(const std::string& key, const KernelRequest& request,
+                                                             const std::vector<codegen::LaunchInfo>& kernels) {
   {
     const std::lock_guard lock(mutex_);
-    if (auto library = libraries_.find(key)) return library;
+    if (auto loaded = binaries_.find(key)) return loaded;
   }
-  const std::optional<std::string> binary = store_.find("library", key);
-  if (!binary) return nullptr;
+  const std::optional<std::string> bytes = store_.find(kBinaryRecord, key);
+  if (!bytes) return nullptr;
   try {
-    return load(key, *binary, request, kernels);
+    return load(key, *bytes, request, kernels);
   } catch (const Error&) {
     return nullptr;
   }
@@ -196,7 +200,7 @@ std::shared_ptr<const KernelSet> KernelCache::find_on_disk(const std::string& ke
   const std::optional<std::string> bytes = store_.find("kernel", key);
   const std::optional<KernelSetRecord> record = bytes ? from_bytes<KernelSetRecord>(*bytes) : std::nullopt;
   if (!record || record->kernels.size() < request.layouts.size()) return nullptr;
-  auto loaded = library(record->library, request, record->kernels);
+  auto loaded = find_binary(record->binary_key, request, record->kernels);
   if (!loaded) return nullptr;
   try {
     auto kernel_set = kernel_set_of(record->kernels, std::move(loaded));
@@ -212,17 +216,17 @@ std::shared_ptr<const KernelSet> KernelCache::make(const std::string& key, const
   if (!request.may_compile) return nullptr;
   const codegen::Source source = generate_source(request);
   AtomicCounters::add(counters_.plans);
-  const std::string library_key = Digest::of({compiler_of(request), source.text}).hex();
-  auto loaded = library_flights_.run(library_key, [&] {
-    if (auto present = library(library_key, request, source.kernels)) return present;
-    const std::string binary = compile(request, source);
+  const std::string binary_key = Digest::of({compiler_of(request), source.text}).hex();
+  auto loaded = binary_flights_.run(binary_key, [&] {
+    if (auto present = find_binary(binary_key, request, source.kernels)) return present;
+    const std::string bytes = compile(request, source);
     AtomicCounters::add(counters_.compiles);
-    auto compiled = load(library_key, binary, request, source.kernels);
-    store_.publish("library", library_key, binary);  // after loading: a binary that does not load must not be stored
+    auto compiled = load(binary_key, bytes, request, source.kernels);
+    store_.publish(kBinaryRecord, binary_key, bytes);  // after loading: a binary that does not load must not be stored
     return compiled;
   });
   auto kernel_set = kernel_set_of(source.kernels, std::move(loaded));
-  store_.publish("kernel", key, to_bytes(KernelSetRecord{source.kernels, library_key}));
+  store_.publish("kernel", key, to_bytes(KernelSetRecord{source.kernels, binary_key}));
   return kernel_set;
 }
 
@@ -242,7 +246,7 @@ void KernelBatch::add(const KernelRequest& request) {
   const auto [member, is_new] = member_of_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
   functions = with_suffix(std::move(functions), fmt::format("_k{}", member->second));
   if (is_new) members_.push_back({{}, request.program.name, request.options.fast_math, functions});
-  members_[member->second].layouts.emplace_back(std::move(key), std::move(functions.kernels));
+  members_[member->second].requests.emplace_back(std::move(key), std::move(functions.kernels));
 }
 
 void KernelBatch::hold(const std::string& key, std::shared_ptr<const KernelSet> kernel_set) {
@@ -292,19 +296,19 @@ void KernelBatch::compile(std::span<const Member> members) {
   std::vector<codegen::Source> sources;
   for (const Member& member : members) sources.push_back(member.functions);
   const std::string text = codegen::join(codegen::Target::Kind::Cpu, sources);
-  const std::string binary = HostCompiler::compile(text, "kernels.cpp", members[0].fast_math);
+  const std::string bytes = HostCompiler::compile(text, "kernels.cpp", members[0].fast_math);
   AtomicCounters::add(kernels_.counters_.compiles);
 
-  const std::string key = Digest::of(binary).hex();
-  auto loaded = std::make_shared<Library>();
-  loaded->cpu = std::make_shared<const SharedObject>(binary, "kernels");
+  const std::string binary_key = Digest::of(bytes).hex();
+  auto loaded = std::make_shared<LoadedBinary>();
+  loaded->cpu = std::make_shared<const SharedObject>(bytes, "kernels");
   AtomicCounters::add(kernels_.counters_.loads);
-  const std::shared_ptr<const Library> library = kernels_.remember(key, std::move(loaded));
-  kernels_.store_.publish("library", key, binary);
+  const std::shared_ptr<const LoadedBinary> binary = kernels_.insert_binary(binary_key, std::move(loaded));
+  kernels_.store_.publish(kBinaryRecord, binary_key, bytes);
   for (const Member& member : members)
-    for (const auto& [layout, infos] : member.layouts) {
-      hold(layout, kernel_set_of(infos, library));
-      kernels_.store_.publish("kernel", layout, to_bytes(KernelSetRecord{infos, key}));
+    for (const auto& [key, infos] : member.requests) {
+      hold(key, kernel_set_of(infos, binary));
+      kernels_.store_.publish("kernel", key, to_bytes(KernelSetRecord{infos, binary_key}));
     }
 }
 

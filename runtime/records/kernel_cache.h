@@ -27,11 +27,12 @@ class SharedObject;
 /// The stored form of a KernelSet.
 struct KernelSetRecord {
   std::vector<codegen::LaunchInfo> kernels;
-  std::string library;  ///< the key of the binary in the store
+  std::string binary_key;  ///< the key of the record that holds the compiled binary
 };
 
-/// A loaded binary. Layouts with the same kernel source share one, and so do kernels that are compiled together.
-struct Library {
+/// A loaded binary: a shared object of the CPU, or a cubin. Layouts with the same kernel source share one, and so do
+/// kernels that are compiled together.
+struct LoadedBinary {
   std::shared_ptr<const SharedObject> cpu;
   std::shared_ptr<const void> cuda;
   std::vector<const void*> functions;  ///< CUDA: one for each kernel
@@ -47,7 +48,7 @@ struct Kernel {
 /// The kernels of one program for one layout, target and options.
 struct KernelSet {
   std::vector<Kernel> kernels;  ///< one or two for each kernel of the outline, in launch order
-  std::shared_ptr<const Library> library;
+  std::shared_ptr<const LoadedBinary> binary;
 };
 
 /// Which kernels a call needs.
@@ -110,26 +111,27 @@ class KernelCache {
   std::shared_ptr<const KernelSet> run_in_flight(const std::string& key, const KernelRequest& request,
                                                  const std::function<std::shared_ptr<const KernelSet>()>& make);
   void load_on_device(const KernelRequest& request, const KernelSet& kernel_set);
-  /// Returns the library of this key, from memory or the store; null if there is none that loads.
-  std::shared_ptr<const Library> library(const std::string& key, const KernelRequest& request,
-                                         const std::vector<codegen::LaunchInfo>& kernels);
-  /// Errors: Error(Environment) if the library does not load.
-  std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const KernelRequest& request,
-                                      const std::vector<codegen::LaunchInfo>& kernels);
-  std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
+  /// Returns the loaded binary of this key, from memory or the store; null if there is none that loads.
+  std::shared_ptr<const LoadedBinary> find_binary(const std::string& key, const KernelRequest& request,
+                                                  const std::vector<codegen::LaunchInfo>& kernels);
+  /// Loads the bytes of a compiled binary. Errors: Error(Environment) if they do not load.
+  std::shared_ptr<const LoadedBinary> load(const std::string& key, const std::string& bytes,
+                                           const KernelRequest& request,
+                                           const std::vector<codegen::LaunchInfo>& kernels);
+  std::shared_ptr<const LoadedBinary> insert_binary(const std::string& key, std::shared_ptr<const LoadedBinary> loaded);
 
   Store& store_;
   AtomicCounters& counters_;
   CudaBackend& (*cuda_)();
   SingleFlight<KernelSet> flights_;
-  SingleFlight<Library> library_flights_;
+  SingleFlight<LoadedBinary> binary_flights_;
   std::mutex mutex_;
   /// The key is that of the record. A kernel set of a GPU is stored a second time for each device on which it was
   /// loaded.
   WeakMap<KernelSet> kernel_sets_;
   std::deque<std::shared_ptr<const KernelSet>> newest_;           ///< of the CPU, whether or not an op uses them
   std::vector<std::shared_ptr<const KernelSet>> never_unloaded_;  ///< of GPUs
-  WeakMap<Library> libraries_;
+  WeakMap<LoadedBinary> binaries_;
 };
 
 /// CPU kernels that are compiled together: most of the cost of one kernel alone is the compiler's start and the
@@ -148,14 +150,14 @@ class KernelBatch {
 
  private:
   struct Member {
-    /// The layouts that share this source: their keys, and their kernels.
-    std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> layouts;
+    /// The requests that share this source: their keys, and their kernels.
+    std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> requests;
     std::string name;
     bool fast_math;
     codegen::Source functions;
   };
   void compile(std::span<const Member> members);
-  /// Keeps the kernels loaded as long as the batch.
+  /// Keeps the kernels loaded as long as the batch. `key`: the request's.
   void hold(const std::string& key, std::shared_ptr<const KernelSet> kernel_set);
 
   KernelCache& kernels_;

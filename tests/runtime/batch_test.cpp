@@ -58,7 +58,7 @@ TEST_F(BatchTest, CompilesOneFilePerNumericsBeforeTheCalls) {
   runtime::Runtime runtime{runtime::Store(scratch.path())};
   const Ops ops(runtime);
   runtime::KernelBatch batch(runtime.kernels);
-  for (int twice = 0; twice < 2; ++twice)
+  for (int round = 0; round < 2; ++round)
     for (const auto& op : ops.states)
       for (const std::vector<Argument>& call : calls) add(*op, call, batch);
   batch.compile();
@@ -67,7 +67,7 @@ TEST_F(BatchTest, CompilesOneFilePerNumericsBeforeTheCalls) {
   expect_correct(ops, runtime, 0);
 }
 
-TEST_F(BatchTest, IsFoundOnDiskAndRebuiltIfItsLibraryIsMissing) {
+TEST_F(BatchTest, LoadsFromDiskAndCompilesAgainIfABinaryIsMissing) {
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);

@@ -41,7 +41,8 @@ class Filler {
     for (ir::HostId& arg : nodes[1].args) arg.index = 0;  // operands precede their users
     for (ir::HostNode& node : nodes) pool.append(node);
   }
-  void fill(Span&) {}  // records contain neither
+  // Records contain neither spans nor graphs.
+  void fill(Span&) {}
   void fill(std::shared_ptr<const ir::Graph>&) {}
 
  private:
@@ -116,12 +117,12 @@ TEST(Records, RejectExpressionsBeforeTheirOperands) {
 }
 
 TEST(Records, RejectOtherBytes) {
-  const std::string bytes = to_bytes(KernelSetRecord{.kernels = {}, .library = "key"});
+  const std::string bytes = to_bytes(KernelSetRecord{.kernels = {}, .binary_key = "key"});
   EXPECT_TRUE(from_bytes<KernelSetRecord>(bytes).has_value());
   EXPECT_FALSE(from_bytes<ProgramRecord>(to_bytes(std::vector<int>{1})).has_value());
   EXPECT_FALSE(from_bytes<KernelSetRecord>(to_bytes(std::string("cubin"))).has_value());
-  for (size_t cut = 0; cut < bytes.size(); ++cut)
-    EXPECT_FALSE(from_bytes<KernelSetRecord>(bytes.substr(0, cut)).has_value()) << cut;
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(from_bytes<KernelSetRecord>(bytes.substr(0, length)).has_value()) << length;
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ struct Gpu final : CudaBackend {
   c10::DeviceIndex current_device() override { return 0; }
   int architecture(c10::DeviceIndex) override { return 90; }
   std::shared_ptr<const void> load(std::string_view, std::span<const std::string>, c10::DeviceIndex,
-                                   std::span<const void*> loaded) override {
+                                   std::span<const void*> kernels) override {
     ++loads;
     if (failure_count-- > 0) throw_environment("this cubin is of another driver");
-    std::ranges::fill(loaded, this);
+    std::ranges::fill(kernels, this);
     return std::make_shared<int>();
   }
   void load_on(const void*, int64_t, c10::DeviceIndex device) override { loaded_on.push_back(device); }
@@ -32,7 +32,7 @@ struct Gpu final : CudaBackend {
     return {};
   }
   void launch(const CudaLaunch&) override {}
-  at::Tensor status(c10::DeviceIndex) override { return {}; }
+  at::Tensor make_status(c10::DeviceIndex) override { return {}; }
   int32_t synchronize(c10::DeviceIndex, const at::Tensor&) override { return 0; }
 };
 
