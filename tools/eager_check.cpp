@@ -25,7 +25,7 @@ void write(const fs::path& path, const std::string& text) {
   if (!file) throw_environment("cannot write " + path.string());
 }
 
-/// Describes a value as JSON. Numbers are text, because JSON has no nan.
+/// Describes a value as JSON. A float is text, because JSON has neither NaN nor infinity.
 json describe_value(const ArgumentValue& value, std::vector<at::Tensor>& tensors) {
   if (auto tensor = std::get_if<at::Tensor>(&value)) {
     tensors.push_back(*tensor);

@@ -33,8 +33,9 @@ void add_emit(CLI::App& program, int&) {
   command
       ->add_option(
           "--stage", input->stage,
-          "ast, ir, schedule, kernel, source (the default) or ptx; backward: the residuals saved for the gradient; "
-          "backward-source: its kernels")
+          "ast, ir, schedule, kernel, source (the default) or ptx; backward: the values that a call saves for its "
+          "gradient, and the values that the gradient recomputes; backward-source: the source of the gradient's "
+          "kernels")
       ->transform(CLI::Transformer(kStages))
       ->option_text("STAGE");
   command->add_option("--device", input->target.device, "cpu (the default) or cuda, which needs no GPU here")

@@ -68,7 +68,7 @@ void OpInput::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"default", "eager", "fast"}));
   command
       .add_option("--lazy", lazy,
-                  "whether to compute a branch of a where only for the elements that select it: auto, always or never")
+                  "whether `where` computes a branch only for the elements that select it: auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command
       .add_option(

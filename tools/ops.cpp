@@ -12,7 +12,7 @@ namespace ingot::tools {
 
 namespace {
 
-const char* name_of(frontend::NameInfo::Kind kind) {
+const char* kind_name(frontend::NameInfo::Kind kind) {
   switch (kind) {
     case frontend::NameInfo::Kind::Primitive:
       return "primitive";
@@ -28,7 +28,7 @@ void print_json(const std::vector<frontend::NameInfo>& names) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const frontend::NameInfo& info : names)
     list.push_back({{"name", info.name},
-                    {"kind", name_of(info.kind)},
+                    {"kind", kind_name(info.kind)},
                     {"aliases", info.aliases},
                     {"function", info.is_function},
                     {"method", info.is_method},
@@ -36,8 +36,8 @@ void print_json(const std::vector<frontend::NameInfo>& names) {
   std::printf("%s\n", list.dump(2).c_str());
 }
 
-/// Every spelling of a function: "maximum"; "x.clamp" for one that is only a method.
-std::string spellings_of(const frontend::NameInfo& info) {
+/// A function's name and its aliases: "maximum"; "x.float" for a function that is only a method.
+std::string names_of(const frontend::NameInfo& info) {
   std::string text = (info.is_function ? "" : "x.") + std::string(info.name);
   for (std::string_view alias : info.aliases) text += ", " + std::string(alias);
   return text;
@@ -45,9 +45,9 @@ std::string spellings_of(const frontend::NameInfo& info) {
 
 void print_table(const std::vector<frontend::NameInfo>& names) {
   size_t width = 0;
-  for (const frontend::NameInfo& info : names) width = std::max(width, std::min<size_t>(spellings_of(info).size(), 36));
+  for (const frontend::NameInfo& info : names) width = std::max(width, std::min<size_t>(names_of(info).size(), 36));
   for (const frontend::NameInfo& info : names)
-    std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), spellings_of(info).c_str(), name_of(info.kind),
+    std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), names_of(info).c_str(), kind_name(info.kind),
                 static_cast<int>(info.summary.size()), info.summary.data());
   std::printf("%zu functions\n", names.size());
 }

@@ -198,12 +198,12 @@ std::string name_cell(const NameInfo& info) {
 }
 
 /// Escapes bars, which would end the table cell.
-std::string cell(std::string text) {
+std::string escape_bars(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
   return text;
 }
 
-std::string formula(const NameInfo& info) {
+std::string formula_cell(const NameInfo& info) {
   if (!info.source.empty()) return std::string(info.source);
   switch (info.kind) {
     case NameInfo::Kind::Primitive:
@@ -222,7 +222,7 @@ std::string ops_page(const std::vector<NameInfo>& names) {
   std::string text(kHead);
   for (const NameInfo& info : names) {
     text += fmt::format("| {} | {} | {} | {} |\n", name_cell(info), join_names(dtypes_of(info)),
-                        cell(std::string(info.summary)), formula(info));
+                        escape_bars(std::string(info.summary)), formula_cell(info));
   }
   return text;
 }

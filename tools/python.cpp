@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 std::string find_python() {
   if (const char* chosen = std::getenv("INGOT_PYTHON"); chosen && *chosen) return chosen;
-  std::error_code failed;
-  if (fs::exists(INGOT_BUILT_WITH_PYTHON, failed)) return INGOT_BUILT_WITH_PYTHON;
+  std::error_code error;
+  if (fs::exists(INGOT_BUILT_WITH_PYTHON, error)) return INGOT_BUILT_WITH_PYTHON;
   const char* path = std::getenv("PATH");
   std::string_view folders = path ? path : "";
   while (!folders.empty()) {
@@ -29,9 +29,9 @@ std::string find_python() {
 }
 
 void prefer_bundled_package() {
-  std::error_code failed;
-  fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
-  if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;
+  std::error_code error;
+  fs::path package = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "python";
+  if (!fs::exists(package / "ingot" / "__init__.py", error)) return;
   const char* previous = std::getenv("PYTHONPATH");
   std::string path = package.string() + (previous && *previous ? ":" + std::string(previous) : "");
   setenv("PYTHONPATH", path.c_str(), 1);

@@ -11,7 +11,7 @@
 #include "runtime/call/dtypes.h"
 #include "runtime/call/host_run.h"
 
-// The memory cost of training: which values a call keeps for its gradient, and which values the gradient recomputes.
+// The memory cost of training: which values a call saves for its gradient, and which values the gradient recomputes.
 
 namespace ingot {
 
@@ -41,13 +41,14 @@ std::string line(std::string_view name, ir::DType dtype, std::span<const int64_t
   return text + "\n";
 }
 
-/// The gradient's graph, split by dependence on the incoming gradients. Their parameters follow the op's own.
+/// The gradient's graph, with the nodes that depend on the incoming gradients. The gradient's parameters are the op's
+/// own, then the incoming gradients, then the residuals.
 class Recomputed {
  public:
   Recomputed(const ir::Graph& graph, const CallKey& key, size_t op_params, size_t gradients)
-      : graph_(graph), sizes_(graph.host.count()) {
+      : graph_(graph), slots_(graph.host.count()) {
     std::string failure;
-    runtime::run_host(graph.host, key, sizes_, failure);
+    runtime::run_host(graph.host, key, slots_, failure);
     if (!failure.empty()) throw_internal(fmt::format("the gradient's sizes: {}", failure));
     depends_on_incoming_.resize(graph.count());
     for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -57,15 +58,17 @@ class Recomputed {
       if (!reads_param(id)) continue;
       const uint32_t param = graph.access(id).source.index;
       depends_on_incoming_[i] = depends_on_incoming_[i] || (param >= op_params && param < op_params + gradients);
-      read_.insert(param);
+      read_params_.insert(param);
     }
     for (const ir::Result& result : graph.results)
-      if (result.forwards) read_.insert(*result.forwards);
+      if (result.forwards) read_params_.insert(*result.forwards);
   }
 
-  bool reads(uint32_t param) const { return read_.contains(param); }
+  /// Whether the gradient reads a parameter, or returns it.
+  bool reads(uint32_t param) const { return read_params_.contains(param); }
 
-  /// One line per reduction that the forward call also computed, and one line for all other operations.
+  /// The values that the gradient computes without the incoming gradients: one line per reduction, and one line for all
+  /// other operations.
   std::string text() const {
     std::string lines;
     size_t other_count = 0;
@@ -73,7 +76,7 @@ class Recomputed {
       const ir::NodeId id{i};
       if (depends_on_incoming_[i]) continue;
       if (graph_[id].op == ir::Op::Reduce)
-        lines += line(name_of(id), graph_[id].dtype, rows_of(graph_.reduction(id)), "a reduction");
+        lines += line(name_of(id), graph_[id].dtype, sizes_of(graph_.reduction(id)), "a reduction");
       else if (ir::is_primitive(graph_[id].op) && graph_[id].op != ir::Op::Cast)
         ++other_count;
     }
@@ -93,17 +96,17 @@ class Recomputed {
     return names.empty() ? std::string(kind) : fmt::format("{} ({})", names.front(), kind);
   }
 
-  std::vector<int64_t> rows_of(const ir::Reduction& reduction) const {
+  std::vector<int64_t> sizes_of(const ir::Reduction& reduction) const {
     std::vector<int64_t> sizes;
     for (size_t dim = 0; dim < reduction.domain.size(); ++dim)
-      sizes.push_back(reduction.reduced[dim] ? 1 : sizes_[reduction.domain[dim].index].as_int());
+      sizes.push_back(reduction.reduced[dim] ? 1 : slots_[reduction.domain[dim].index].as_int());
     return sizes;
   }
 
   const ir::Graph& graph_;
-  std::vector<ir::HostValue> sizes_;
+  std::vector<ir::HostValue> slots_;
   std::vector<bool> depends_on_incoming_;  ///< for each node
-  std::set<uint32_t> read_;
+  std::set<uint32_t> read_params_;
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ struct OpOptions {
   bool atomics = false;
 };
 
-/// The stages of `ingot emit`, in the order of compilation; then the residuals of a call, and the source of its
-/// gradient's kernels.
+/// The stages of `ingot emit`, in the order of compilation; then the values that a call saves for its gradient and
+/// those that the gradient recomputes, and the source of the gradient's kernels.
 enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx, Backward, BackwardSource };
 
 /// The machine for which `Op::emit` shows a stage.
@@ -53,8 +53,8 @@ struct Counters {
 Counters counters();
 
 /// An op that can be called on tensors. Made from source text or from a C++ function on ingot::Value; cheap to copy;
-/// safe from several threads. The first call for new dtypes, ranks or layouts compiles. New scalars compile nothing.
-/// New sizes compile only if reduced rows fall into another range of lengths.
+/// safe from several threads. The first call for new dtypes, ranks or layouts compiles. New sizes and numbers
+/// compile nothing, except in the cases that docs/language.md lists ("What recompiles").
 ///
 /// Results: as many as the op returns, on the arguments' device, with eager PyTorch's dtypes, shapes and strides.
 /// Errors: ingot::Error for the op's source, its arguments (wrong number or kind, shapes that do not broadcast, devices

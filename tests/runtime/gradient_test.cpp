@@ -96,7 +96,7 @@ TEST(Gradient, RejectsAGatherWithTooManyComparisons) {
   EXPECT_NE(error_of([&] { torch::autograd::grad({sum}, {x}); }).find("which is too slow"), std::string::npos);
 }
 
-TEST(Gradient, ListsTheResidualsInAStage) {
+TEST(Gradient, ListsTheSavedValuesInAStage) {
   const at::Tensor x = at::empty({64, 128}, at::kMeta), b = at::empty({128}, at::kMeta);
   const Argument arguments[] = {x, b};
   const std::string text = Op("F.gelu(x) + b").emit(Stage::Backward, arguments);
