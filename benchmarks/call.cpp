@@ -1,4 +1,5 @@
-// Times a warm call from C++, also where x requires grad, and eager's. Prints one JSON object.
+// Times warm calls from C++: with a new result, with out=, and recorded by autograd; and the same in eager PyTorch.
+// Prints one JSON object.
 //
 //   ingot_call_benchmark cpu|cuda
 

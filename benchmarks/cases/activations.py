@@ -10,7 +10,7 @@ def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> C
     """`formula` is the jiterator's, in terms of a scalar x. `lanes` are the elements per thread of the hand-written kernel."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
     handwritten = Handwritten("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
-                              (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
+                              (f"-DFUNCTION={function}", f"-DELEMENTS={lanes}"))
     return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, handwritten=handwritten,
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 

@@ -16,7 +16,8 @@ extern "C" __global__ void adamw(const float* p, const float* grad, const float*
     const auto a = load<N>(p + i), b = load<N>(grad + i), c = load<N>(m + i), d = load<N>(v + i);
     Vec<float, N> e, f, g;
 #pragma unroll
-    for (int k = 0; k < N; ++k) step(a.lane[k], b.lane[k], c.lane[k], d.lane[k], e.lane[k], f.lane[k], g.lane[k]);
+    for (int k = 0; k < N; ++k)
+      step(a.element[k], b.element[k], c.element[k], d.element[k], e.element[k], f.element[k], g.element[k]);
     store(new_p + i, e);
     store(new_m + i, f);
     store(new_v + i, g);

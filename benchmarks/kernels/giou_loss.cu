@@ -22,7 +22,7 @@ struct Sum {
 template <typename T>
 __device__ Box box(const T* boxes, unsigned i) {
   const auto corners = load<4>(boxes + 4ll * i);
-  return {float(corners.lane[0]), float(corners.lane[1]), float(corners.lane[2]), float(corners.lane[3])};
+  return {float(corners.element[0]), float(corners.element[1]), float(corners.element[2]), float(corners.element[3])};
 }
 
 __device__ float loss_of(const Box& p, const Box& t, float eps) {

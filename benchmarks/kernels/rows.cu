@@ -14,13 +14,13 @@ extern "C" __global__ void rows(const float* x, const float* b, const float* c, 
   Vec<float, N> bias;
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    bias.lane[k] = 0.0f;
+    bias.element[k] = 0.0f;
     if (i + k >= n) break;
 #ifdef BY_ROW
-    bias.lane[k] += b[column];
+    bias.element[k] += b[column];
 #endif
 #ifdef BY_COLUMN
-    bias.lane[k] += c[row];
+    bias.element[k] += c[row];
 #endif
     if (++column == columns) column = 0, ++row;
   }
@@ -28,6 +28,6 @@ extern "C" __global__ void rows(const float* x, const float* b, const float* c, 
   if (i + N <= n) {
     store(out + i, each<float, N>(f, load<N>(x + offset), bias, load<N>(r + offset)));
   } else {
-    for (int k = 0; i + k < n; ++k) out[i + k] = f(x[offset + k], bias.lane[k], r[offset + k]);
+    for (int k = 0; i + k < n; ++k) out[i + k] = f(x[offset + k], bias.element[k], r[offset + k]);
   }
 }

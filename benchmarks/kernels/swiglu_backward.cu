@@ -17,7 +17,8 @@ extern "C" __global__ void swiglu_backward(const bfloat16* g, const bfloat16* x,
     const auto a = load<N>(g + i), b = load<N>(x + i), c = load<N>(y + i);
     Vec<bfloat16, N> first, second;
 #pragma unroll
-    for (int k = 0; k < N; ++k) gradients(a.lane[k], b.lane[k], c.lane[k], first.lane[k], second.lane[k]);
+    for (int k = 0; k < N; ++k)
+      gradients(a.element[k], b.element[k], c.element[k], first.element[k], second.element[k]);
     store(dx + i, first);
     store(dy + i, second);
   } else {

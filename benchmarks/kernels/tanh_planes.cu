@@ -13,6 +13,6 @@ extern "C" __global__ void tanh_planes(const float* x, const float* b, float* ou
   const auto a = load<4>(x + i);
   Vec<float, 4> t;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) t.lane[k] = tanhf(a.lane[k] - (offset + k < plane ? bias : next_bias));
+  for (int k = 0; k < 4; ++k) t.element[k] = tanhf(a.element[k] - (offset + k < plane ? bias : next_bias));
   store(out + i, t);
 }

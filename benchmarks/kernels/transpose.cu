@@ -16,14 +16,14 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int k = 0; k < 4; ++k) {
     const auto column_vector = load<4>(transposed + first + (long long)(c + y + 16 * k) * rows + r + x);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = column_vector.lane[j];
+    for (int j = 0; j < 4; ++j) tile[x + j][y + 16 * k] = column_vector.element[j];
   }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     Vec<float, 4> result;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) result.lane[j] = FUNCTION(tile[y + 16 * k][x + j], row_vectors[k].lane[j]);
+    for (int j = 0; j < 4; ++j) result.element[j] = FUNCTION(tile[y + 16 * k][x + j], row_vectors[k].element[j]);
     store(out + first + (long long)(r + y + 16 * k) * columns + c + x, result);
   }
 }

@@ -5,7 +5,7 @@
 
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Vec {
-  T lane[N];
+  T element[N];
 };
 
 struct bfloat16 {
@@ -31,7 +31,7 @@ template <typename Out, int N, typename F, typename... In>
 __device__ Vec<Out, N> each(F f, const Vec<In, N>&... in) {
   Vec<Out, N> out;
 #pragma unroll
-  for (int k = 0; k < N; ++k) out.lane[k] = f(in.lane[k]...);
+  for (int k = 0; k < N; ++k) out.element[k] = f(in.element[k]...);
   return out;
 }
 

@@ -11,16 +11,17 @@ int main() {
   const at::Tensor x = at::randn({1024, 512});
   const at::Tensor y = at::randn({512});
 
-  const ingot::Op text("def relu_add(x, y, bias: float): return relu(x) + y + bias");
-  const at::Tensor fused = text(x, y, 0.5);
+  const ingot::Op from_source("def relu_add(x, y, bias: float): return relu(x) + y + bias");
+  const at::Tensor fused = from_source(x, y, 0.5);
 
   using ingot::Scalar, ingot::Value;
-  const ingot::Op same("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
-  const at::Tensor again = same(x, y, 0.5);
+  const ingot::Op from_function("relu_add(x, y, bias)",
+                                [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
+  const at::Tensor again = from_function(x, y, 0.5);
 
   const at::Tensor eager = at::relu(x) + y + 0.5;
-  std::cout << "text equals eager: " << std::boolalpha << fused.equal(eager) << '\n'
-            << "function equals text: " << again.equal(fused) << '\n'
+  std::cout << "the op from source equals eager: " << std::boolalpha << fused.equal(eager) << '\n'
+            << "the op from a function equals the op from source: " << again.equal(fused) << '\n'
             << "compiled: " << ingot::counters().compiles << " kernel(s)\n";
 
   try {

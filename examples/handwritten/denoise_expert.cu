@@ -8,7 +8,7 @@
 // launch: grid=ceil(n / t.numel() / 1024), t.numel(), block=256, args=eps, sample, noise, table, t, out,
 //   table.size(1), n // t.numel()
 struct Step {
-  float a, b, c, d, e;  // the constants of this timestep
+  float a, b, c, d, e;  // the constants of a timestep
   __device__ float operator()(float eps, float sample, float noise) const {
     const float x0 = fminf(fmaxf((sample - a * eps) * b, -1.0f), 1.0f);
     return c * x0 + d * sample + e * noise;
@@ -22,8 +22,8 @@ extern "C" __global__ void denoise_by_four(const float* __restrict__ eps, const 
   const int index_in_sample = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
   if (index_in_sample >= per_sample) return;
   const long long i = blockIdx.y * (long long)per_sample + index_in_sample;
-  const float* now = table + t[blockIdx.y];
-  const Step step = {now[0], now[steps], now[2 * steps], now[3 * steps], now[4 * steps]};
+  const float* constants = table + t[blockIdx.y];
+  const Step step = {constants[0], constants[steps], constants[2 * steps], constants[3 * steps], constants[4 * steps]};
   const float4 e = *reinterpret_cast<const float4*>(eps + i);
   const float4 s = *reinterpret_cast<const float4*>(sample + i);
   const float4 z = *reinterpret_cast<const float4*>(noise + i);

@@ -1,5 +1,5 @@
 // The mean GIoU loss of the valid boxes by an expert: one pass, with two boxes per thread and one 16-byte load per box.
-// A prediction is read only where its target has an area. Each warp and block reduces its sum, and the last block to
+// A prediction is read only if its target has an area. Each warp and block reduces its sum, and the last block to
 // finish adds the blocks' sums.
 //
 //   python examples/detections.py build/boxes.pt --images 160000 --float
@@ -15,11 +15,11 @@ __device__ float area(float4 box) { return (box.z - box.x) * (box.w - box.y); }
 __device__ float loss_of(float4 p, float4 t, float eps) {
   const float w = fmaxf(fminf(p.z, t.z) - fmaxf(p.x, t.x), 0.0f);
   const float h = fmaxf(fminf(p.w, t.w) - fmaxf(p.y, t.y), 0.0f);
-  const float overlap = w * h, either = area(p) + area(t) - overlap;
+  const float overlap = w * h, union_area = area(p) + area(t) - overlap;
   const float hull_w = fmaxf(fmaxf(p.z, t.z) - fminf(p.x, t.x), 0.0f);
   const float hull_h = fmaxf(fmaxf(p.w, t.w) - fminf(p.y, t.y), 0.0f);
   const float hull = hull_w * hull_h;
-  return 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
+  return 1.0f - (overlap / (union_area + eps) - (hull - union_area) / (hull + eps));
 }
 
 /// Sum the losses and their count over the block; the first thread has the result.
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 8)
     giou_loss(const float4* __restrict__ pred, const float4* __restrict__ target, float eps, float* loss,
               float* blocks_, unsigned* done, int boxes) {
   float2* blocks = reinterpret_cast<float2*>(blocks_);
-  __shared__ bool last;
+  __shared__ bool is_last_block;
   float2 sum = {0.0f, 0.0f};
   for (int i = blockIdx.x * (kThreads * kBoxes) + threadIdx.x; i < boxes; i += gridDim.x * kThreads * kBoxes) {
     float4 t[kBoxes], p[kBoxes];
@@ -63,10 +63,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 8)
   if (threadIdx.x == 0) {
     blocks[blockIdx.x] = sum;
     __threadfence();
-    last = atomicAdd(done, 1u) == gridDim.x - 1;
+    is_last_block = atomicAdd(done, 1u) == gridDim.x - 1;
   }
   __syncthreads();
-  if (!last) return;
+  if (!is_last_block) return;
   __threadfence();
   sum = {0.0f, 0.0f};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads)

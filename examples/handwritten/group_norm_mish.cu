@@ -10,8 +10,8 @@ __device__ float sum_of_block(float value) {
   __shared__ float shared[256];
   shared[threadIdx.x] = value;
   __syncthreads();
-  for (int half = 128; half; half /= 2) {
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  for (int offset = 128; offset; offset /= 2) {
+    if (threadIdx.x < offset) shared[threadIdx.x] += shared[threadIdx.x + offset];
     __syncthreads();
   }
   float sum = shared[0];

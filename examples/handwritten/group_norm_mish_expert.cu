@@ -21,8 +21,8 @@ __device__ float sum_of_block(float value) {
 
 /// x tanh(log(1 + e^x)). With w = e^x, the hyperbolic tangent is (w^2 + 2w) / (w^2 + 2w + 2). From x = 20 on it is 1.
 __device__ float mish(float x) {
-  const float w = expf(fminf(x, 20.0f)), both = w * (w + 2.0f);
-  return x * (both / (both + 2.0f));
+  const float w = expf(fminf(x, 20.0f)), numerator = w * (w + 2.0f);
+  return x * (numerator / (numerator + 2.0f));
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)

@@ -41,7 +41,8 @@ TEST(StoreFaults, ReadsFromAReadOnlyFolder) {
               store.publish("kernel", "new", "payload");
               store.publish("kernel", "newer", "payload");
               if (store.counters().write_errors != 1) return "it kept trying to write";
-              if (!store.enabled() || store.find("kernel", "key") != "payload") return "no hit after the write error";
+              if (!store.is_enabled() || store.find("kernel", "key") != "payload")
+                return "no hit after the write error";
               const std::string expected = "writes are paused; cannot write kernel-";
               if (store.status().find(expected) == std::string::npos ||
                   store.status().find("Permission denied") == std::string::npos)

@@ -14,7 +14,7 @@ namespace {
 
 std::shared_ptr<const int> number(int value) { return std::make_shared<const int>(value); }
 
-/// Waits, up to ten seconds, until `happened`.
+/// Waits, up to ten seconds, until the condition is true. Returns whether it is.
 bool eventually(const std::function<bool()>& condition) {
   for (int i = 0; i < 10'000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return condition();

@@ -211,7 +211,7 @@ TEST(Store, RejectsAFolderThatOthersMayWriteTo) {
     Store(scratch.path()).publish("kernel", "key", "payload");
     fs::permissions(scratch.path(), fs::perms::owner_all | others);
     Store store(scratch.path());
-    EXPECT_FALSE(store.enabled());
+    EXPECT_FALSE(store.is_enabled());
     EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
     store.publish("kernel", "other", "payload");
     EXPECT_EQ(names_in(scratch.path()).size(), 1u);
@@ -231,7 +231,7 @@ TEST(Store, RejectsAFolderOfAnotherUser) {
     ASSERT_EQ(::chown(folder.c_str(), 12345, 12345), 0);
   }
   Store store(folder);
-  EXPECT_FALSE(store.enabled());
+  EXPECT_FALSE(store.is_enabled());
   store.publish("kernel", "key", "payload");
   EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
   EXPECT_NE(store.status().find("refused: it belongs to another user"), std::string::npos) << store.status();
@@ -247,7 +247,7 @@ TEST(Store, FollowsALinkToItsFolder) {
   store.publish("kernel", "key", "payload");
   EXPECT_EQ(Store(folder).find("kernel", "key"), "payload");
   fs::permissions(folder, fs::perms::all);
-  EXPECT_FALSE(Store(link).enabled());
+  EXPECT_FALSE(Store(link).is_enabled());
 }
 
 TEST(Store, MissesIfTheParentIsAFile) {
@@ -358,7 +358,7 @@ TEST(Store, StoresNothingWhenOff) {
   Store store = Store::off("no reason");
   store.publish("kernel", "key", "payload");
   EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
-  EXPECT_FALSE(store.enabled());
+  EXPECT_FALSE(store.is_enabled());
   EXPECT_EQ(store.status(), "off: no reason");
   EXPECT_EQ(store.usage().files + store.clear(), 0u);
 }

@@ -6,7 +6,7 @@
 
 #include "tests/runtime/support.h"
 
-// Ops on a GPU: exact bits, streams, devices, captures. Without a GPU every test is skipped, with the reason.
+// Ops on a GPU: exact values, streams, devices, captures. Without a GPU every test is skipped, with the reason.
 
 namespace ingot {
 namespace {
@@ -42,7 +42,7 @@ TEST_F(Gpu, MatchesEagerForTranscendentals) {
   expect_same(Op("log(abs(x))")(x), at::log(at::abs(x)));
 }
 
-TEST_F(Gpu, MatchesEagerForHalves) {
+TEST_F(Gpu, MatchesEagerFor16BitFloats) {
   for (const at::ScalarType dtype : {at::kHalf, at::kBFloat16}) {
     const at::Tensor x = normal({100003}, dtype), y = normal({100003}, dtype);
     expect_same(Op("x * y")(x, y), x * y);
@@ -66,7 +66,7 @@ TEST_F(Gpu, MatchesEagerForLayoutsAndStrides) {
     for (const at::Tensor& y : tensors) expect_same(op(x, y), (x + y) * x);
 }
 
-TEST_F(Gpu, Giou) {
+TEST_F(Gpu, MatchesTheCpuForGiou) {
   const Op op(kGiou);
   const at::Tensor low = at::randint(0, 100, {7, 1001, 2}, at::device(at::kCUDA));
   const at::Tensor boxes = at::cat({low, low + at::randint(1, 100, {7, 1001, 2}, at::device(at::kCUDA))}, -1);

@@ -119,23 +119,23 @@ TEST(Parallel, UsesMoreThanOneThread) {
   EXPECT_GT(threads.size(), 1u);
 }
 
-TEST(Parallel, StartsChunksAtMultiples) {
+TEST(Parallel, StartsRangesAtMultiples) {
   static std::mutex mutex;
-  static std::map<int64_t, int64_t> chunks;
+  static std::map<int64_t, int64_t> ranges;
   const auto kernel = [](const void* const*, int64_t begin, int64_t end) {
     const std::lock_guard lock(mutex);
-    chunks[begin] = end;
+    ranges[begin] = end;
   };
   for (const int64_t units : {1, 63, 64, 65, 100'001}) {
-    chunks.clear();
+    ranges.clear();
     runtime::run_parallel(kernel, nullptr, units, 64, 1);
-    int64_t done = 0;
-    for (const auto& [begin, end] : chunks) {
-      EXPECT_EQ(begin, done);
+    int64_t covered = 0;
+    for (const auto& [begin, end] : ranges) {
+      EXPECT_EQ(begin, covered);
       EXPECT_EQ(begin % 64, 0);
-      done = end;
+      covered = end;
     }
-    EXPECT_EQ(done, units);
+    EXPECT_EQ(covered, units);
   }
 }
 

@@ -22,9 +22,9 @@ at::Tensor eager_giou(const at::Tensor& pred, const at::Tensor& target_bytes) {
 
 /// Boxes x1 < x2, y1 < y2 as uint8.
 at::Tensor random_boxes(at::IntArrayRef batch) {
-  std::vector<int64_t> half(batch.begin(), batch.end());
-  half.push_back(2);
-  const at::Tensor low = at::randint(0, 100, half), extent = at::randint(1, 100, half);
+  std::vector<int64_t> corner_sizes(batch.begin(), batch.end());
+  corner_sizes.push_back(2);
+  const at::Tensor low = at::randint(0, 100, corner_sizes), extent = at::randint(1, 100, corner_sizes);
   return at::cat({low, low + extent}, -1).to(at::kByte);
 }
 
@@ -43,14 +43,14 @@ TEST(Ops, AcceptsABareExpression) {
 }
 
 TEST(Ops, LowersACppFunctionLikeTheEquivalentSource) {
-  const Op same("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
+  const Op from_function("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
   const at::Tensor x = at::randn({4, 5}), y = at::randn({4, 5});
-  expect_same(same(x, y, 0.25), at::relu(x) + y + 0.25);
-  const auto body = [&](const Op& op) {
+  expect_same(from_function(x, y, 0.25), at::relu(x) + y + 0.25);
+  const auto ir_of = [&](const Op& op) {
     const Argument arguments[] = {x, y, 0.25};
     return op.emit(Stage::Ir, arguments);
   };
-  EXPECT_EQ(body(same), body(Op(kReluAdd)));
+  EXPECT_EQ(ir_of(from_function), ir_of(Op(kReluAdd)));
 }
 
 TEST(Ops, AcceptsListsAndDictsOfTensors) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-/// Expects every piece in the text.
+/// Expects that the text contains every part.
 void expect_contains(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
 }

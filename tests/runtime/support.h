@@ -52,7 +52,7 @@ inline std::string error_of(const std::function<void()>& body, Fault fault = Fau
   return "no error";
 }
 
-/// Expects equal dtypes, sizes, strides and values, bit for bit; NaN equals NaN.
+/// Expects equal dtypes, sizes, strides and values. NaN equals NaN, and -0 equals 0.
 inline void expect_same(const at::Tensor& actual, const at::Tensor& expected, const std::string& context = {}) {
   ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << context;
   ASSERT_EQ(actual.sizes(), expected.sizes()) << context;
