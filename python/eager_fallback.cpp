@@ -23,14 +23,14 @@ namespace {
 }
 
 /// Owns a Python reference. A null reference means a Python error in flight.
-class Owned {
+class OwnedReference {
  public:
-  explicit Owned(PyObject* object) : object_(object) {
+  explicit OwnedReference(PyObject* object) : object_(object) {
     if (object == nullptr) throw_python_error();
   }
-  ~Owned() { Py_DECREF(object_); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
+  ~OwnedReference() { Py_DECREF(object_); }
+  OwnedReference(const OwnedReference&) = delete;
+  OwnedReference& operator=(const OwnedReference&) = delete;
 
   PyObject* get() const { return object_; }
 
@@ -44,15 +44,15 @@ PyObject* to_python(const Argument& argument);
 PyObject* to_python(const ArgumentGroup& group) {
   using Kind = frontend::Structure::Kind;
   if (group.kind == Kind::Dict) {
-    const Owned dict(PyDict_New());
+    const OwnedReference dict(PyDict_New());
     for (size_t i = 0; i < group.items.size(); ++i) {
-      const Owned key(text_object(group.keys[i])), item(to_python(group.items[i]));
+      const OwnedReference key(text_object(group.keys[i])), item(to_python(group.items[i]));
       if (PyDict_SetItem(dict.get(), key.get(), item.get()) != 0) return nullptr;
     }
     return Py_NewRef(dict.get());
   }
   const auto count = static_cast<Py_ssize_t>(group.items.size());
-  const Owned list(PyList_New(count));
+  const OwnedReference list(PyList_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = to_python(group.items[size_t(i)]);
     if (item == nullptr) return nullptr;
@@ -91,15 +91,17 @@ class PythonFallback : public EagerFallback {
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
     const WithGil gil;
-    const Owned seed_arguments(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
-    const Owned keywords(PyDict_New());
+    const OwnedReference seed_arguments(seed.defined() ? PyTuple_Pack(1, OwnedReference(THPVariable_Wrap(seed)).get())
+                                                       : PyTuple_New(0));
+    const OwnedReference keywords(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].kind() == Argument::Kind::Absent) continue;  // Python uses the default
-      const Owned value(to_python(arguments[i]));
+      const OwnedReference value(to_python(arguments[i]));
       if (PyDict_SetItemString(keywords.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
         throw_python_error();
     }
-    const Owned list(PyObject_Call(run_in_eager_.ptr(getPyInterpreter()), seed_arguments.get(), keywords.get()));
+    const OwnedReference list(
+        PyObject_Call(run_in_eager_.ptr(getPyInterpreter()), seed_arguments.get(), keywords.get()));
     std::vector<at::Tensor> results;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
       results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));
@@ -107,7 +109,7 @@ class PythonFallback : public EagerFallback {
   }
 
   /// Releases the GIL while autograd runs. A trace with symbolic sizes calls operators with the GIL held, and autograd
-  /// does not run under it.
+  /// does not run while its caller holds the GIL.
   std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const override {
     std::optional<pybind11::gil_scoped_release> released;
@@ -120,14 +122,15 @@ class PythonFallback : public EagerFallback {
   c10::SafePyObject run_in_eager_;
 };
 
-PyObject* attribute(const char* module, const char* name) {
-  PyObject* modules = PyImport_GetModuleDict();  // a module that was never imported made no tensor
+/// Returns an attribute of a module, without importing the module; null if there is none.
+PyObject* find_attribute(const char* module, const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();  // a module that was not imported has made no tensor
   PyObject* loaded = PyDict_GetItemString(modules, module);
   return loaded ? PyObject_GetAttrString(loaded, name) : nullptr;
 }
 
 bool is_instance(PyObject* object, const char* module, const char* name) {
-  PyObject* type = attribute(module, name);
+  PyObject* type = find_attribute(module, name);
   const bool matches = type && PyObject_IsInstance(object, type) == 1;
   Py_XDECREF(type);
   PyErr_Clear();

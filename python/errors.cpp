@@ -11,7 +11,7 @@ namespace {
 
 PyObject* error_class = nullptr;
 
-const char* name_of(Fault fault) {
+const char* fault_name(Fault fault) {
   switch (fault) {
     case Fault::Author:
       return "author";
@@ -31,7 +31,7 @@ void set_attribute(PyObject* object, const char* name, PyObject* value) {
 void set_ingot_error(const Error& error) {
   PyObject* instance = PyObject_CallFunction(error_class, "N", text_object(error.what()));
   if (!instance) return;
-  set_attribute(instance, "fault", PyUnicode_FromString(name_of(error.fault())));
+  set_attribute(instance, "fault", PyUnicode_FromString(fault_name(error.fault())));
   set_attribute(instance, "message", text_object(error.message()));
   if (!PyErr_Occurred()) PyErr_SetObject(error_class, instance);
   Py_DECREF(instance);
@@ -42,7 +42,8 @@ void set_ingot_error(const Error& error) {
 bool add_error(PyObject* module) {
   error_class = PyErr_NewExceptionWithDoc(
       "ingot.Error",
-      "The error that Ingot raises. str(error) is the whole text: the message, its place with a caret, and what to do "
+      "The error that Ingot raises. str(error) is the whole text: the message, its location with a caret, and what to "
+      "do "
       "instead.\n\n"
       "fault: 'author' (the op's source or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
       "'internal' (a defect of Ingot).  message: the message alone.",

@@ -38,14 +38,14 @@ PyObject* module_cache_info(PyObject*, PyObject*) try {
   runtime::StoreCounters counts = store.counters();
   runtime::Store::Usage usage = store.usage();
   return Py_BuildValue("{sN sO sN sK sK sK sK}", "folder", PyUnicode_DecodeFSDefault(store.folder().c_str()), "enabled",
-                       store.enabled() ? Py_True : Py_False, "status", text_object(store.status()), "files",
+                       store.is_enabled() ? Py_True : Py_False, "status", text_object(store.status()), "files",
                        usage.files, "bytes", usage.bytes, "hits", counts.hits, "misses", counts.misses);
 } catch (...) {
   set_python_error();
   return nullptr;
 }
 
-const char* name_of(frontend::NameInfo::Kind kind) {
+const char* kind_name(frontend::NameInfo::Kind kind) {
   switch (kind) {
     case frontend::NameInfo::Kind::Primitive:
       return "primitive";
@@ -75,7 +75,7 @@ PyObject* module_language(PyObject*, PyObject*) try {
     if (!list) break;
     PyObject* aliases = tuple_of(info.aliases);
     PyObject* row = aliases ? Py_BuildValue("(s#sNOOs#)", info.name.data(), static_cast<Py_ssize_t>(info.name.size()),
-                                            name_of(info.kind), aliases, info.is_function ? Py_True : Py_False,
+                                            kind_name(info.kind), aliases, info.is_function ? Py_True : Py_False,
                                             info.is_method ? Py_True : Py_False, info.summary.data(),
                                             static_cast<Py_ssize_t>(info.summary.size()))
                             : nullptr;
@@ -105,7 +105,8 @@ std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
   return device;
 }
 
-/// Looks up PyTorch's DeviceContext. In a PyTorch without that class, every mode counts as unknown.
+/// Looks up PyTorch's DeviceContext, and gives the runtime `device_of_mode`. In a PyTorch without that class, the
+/// runtime supports no mode.
 void install_device_context_check() {
   PyObject* module = PyImport_ImportModule("torch.utils._device");
   PyObject* type = module ? PyObject_GetAttrString(module, "DeviceContext") : nullptr;

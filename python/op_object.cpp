@@ -48,9 +48,9 @@ OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object)
 const Op& op_of(PyObject* object) {
   OpObject* self = self_of(object);
   if (!self->op) {
-    PyObject* done = PyObject_CallMethod(object, "_resolve", nullptr);
-    if (!done) throw python_error();
-    Py_DECREF(done);
+    PyObject* resolved = PyObject_CallMethod(object, "_resolve", nullptr);
+    if (!resolved) throw python_error();
+    Py_DECREF(resolved);
     if (!self->op) throw_internal("an ingot.Op has no source");
   }
   return *self->op;

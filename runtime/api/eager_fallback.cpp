@@ -128,7 +128,7 @@ class BackwardFallback : public EagerFallback {
     const c10::AutoGradMode recording(true);
     const CopiedArguments copies(arguments.first(wanted_.size()), wanted_, differentiable);
     std::vector<at::Tensor> results, gradients;
-    const std::vector<at::Tensor> all = run(copies.arguments(), copies.inputs(), seed);
+    const std::vector<at::Tensor> all = run_forward(copies.arguments(), copies.inputs(), seed);
     for (size_t r = 0; r < all.size() && wanted_.size() + r < arguments.size(); ++r) {
       const at::Tensor* gradient = arguments[wanted_.size() + r].tensor();
       if (gradient == nullptr || !all[r].requires_grad()) continue;
@@ -139,8 +139,8 @@ class BackwardFallback : public EagerFallback {
   }
 
  private:
-  std::vector<at::Tensor> run(std::span<const Argument> arguments, std::span<const at::Tensor> inputs,
-                              const at::Tensor& seed) const {
+  std::vector<at::Tensor> run_forward(std::span<const Argument> arguments, std::span<const at::Tensor> inputs,
+                                      const at::Tensor& seed) const {
     const c10::DeviceType device = inputs.empty() ? c10::DeviceType::CPU : inputs[0].device().type();
     if (!at::autocast::is_autocast_available(device)) return fallback_->call(arguments, seed);
     const AutocastGuard forward(device, autocast_);

@@ -16,18 +16,18 @@ namespace {
 
 using runtime::CallKey;
 
-constexpr int kUsualArchitecture = 90;
+constexpr int kDefaultArchitecture = 90;
 
-bool wants_cuda(const CallKey& key, EmitTarget::Device device) {
+bool is_for_cuda(const CallKey& key, EmitTarget::Device device) {
   if (device == EmitTarget::Device::OfArguments) return key.device.is_cuda();
   return device == EmitTarget::Device::Cuda;
 }
 
 /// Changes the device of the key. 0-dim CPU tensors that are used as numbers beside CUDA tensors keep that role;
 /// tensors that take the place of CUDA tensors stay tensors.
-void move_to(CallKey& key, bool cuda) {
-  if (key.device.is_cuda() == cuda) return;
-  key.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+void set_device(CallKey& key, bool on_cuda) {
+  if (key.device.is_cuda() == on_cuda) return;
+  key.device = on_cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
   key.autocast = runtime::autocast_of(*key.definition, key.device);
 }
 
@@ -39,7 +39,7 @@ int architecture_of(const EmitTarget& target) {
   } catch (const Error&) {
     // A build without CUDA still shows the stages of a build with CUDA.
   }
-  return kUsualArchitecture;
+  return kDefaultArchitecture;
 }
 
 std::string ast_text(const frontend::Definition& definition) {
@@ -82,8 +82,8 @@ codegen::Source Stages::source(std::string_view op_source) const {
 EmitContext OpState::make_emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
   EmitContext context;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, context.key);
-  context.on_cuda = wants_cuda(context.key, target.device);
-  move_to(context.key, context.on_cuda);
+  context.on_cuda = is_for_cuda(context.key, target.device);
+  set_device(context.key, context.on_cuda);
   context.program = choose_program(context.key, 0).program;
   return context;
 }
@@ -121,7 +121,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   if (stage == Stage::Source) return source.text;
   if (!context.on_cuda)
     throw_author(Span{}, "the ptx stage exists for CUDA only, and these arguments are on the CPU",
-                 "ask for the device cuda, or for the stage source");
+                 "request the device cuda, or the stage source");
   return runtime::Nvrtc::compile_ptx(source.text, context.program->name + ".cu", stages.target.architecture,
                                      stages.options.fast_math);
 }

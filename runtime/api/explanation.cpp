@@ -106,14 +106,14 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
   const ir::Graph& graph = *stages.graph;
 
   Explanation explanation;
-  const Source* text = source_of(graph);
-  explanation.op_source = text ? text->text() : std::string(definition_->source_text());
+  const Source* op_source = source_of(graph);
+  explanation.op_source = op_source ? op_source->text() : std::string(definition_->source_text());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     std::vector<Span> spans = graph.mentions({i});
     spans.insert(spans.begin(), graph.span({i}));
     std::vector<Explanation::TextRange>& text_ranges = explanation.nodes.emplace_back();
     for (const Span& span : spans)
-      if (text != nullptr && span.source == text) text_ranges.push_back(text_range_of(span));
+      if (op_source != nullptr && span.source == op_source) text_ranges.push_back(text_range_of(span));
   }
   explanation.operations = operations_of(graph, context.key);
   explanation.graph = ir::print(graph);

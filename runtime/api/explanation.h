@@ -27,7 +27,7 @@ struct Explanation {
     int64_t offset = 0;                     ///< of the first element, from the tensor's first
   };
 
-  std::string op_source;   ///< as a text
+  std::string op_source;
   int64_t operations = 0;  ///< of floating point, in the formula (ir/flop_count.h)
   std::string graph, schedule;
   std::string kernel_source;  ///< the generated source

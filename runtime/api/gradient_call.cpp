@@ -111,13 +111,13 @@ CallKey OpState::key_of(const GradientCall& call, const CallKey& key) const {
 runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
                                                const CallKey& key) const {
   runtime::GradientNeeds needs;
-  needs.layouts.resize(key.arguments.size());
+  needs.placeholders.resize(key.arguments.size());
   const bool has_custom_backward = definition_->derivative() != nullptr;
   if (has_custom_backward && options_.debug) return needs;  // the gradient's check calls the op again
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     if (key.arguments[i].kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     const at::Tensor& tensor = *key.arguments[i].tensor;
-    needs.layouts[i] =
+    needs.placeholders[i] =
         runtime::make_without_storage(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
   }
   uint64_t read_by_returned = 0, read_by_residuals = 0;

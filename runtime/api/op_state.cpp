@@ -47,7 +47,7 @@ bool allocates_exactly() {
   return is_exact;
 }
 
-/// Identifies the program among the op's variants.
+/// Returns the variant of the op for which the program was made.
 runtime::Variant variant_of(const runtime::Program& program, const CallKey& key) {
   const bool has_residuals = std::ranges::any_of(program.results, &runtime::Program::Result::is_residual);
   return {has_residuals ? key.gradients : 0, runtime::has_sums(program)};
@@ -90,7 +90,7 @@ OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptio
       runtime_(runtime),
       eager_fallback_(std::move(eager_fallback)),
       programs_(definition_, options_.numerics, options_.source_name, runtime),
-      bound_(kMaxBoundCalls) {}
+      bound_calls_(kMaxBoundCalls) {}
 
 codegen::Options OpState::codegen_options(bool on_cuda) const {
   // CPU kernels always check indices: a wrong one could read any memory of the process.
@@ -112,7 +112,7 @@ OpState::BoundCallRef OpState::find(std::span<const Argument> arguments, std::sp
                                     Purpose purpose, CallKey& key) const {
   const runtime::KeyedParams keyed = keyed_params();
   runtime::make_call_key(*definition_, arguments, outs, keyed, purpose, key);
-  if (const runtime::BoundCall* call = bound_.find(key.words)) return {call, nullptr};
+  if (const runtime::BoundCall* call = bound_calls_.find(key.words)) return {call, nullptr};
 
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const runtime::BoundCall> call;
@@ -121,12 +121,12 @@ OpState::BoundCallRef OpState::find(std::span<const Argument> arguments, std::sp
     if (!program) program = find_program(arguments, outs, keyed, purpose, key);
     call = bind(program, key, may_compile);
   };
-  // `program` is short, and runs on this thread because it reads the thread's modes. A compilation runs on another
-  // thread if this one must handle signals meanwhile.
+  // `find_program` takes little time, and runs on this thread because it reads the thread's modes. A compilation runs
+  // on another thread if this thread must handle signals meanwhile.
   bind_now(!runtime::handles_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::ForkGuard guard;
-  if (const runtime::BoundCall* present = bound_.insert(key.words, call)) return {present, nullptr};
+  if (const runtime::BoundCall* present = bound_calls_.insert(key.words, call)) return {present, nullptr};
   return {call.get(), call};
 }
 
@@ -205,8 +205,8 @@ std::shared_ptr<const OpState> OpState::op_of_leaves(std::span<const Argument> a
   leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
 
   const runtime::ForkGuard guard;
-  const std::lock_guard lock(structured_mutex_);
-  std::shared_ptr<const OpState>& op = structured_[key];
+  const std::lock_guard lock(ops_of_leaves_mutex_);
+  std::shared_ptr<const OpState>& op = ops_of_leaves_[key];
   if (!op)
     op = std::make_shared<const OpState>(frontend::structured(definition_, structures), options_, runtime_,
                                          ingot::structured(eager_fallback_, structures));
@@ -266,7 +266,7 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
   gradient_checked_ = true;
 }
 
-void OpState::take_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& seed, CallKey& key) const {
+void OpState::set_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& seed, CallKey& key) const {
   if (!program.uses_random) return;
   if (purpose == Purpose::Kernel && !seed.defined()) runtime::refuse_random_numbers(*definition_);
   if (seed.defined() && seed.device() != key.device) runtime::refuse_seed(*definition_, seed, key.device);
@@ -284,7 +284,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
   if (key.is_recorded) runtime::check_recorded_writes(program, key);
-  take_seed(program, purpose, seed, key);
+  set_seed(program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   std::shared_ptr<runtime::OpBackward> node;
   if (key.is_recorded)
@@ -302,7 +302,7 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out contains no tensor");
   CallKey key;
   const BoundCallRef bound = find(arguments, outs, purpose, key);
-  take_seed(*bound.call->program, purpose, seed, key);
+  set_seed(*bound.call->program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   Results written;
   runtime::run(*bound.call, key, written, options_.debug, runtime_.counters);

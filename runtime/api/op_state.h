@@ -110,8 +110,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   BoundCallRef find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
                     runtime::CallKey& key) const;
   /// Sets the key's seed if the call samples random numbers: to `seed` if that is defined, otherwise to a new seed.
-  void take_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& seed,
-                 runtime::CallKey& key) const;
+  void set_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& seed,
+                runtime::CallKey& key) const;
   /// The program for the key. Computes the key again if `keyed` lacks a value on which the program depends.
   std::shared_ptr<const runtime::Program> find_program(std::span<const Argument> arguments,
                                                        std::span<const at::Tensor> outs,
@@ -159,7 +159,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const EagerFallback> eager_fallback_;
   std::shared_ptr<const OpState> value_and_grad_of_;  ///< the op whose value and gradient this op computes
   mutable runtime::ProgramCache programs_;
-  mutable runtime::Table<runtime::BoundCall> bound_;
+  mutable runtime::Table<runtime::BoundCall> bound_calls_;
   /// Bit masks of parameters: the programs made so far depend on their values, or on whether they are written.
   mutable std::atomic<uint64_t> keyed_values_ = 0, keyed_written_ = 0;
   /// A singly linked list, extended at its front under gradients_mutex_ and read without a lock. `gradients_head_` is
@@ -177,9 +177,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable std::unique_ptr<Gradient> gradients_owner_;
   mutable std::atomic<const Gradient*> gradients_head_ = nullptr;
   mutable std::atomic<bool> gradient_checked_ = false;
-  mutable std::mutex structured_mutex_;
+  mutable std::mutex ops_of_leaves_mutex_;
   /// The ops of the leaves of nested arguments. Key: the printed structures of the arguments.
-  mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;
+  mutable std::map<std::string, std::shared_ptr<const OpState>> ops_of_leaves_;
 };
 
 }  // namespace ingot

@@ -24,7 +24,7 @@ namespace {
 struct TensorDescription {
   ir::DType dtype;
   std::vector<int64_t> sizes;
-  bool transposed = false;
+  bool is_transposed = false;
   std::optional<std::pair<double, double>> range;
 };
 
@@ -73,19 +73,19 @@ std::optional<TensorDescription> parse_tensor(std::string_view name, std::string
     rest = rest.substr(0, at);
   }
   char separator = 'x';
-  std::string_view after;
+  std::string_view suffix;
   if (text[separator_index] == '[') {
     size_t close = rest.find(']');
     if (close == rest.npos) refuse(name, text, "the bracket is not closed");
-    after = rest.substr(close + 1);
+    suffix = rest.substr(close + 1);
     rest = rest.substr(0, close);
     separator = ',';
   } else if (size_t colon = rest.find(':'); colon != rest.npos) {
-    after = rest.substr(colon);
+    suffix = rest.substr(colon);
     rest = rest.substr(0, colon);
   }
-  if (!after.empty() && after != ":t") refuse(name, text, "only :t (transposed memory) may follow the shape");
-  tensor.transposed = !after.empty();
+  if (!suffix.empty() && suffix != ":t") refuse(name, text, "only :t (transposed memory) may follow the shape");
+  tensor.is_transposed = !suffix.empty();
   if (!rest.empty()) {
     for (std::string_view size : split(rest, separator)) {
       while (size.starts_with(' ')) size.remove_prefix(1);
@@ -95,14 +95,15 @@ std::optional<TensorDescription> parse_tensor(std::string_view name, std::string
       tensor.sizes.push_back(*value);
     }
   }
-  if (tensor.transposed && tensor.sizes.size() < 2) refuse(name, text, "a transposed tensor needs at least two dims");
+  if (tensor.is_transposed && tensor.sizes.size() < 2)
+    refuse(name, text, "a transposed tensor needs at least two dims");
   return tensor;
 }
 
-at::Tensor random_tensor(const TensorDescription& text, std::string_view name, const TensorOptions& options) {
-  std::vector<int64_t> sizes = text.sizes;
-  if (text.transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-  c10::ScalarType dtype = scalar_type(text.dtype);
+at::Tensor random_tensor(const TensorDescription& description, std::string_view name, const TensorOptions& options) {
+  std::vector<int64_t> sizes = description.sizes;
+  if (description.is_transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+  c10::ScalarType dtype = scalar_type(description.dtype);
   at::Tensor tensor;
   if (options.meta) {
     tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
@@ -114,20 +115,22 @@ at::Tensor random_tensor(const TensorDescription& text, std::string_view name, c
     auto integers = [&](double low, double high) {
       return at::randint(static_cast<int64_t>(low), static_cast<int64_t>(high), sizes, generator, at::dtype(dtype));
     };
-    if (text.dtype == ir::DType::Bool) {
+    if (description.dtype == ir::DType::Bool) {
       tensor = integers(0, 2);
-    } else if (!ir::is_floating(text.dtype)) {
-      tensor = text.range ? integers(text.range->first, text.range->second)
-                          : integers(ir::is_signed(text.dtype) ? -100 : 0, ir::is_signed(text.dtype) ? 100 : 200);
-    } else if (text.range) {
-      tensor = at::rand(sizes, generator, at::dtype(at::kDouble)) * (text.range->second - text.range->first) +
-               text.range->first;
+    } else if (!ir::is_floating(description.dtype)) {
+      tensor = description.range ? integers(description.range->first, description.range->second)
+                                 : integers(ir::is_signed(description.dtype) ? -100 : 0,
+                                            ir::is_signed(description.dtype) ? 100 : 200);
+    } else if (description.range) {
+      tensor =
+          at::rand(sizes, generator, at::dtype(at::kDouble)) * (description.range->second - description.range->first) +
+          description.range->first;
       tensor = tensor.to(dtype);
     } else {
       tensor = at::randn(sizes, generator, at::dtype(dtype));
     }
   }
-  return text.transposed ? tensor.transpose(-1, -2) : tensor;
+  return description.is_transposed ? tensor.transpose(-1, -2) : tensor;
 }
 
 /// The parsed form of `saved.pt` or `saved.pt:key`; empty if there is no such file.
@@ -143,7 +146,8 @@ std::optional<SavedTensorPath> parse_saved_path(std::string_view text) {
   return SavedTensorPath{whole.substr(0, colon), whole.substr(colon + 1)};
 }
 
-c10::IValue member(const c10::IValue& saved, const std::string& key) {
+/// Selects an item of a saved dict, list or tuple; None if there is no such item.
+c10::IValue find_item(const c10::IValue& saved, const std::string& key) {
   if (saved.isGenericDict()) {
     for (const auto& item : saved.toGenericDict())
       if (item.key().isString() && item.key().toStringRef() == key) return item.value();
@@ -165,7 +169,7 @@ at::Tensor load_tensor(std::string_view name, std::string_view text, const Saved
   } catch (const c10::Error&) {
     refuse(name, text, "the file is not in torch.save's zip format, or holds more than tensors, numbers and strings");
   }
-  if (!saved.key.empty()) value = member(value, saved.key);
+  if (!saved.key.empty()) value = find_item(value, saved.key);
   if (!value.isTensor())
     refuse(name, text,
            saved.key.empty() ? "the file does not hold a single tensor; select one of its tensors by file.pt:key"

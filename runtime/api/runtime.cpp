@@ -16,7 +16,8 @@ namespace runtime {
 
 namespace {
 
-/// Finds the GNU build id of the object that contains `address`, in hexadecimal; empty if the linker wrote none.
+/// A search for the GNU build id of the object that contains `address`. `id` becomes the build id in hexadecimal; it
+/// stays empty if the linker wrote none.
 struct BuildIdSearch {
   uintptr_t address;
   std::string id;
@@ -56,9 +57,9 @@ std::string find_build_identity() {
   if (!search.id.empty()) return search.id;
   Dl_info self{};
   dladdr(reinterpret_cast<const void*>(&find_build_identity), &self);
-  std::error_code failed;
-  const auto written = std::filesystem::last_write_time(self.dli_fname, failed).time_since_epoch().count();
-  return fmt::format("{}-{}", std::filesystem::file_size(self.dli_fname, failed), written);
+  std::error_code error;
+  const auto modified = std::filesystem::last_write_time(self.dli_fname, error).time_since_epoch().count();
+  return fmt::format("{}-{}", std::filesystem::file_size(self.dli_fname, error), modified);
 }
 
 }  // namespace

@@ -75,19 +75,19 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
 
   // A process may have shards of size 1 along any combination of these dims.
   for (size_t subset = 1; subset < size_t{1} << unit_cuts.size(); ++subset) {
-    std::vector<ir::ShardedDims> cuts;
+    std::vector<ir::ShardedDims> subset_cuts;
     for (size_t k = 0; k < unit_cuts.size(); ++k)
-      if (subset >> k & 1) cuts.push_back(unit_cuts[k]);
+      if (subset >> k & 1) subset_cuts.push_back(unit_cuts[k]);
     std::vector<at::Tensor> shards(arguments.size());
     std::vector<Argument> shard_arguments(arguments.begin(), arguments.end());
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (!tensor_indices[i]) continue;
       shards[i] = *arguments[i].tensor();
-      for (const ir::ShardedDims& along : cuts)
-        if (along[i]) shards[i] = shards[i].narrow(*along[i], 0, 1);
+      for (const ir::ShardedDims& cuts : subset_cuts)
+        if (cuts[i]) shards[i] = shards[i].narrow(*cuts[i], 0, 1);
       shard_arguments[i] = Argument(std::as_const(shards[i]));
     }
-    if (!ir::matches_unit_shard(*graph, cuts, *programs_.graph(key_of(shard_arguments)))) return std::nullopt;
+    if (!ir::matches_unit_shard(*graph, subset_cuts, *programs_.graph(key_of(shard_arguments)))) return std::nullopt;
   }
   return call;
 }

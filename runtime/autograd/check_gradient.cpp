@@ -45,8 +45,8 @@ class Float64Arguments {
     return tensor != nullptr && is_floating(*tensor) ? tensor : nullptr;
   }
   std::vector<Argument> all() const { return arguments_; }
-  /// The arguments with another tensor in one place. The tensor must live as long as the result.
-  std::vector<Argument> with_replaced(size_t i, const at::Tensor& tensor) const {
+  /// The arguments, with `tensor` as argument i. The tensor must live as long as the result.
+  std::vector<Argument> with_argument(size_t i, const at::Tensor& tensor) const {
     std::vector<Argument> changed = arguments_;
     changed[i] = Argument(tensor);
     return changed;
@@ -102,8 +102,8 @@ void check_gradient(const OpState& op, std::span<const Argument> arguments) {
         call_on_copies(*op.backward(wanted, weights.size()), arguments_of_gradient, seed)[0] * direction;
     const double step = kStep * (1 + x->abs().max().item<double>());
     const at::Tensor above = *x + direction * step, below = *x - direction * step;
-    const double finite_difference = (weighted_sum(call_on_copies(op, float64.with_replaced(i, above), seed)) -
-                                      weighted_sum(call_on_copies(op, float64.with_replaced(i, below), seed))) /
+    const double finite_difference = (weighted_sum(call_on_copies(op, float64.with_argument(i, above), seed)) -
+                                      weighted_sum(call_on_copies(op, float64.with_argument(i, below), seed))) /
                                      (2 * step);
     const double gradient = terms.sum().item<double>();
     const double scale = std::max(terms.abs().sum().item<double>(), std::abs(finite_difference));

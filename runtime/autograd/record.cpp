@@ -98,7 +98,7 @@ class OpBackward : public torch::autograd::Node {
           tensor != nullptr && tensor->requires_grad() && (differentiable >> std::min<size_t>(i, 63) & 1);
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
-      if (tensor != nullptr && (needs_->may_read(i) || !needs_->layouts[i].defined()))
+      if (tensor != nullptr && (needs_->may_read(i) || !needs_->placeholders[i].defined()))
         arguments_.emplace_back(SavedVariable(is_written(i) ? tensor->clone() : *tensor, false));
       else if (argument.kind == frontend::ArgumentSpec::Kind::Number)
         arguments_.emplace_back(argument.number);
@@ -187,7 +187,8 @@ class OpBackward : public torch::autograd::Node {
       else if (std::holds_alternative<NoneType>(arguments_[i]))
         unpacked.arguments.emplace_back(None);
       else
-        unpacked.arguments.push_back(needs_->layouts[i].defined() ? Argument(needs_->layouts[i]) : Argument());
+        unpacked.arguments.push_back(needs_->placeholders[i].defined() ? Argument(needs_->placeholders[i])
+                                                                       : Argument());
     }
     return unpacked;
   }
@@ -196,9 +197,9 @@ class OpBackward : public torch::autograd::Node {
     try {
       return saved.unpack();
     } catch (const c10::Error&) {
-      if (!needs_->layouts[index].defined()) throw;
+      if (!needs_->placeholders[index].defined()) throw;
       unpacked.unavailable.emplace_back(index, std::current_exception());
-      return needs_->layouts[index];
+      return needs_->placeholders[index];
     }
   }
 

@@ -33,7 +33,7 @@ class Folder {
   /// the folder's contents may date from before the folder was private. Otherwise the error is EPERM, and `refusal`
   /// says why. Renews the file's date if that is more than a day old, so that files in use are not the oldest.
   int read(const std::string& name, std::string& bytes, std::string& refusal) const;
-  /// Makes a file (it must not exist), flushes and closes it. After an error the file does not exist.
+  /// Makes a file (it must not exist), writes the bytes and closes it. After an error the file does not exist.
   int write(const std::string& name, std::string_view bytes) const;
   int rename(const std::string& from, const std::string& to) const;
   int remove(const std::string& name) const;

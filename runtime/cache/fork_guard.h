@@ -3,9 +3,9 @@
 namespace ingot::runtime {
 
 /// Delays forks of the process during its lifetime. A child has only the forking thread, so the unfinished work of
-/// other threads (a held mutex, a flight that others wait for, an initialiser) would stay unfinished in it. All code
-/// that takes a lock or makes a shared value runs under a guard, so that no work is unfinished in a child. Guards nest;
-/// a thread that forks under its own guard waits only for other threads' guards.
+/// other threads (a held mutex, a flight that others wait for, an initialiser) would stay unfinished in it. The code
+/// that binds a call (it takes locks, lowers, compiles and loads) runs under a guard, so that none of this work is
+/// unfinished in a child. Guards nest; a thread that forks under its own guard waits only for other threads' guards.
 ///
 /// A forking thread may hold the GIL. A thread under a guard must not wait for the GIL, because that would be a
 /// deadlock. The outermost guard therefore releases the GIL for its lifetime, and code that takes the GIL calls

@@ -70,7 +70,7 @@ std::string environment_variable(const char* name) {
 struct Store::State {
   std::filesystem::path path;
   StoreOptions options;
-  std::string off;  ///< why there is no folder at all
+  std::string off_reason;  ///< why there is no folder at all; empty if there is one
 
   struct {
     std::atomic<uint64_t> hits = 0, misses = 0, publications = 0, corrupt = 0, collisions = 0, read_errors = 0,
@@ -80,17 +80,17 @@ struct Store::State {
   std::atomic<uint64_t> sweep_clock = random_word();
 
   mutable std::mutex mutex;  ///< of all members below
-  std::shared_ptr<const Folder> opened;
+  std::shared_ptr<const Folder> handle;
   std::string refusal;
   std::string first_failure;
   Clock::time_point paused_until;
 
-  std::string name(std::string_view kind, std::string_view key) const {
+  std::string file_name(std::string_view kind, std::string_view key) const {
     return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) +
            std::string(kVersionMark) + std::to_string(kRecordFormat);
   }
 
-  void remember(const std::string& failure) {
+  void note_failure(const std::string& failure) {
     const std::lock_guard lock(mutex);
     if (first_failure.empty()) first_failure = failure;
   }
@@ -98,10 +98,10 @@ struct Store::State {
   /// The folder, opened at its first use; an error if it does not exist or is not private.
   Folder::OpenResult folder() {
     const std::lock_guard lock(mutex);
-    if (opened) return {opened, 0, {}};
+    if (handle) return {handle, 0, {}};
     if (!refusal.empty()) return {nullptr, EPERM, refusal};
     Folder::OpenResult result = Folder::open(path);
-    opened = result.folder;
+    handle = result.folder;
     refusal = result.refusal;
     return result;
   }
@@ -110,7 +110,7 @@ struct Store::State {
   Folder::OpenResult folder_for_writing(const std::shared_ptr<const Folder>& stale) {
     if (stale) {
       const std::lock_guard lock(mutex);
-      if (opened == stale) opened = nullptr;
+      if (handle == stale) handle = nullptr;
     }
     Folder::OpenResult result = folder();
     if (result.error != ENOENT) return result;
@@ -118,41 +118,41 @@ struct Store::State {
     return folder();
   }
 
-  void rename_to_bad(const Folder& in, const std::string& file) {
+  void rename_to_bad(const Folder& directory, const std::string& file) {
     ++counters.corrupt;
-    remember(file + " was damaged and has been renamed to .bad");
-    in.rename(file, file + std::string(kBadSuffix));
+    note_failure(file + " was damaged and has been renamed to .bad");
+    directory.rename(file, file + std::string(kBadSuffix));
   }
 
   void note_write_error(const std::string& file, int error) {
     ++counters.write_errors;
-    remember("cannot write " + file + ": " + std::strerror(error));
+    note_failure("cannot write " + file + ": " + std::strerror(error));
     const std::lock_guard lock(mutex);
     if (is_lasting(error)) paused_until = Clock::now() + options.pause;
   }
 
-  int write(const Folder& in, const std::string& file, std::string_view bytes) {
+  int write(const Folder& directory, const std::string& file, std::string_view bytes) {
     const std::string temporary = temporary_name(file);
-    if (const int error = in.write(temporary, bytes); error != 0) return error;
-    int error = in.rename(temporary, file);
+    if (const int error = directory.write(temporary, bytes); error != 0) return error;
+    int error = directory.rename(temporary, file);
     // A folder that has the record's name is renamed to .bad. The store removes only its own files.
     if (error == EISDIR) {
-      in.rename(file, temporary_name(file) + std::string(kBadSuffix));
-      error = in.rename(temporary, file);
+      directory.rename(file, temporary_name(file) + std::string(kBadSuffix));
+      error = directory.rename(temporary, file);
     }
-    if (error != 0) in.remove(temporary);
+    if (error != 0) directory.remove(temporary);
     return error;
   }
 
-  void sweep(const Folder& in) {
-    std::vector<Folder::File> files = in.list();
+  void sweep(const Folder& directory) {
+    std::vector<Folder::File> files = directory.list();
     std::erase_if(files, [](const Folder::File& file) { return !is_store_file(file); });
     std::ranges::sort(files, {}, &Folder::File::modified);
     uint64_t total = 0;
     for (const Folder::File& file : files) total += file.bytes;
     for (const Folder::File& file : files) {
       if (total <= options.max_bytes && !is_abandoned(file)) continue;
-      if (in.remove(file.name) == 0) ++counters.evictions;
+      if (directory.remove(file.name) == 0) ++counters.evictions;
       total -= file.bytes;
     }
   }
@@ -167,7 +167,7 @@ struct Store::State {
 };
 
 std::optional<std::string> Store::State::find(std::string_view kind, std::string_view key) {
-  const std::string file = name(kind, key);
+  const std::string file = file_name(kind, key);
   const Folder::OpenResult result = folder();
   std::string bytes, file_refusal;
   const int error = result.folder ? result.folder->read(file, bytes, file_refusal) : result.error;
@@ -175,7 +175,7 @@ std::optional<std::string> Store::State::find(std::string_view kind, std::string
     ++counters.misses;
     if (error != ENOENT && result.refusal.empty()) {
       ++counters.read_errors;
-      remember("cannot read " + file + ": " + (file_refusal.empty() ? std::strerror(error) : file_refusal));
+      note_failure("cannot read " + file + ": " + (file_refusal.empty() ? std::strerror(error) : file_refusal));
     }
     return std::nullopt;
   }
@@ -194,10 +194,10 @@ std::optional<std::string> Store::State::find(std::string_view kind, std::string
 
 void Store::State::publish(std::string_view kind, std::string_view key, std::string_view payload) {
   if (is_paused()) return;
-  const std::string file = name(kind, key);
+  const std::string file = file_name(kind, key);
   const std::string bytes = encode_record(key, payload);
   if (bytes.size() > options.max_bytes) {
-    remember(file + " alone is larger than the limit of the folder");
+    note_failure(file + " alone is larger than the limit of the folder");
     return;
   }
   Folder::OpenResult result = folder_for_writing(nullptr);
@@ -220,7 +220,7 @@ Store::Store(std::filesystem::path folder, StoreOptions options) : state_(std::m
 
 Store Store::off(std::string reason) {
   auto state = std::make_shared<State>();
-  state->off = std::move(reason);
+  state->off_reason = std::move(reason);
   return Store(std::move(state));
 }
 
@@ -242,34 +242,34 @@ Store Store::from_environment() {
 
   Store store(folder, options);
   if (!limit.empty() && !is_number)
-    store.state_->remember("INGOT_CACHE_MAX is not a number of bytes: \"" + limit + "\"");
+    store.state_->note_failure("INGOT_CACHE_MAX is not a number of bytes: \"" + limit + "\"");
   return store;
 }
 
 std::optional<std::string> Store::find(std::string_view kind, std::string_view key) const {
-  if (!state_->off.empty()) return std::nullopt;
+  if (!state_->off_reason.empty()) return std::nullopt;
   try {
     return state_->find(kind, key);
   } catch (const std::exception& failure) {  // no memory for the size that the file claims
     ++state_->counters.misses;
     ++state_->counters.read_errors;
-    state_->remember(failure.what());
+    state_->note_failure(failure.what());
     return std::nullopt;
   }
 }
 
 void Store::publish(std::string_view kind, std::string_view key, std::string_view payload) {
-  if (!state_->off.empty()) return;
+  if (!state_->off_reason.empty()) return;
   try {
     state_->publish(kind, key, payload);
   } catch (const std::exception& failure) {
     ++state_->counters.write_errors;
-    state_->remember(failure.what());
+    state_->note_failure(failure.what());
   }
 }
 
-bool Store::enabled() const {
-  if (!state_->off.empty()) return false;
+bool Store::is_enabled() const {
+  if (!state_->off_reason.empty()) return false;
   return state_->folder().refusal.empty();
 }
 
@@ -282,7 +282,7 @@ StoreCounters Store::counters() const {
 }
 
 std::string Store::status() const {
-  if (!state_->off.empty()) return "off: " + state_->off;
+  if (!state_->off_reason.empty()) return "off: " + state_->off_reason;
   const Folder::OpenResult result = state_->folder();
   std::string text = state_->path.string() + ": ";
   if (!result.refusal.empty()) return text + "refused: " + result.refusal;

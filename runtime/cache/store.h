@@ -27,7 +27,8 @@ struct StoreCounters {
 
 struct StoreOptions {
   /// The folder's limit; the oldest records are removed beyond it. The limit is checked at one publication in
-  /// `sweep_every`, so the folder may exceed the limit meanwhile. A record that is larger by itself is not kept.
+  /// `sweep_every`, so the folder may exceed the limit meanwhile. A record that is larger than the limit by itself is
+  /// not stored.
   uint64_t max_bytes = uint64_t{1} << 30;
   uint32_t sweep_every = 64;
   /// How long nothing is written after an error that the next attempt would repeat (a full disk, no permission).
@@ -51,11 +52,11 @@ class Store {
   /// Returns the payload of a record. `kind` is a short word that becomes part of the file's name ("program",
   /// "kernel").
   std::optional<std::string> find(std::string_view kind, std::string_view key) const;
-  /// Writes a temporary file, flushes, closes, then renames: readers see the whole record or none.
+  /// Writes and closes a temporary file, then renames it, so that readers see the whole record or none.
   void publish(std::string_view kind, std::string_view key, std::string_view payload);
 
   /// Whether the store is on. Also false once its folder was rejected.
-  bool enabled() const;
+  bool is_enabled() const;
   const std::filesystem::path& folder() const;
   StoreCounters counters() const;
   /// One line: the folder and its state, with the first failure if there was one.

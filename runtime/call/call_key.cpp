@@ -50,11 +50,11 @@ bool takes_tensors(const frontend::Parameter& parameter) {
 /// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering supports it.
 bool is_accepted(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
-  const bool is_plain = purpose == Purpose::Call     ? is_supported(tensor, grad_mode)
-                        : purpose == Purpose::Kernel ? has_supported_keys(tensor)
-                                                     : tensor.layout() == c10::Layout::Strided &&
-                                                           !tensor.key_set().has(c10::DispatchKey::Python);
-  return is_plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
+  const bool is_usable = purpose == Purpose::Call     ? is_supported(tensor, grad_mode)
+                         : purpose == Purpose::Kernel ? has_supported_keys(tensor)
+                                                      : tensor.layout() == c10::Layout::Strided &&
+                                                            !tensor.key_set().has(c10::DispatchKey::Python);
+  return is_usable && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
 
 /// Appends one word for all properties except sizes and strides, then the sizes and strides. The low bits of the

@@ -25,8 +25,8 @@ struct BoundArgument {
   ir::HostValue number{};              ///< of a Number and of a CpuScalar
 };
 
-/// The parameters (bits, the first 64) for which a key holds more than the kind of argument. An op learns them from its
-/// programs.
+/// The parameters (bits, the first 64) for which a key also holds a number's value, or a tensor's overlap with other
+/// tensors. An op learns them from its programs.
 struct KeyedParams {
   uint64_t values = 0;   ///< numbers that evaluation requests, or that take part in shapes
   uint64_t written = 0;  ///< tensors that the op mutates: their overlap with other arguments matters
@@ -47,9 +47,9 @@ struct CallKey {
   bool is_recorded = false;           ///< a tensor requires grad, and grad mode is on
   uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
   at::Tensor seed;  ///< the seed of the random numbers, once the call is known to sample random numbers
-  /// Two calls with equal words are one launch with other pointers and scalars. The words hold dtypes, ranks, sizes,
-  /// strides, alignment of the pointers up to 16, default dtype, devices, autocast, the requested gradients, the values
-  /// of keyed parameters, and the overlaps of written tensors with other arguments.
+  /// Two calls with equal words run the same launches, with other pointers and scalars. The words hold dtypes, ranks,
+  /// sizes, strides, alignment of the pointers up to 16, default dtype, devices, autocast, the requested gradients, the
+  /// values of keyed parameters, and the overlaps of written tensors with other arguments.
   c10::SmallVector<uint64_t, 64> words;
 };
 

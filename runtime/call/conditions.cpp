@@ -30,10 +30,11 @@ bool is_affordable(const Program& program, const CallKey& key) {
   if (std::ranges::none_of(program.checks, may_be_unaffordable)) return true;
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
-  const size_t done = run_host(program.host, key, slots, failure);
+  const size_t computed_count = run_host(program.host, key, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t operand = check.condition.a.index;
-    const bool is_unknown = operand >= done;  // another condition fails before it, and resolving the call reports that
+    const bool is_unknown =
+        operand >= computed_count;  // another condition fails before it, and resolving the call reports that
     return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[operand], {});
   });
 }

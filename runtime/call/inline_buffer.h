@@ -12,8 +12,8 @@ class InlineBuffer {
  public:
   explicit InlineBuffer(size_t size)
       : size_(size),
-        large_(size > N ? std::make_unique_for_overwrite<T[]>(size) : nullptr),
-        data_(large_ ? large_.get() : small_) {}
+        heap_(size > N ? std::make_unique_for_overwrite<T[]>(size) : nullptr),
+        data_(heap_ ? heap_.get() : stack_) {}
   InlineBuffer(const InlineBuffer&) = delete;
   InlineBuffer& operator=(const InlineBuffer&) = delete;
 
@@ -26,9 +26,9 @@ class InlineBuffer {
 
  private:
   size_t size_;
-  std::unique_ptr<T[]> large_;
+  std::unique_ptr<T[]> heap_;
   T* data_;
-  alignas(16) T small_[N];
+  alignas(16) T stack_[N];
 };
 
 }  // namespace ingot::runtime

@@ -56,8 +56,8 @@ std::string print(ir::HostValue number) {
 
 std::atomic<DeviceOfMode> device_of_mode = nullptr;
 
-/// Whether all active modes only choose a device; the last of them wins.
-bool only_choose_device(std::optional<c10::Device>& device) {
+/// Whether all active torch-function modes only choose a device. If so, `device` becomes the innermost mode's.
+bool modes_only_choose_device(std::optional<c10::Device>& device) {
   const DeviceOfMode device_of = device_of_mode.load();
   if (device_of == nullptr) return false;
   for (int64_t i = 0; i < at::impl::PythonTorchFunctionTLS::stack_len(); ++i) {
@@ -93,7 +93,7 @@ void set_device_of_mode(DeviceOfMode function) { device_of_mode.store(function);
 bool thread_is_supported(std::optional<c10::Device>& default_device) {
   const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
   if (included.has_any(kModeKeys)) return false;
-  return !at::impl::torch_function_mode_enabled() || only_choose_device(default_device);
+  return !at::impl::torch_function_mode_enabled() || modes_only_choose_device(default_device);
 }
 
 bool is_transformed() { return at::functorch::maybeCurrentDynamicLayer().has_value(); }
@@ -104,7 +104,7 @@ bool autocast_is_on(c10::Device device) {
 }
 
 bool has_supported_keys(const at::Tensor& tensor) {
-  return (tensor.unsafeGetTensorImpl()->key_set().raw_repr() & ~kPlainKeys.raw_repr()) == 0;
+  return (tensor.unsafeGetTensorImpl()->key_set().raw_repr() & ~kSupportedKeys.raw_repr()) == 0;
 }
 
 bool is_supported(const at::Tensor& tensor, bool grad_mode) {

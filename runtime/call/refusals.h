@@ -24,11 +24,12 @@ class Unsupported : public Error {
 [[noreturn]] void throw_unsupported(std::string message, std::string hint);
 
 /// The dispatch keys of tensors whose bytes are their values. Conjugate, negative, named, sparse, quantized, batched
-/// and wrapped tensors, and subclasses that dispatch in Python, have others. The op's functions handle autocast.
-inline constexpr c10::DispatchKeySet kPlainKeys({c10::DispatchKey::CPU, c10::DispatchKey::CUDA,
-                                                 c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA,
-                                                 c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutocastCPU,
-                                                 c10::DispatchKey::AutocastCUDA});
+/// and wrapped tensors, and subclasses that dispatch in Python, have other keys. Autocast keys are supported, because
+/// lowering applies autocast (frontend/interpret/autocast.h).
+inline constexpr c10::DispatchKeySet kSupportedKeys({c10::DispatchKey::CPU, c10::DispatchKey::CUDA,
+                                                     c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA,
+                                                     c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutocastCPU,
+                                                     c10::DispatchKey::AutocastCUDA});
 
 /// Keys that a mode or transform adds to the thread's state: under them a call depends on more than its tensors.
 inline constexpr c10::DispatchKeySet kModeKeys(
@@ -52,7 +53,7 @@ bool is_transformed();
 /// Whether torch.autocast is on in this thread for the device.
 bool autocast_is_on(c10::Device device);
 bool has_supported_keys(const at::Tensor& tensor);
-/// Whether the tensor is a plain one whose gradient is not requested; `grad_mode` is the thread's.
+/// Whether the tensor is a plain one without a tangent, whose gradient is not requested. `grad_mode` is the thread's.
 bool is_supported(const at::Tensor& tensor, bool grad_mode);
 
 // These throw Unsupported, except for errors that PyTorch's functions raise too.

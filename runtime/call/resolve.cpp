@@ -14,13 +14,14 @@ ir::SizesAndStrides extents_of(const at::Tensor& tensor) { return {tensor.sizes(
 
 /// Computes the host program and checks its conditions. If arithmetic fails, a condition before it gives the better
 /// message.
-std::vector<ir::HostValue> checked_host(const Program& program, const CallKey& key) {
+std::vector<ir::HostValue> run_checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
-  const size_t done = run_host(program.host, key, slots, failure);
+  const size_t computed_count = run_host(program.host, key, slots, failure);
   for (const Program::Check& check : program.checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
-    if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
+    if (std::max(a.index, b.index) >= computed_count || ir::holds(check.condition.kind, slots[a.index], slots[b.index]))
+      continue;
     const bool is_gather = check.condition.kind == ir::Condition::Kind::NonEmpty;
     if (!is_gather || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
   }
@@ -56,20 +57,21 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
 
 void check_views(const Program& program, std::span<const ir::SizesAndStrides> tensors) {
   for (const Program::RequiredView& view : program.required_views) {
-    const ir::LayoutStep& step = program.steps[view.step];
+    const ir::LayoutStep& step = program.layout_steps[view.step];
     if (!ir::has_view(tensors[step.inputs[0]], tensors[view.step].sizes)) throw_no_view(program, view);
   }
 }
 
 /// Checks required views, and computes the strides of new results.
-void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
+void set_new_strides(const Program& program, bool all_row_major, Resolved& resolved) {
   const auto is_new = [](const Destination& destination) { return destination.kind == Destination::Kind::New; };
   const bool has_new_results = std::ranges::any_of(resolved.destinations, is_new);
   if (all_row_major && !program.may_have_other_layouts) {  // views of any shape exist
     if (!has_new_results) return;
     for (ir::SizesAndStrides& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
   } else if (has_new_results || !program.required_views.empty()) {
-    const std::vector<ir::SizesAndStrides> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
+    const std::vector<ir::SizesAndStrides> tensors =
+        ir::eager_tensors(program.layout_steps, resolved.host, resolved.params);
     check_views(program, tensors);
     for (size_t r = 0; r < resolved.results.size(); ++r)
       resolved.results[r].strides = tensors[program.results[r].layout].strides;
@@ -85,19 +87,19 @@ std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outli
 }
 
 /// Uses the strides of the caller's tensors for the results written there.
-void follow_destinations(const CallKey& key, Resolved& resolved) {
+void set_destination_strides(const CallKey& key, Resolved& resolved) {
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(key))
       resolved.results[r].strides = tensor->strides().vec();
 }
 
 /// Chooses the partition strategy, and the workspaces that it needs.
-void choose_strategy(const Program& program, bool cuda, Resolved& resolved) {
+void choose_strategy(const Program& program, bool on_cuda, Resolved& resolved) {
   const auto choose = [&](bool may_pass) {
     resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
     resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
   };
-  choose(cuda);
+  choose(on_cuda);
   if (resolved.strategy != codegen::PartitionStrategy::Passing) return;
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) choose(/*may_pass=*/false);
@@ -109,20 +111,20 @@ void choose_strategy(const Program& program, bool cuda, Resolved& resolved) {
 bool place_results(const Program& program, const CallKey& key, bool checks_indices, Resolved& resolved) {
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);
-  const bool aliases =
+  const bool has_aliases =
       choose_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
-  if (std::ranges::none_of(resolved.destinations, &Destination::needs_copy)) return aliases;
+  if (std::ranges::none_of(resolved.destinations, &Destination::needs_copy)) return has_aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (resolved.destinations[r].needs_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
   resolved.geometries = geometries_of(outline, resolved);
-  return aliases;
+  return has_aliases;
 }
 
 }  // namespace
 
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options) {
   Resolved resolved;
-  resolved.host = checked_host(program, key);
+  resolved.host = run_checked_host(program, key);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.
   bool all_row_major = true;
@@ -139,15 +141,15 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   }
   resolved.destinations = destinations_of(program, key);
   check_destinations(program, key, resolved.destinations, resolved.results);
-  follow_layouts(program, all_row_major, resolved);
-  follow_destinations(key, resolved);
+  set_new_strides(program, all_row_major, resolved);
+  set_destination_strides(key, resolved);
   choose_strategy(program, key.device.is_cuda(), resolved);
-  const bool aliases = place_results(program, key, options.check_indices, resolved);
+  const bool has_aliases = place_results(program, key, options.check_indices, resolved);
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelOutline& kernel = outline.kernels[k];
-    resolved.layouts.push_back(
-        codegen::classify(kernel, resolved.geometries[k], addresses_of(kernel, key, resolved.destinations), aliases));
+    resolved.layouts.push_back(codegen::classify(kernel, resolved.geometries[k],
+                                                 addresses_of(kernel, key, resolved.destinations), has_aliases));
   }
   return resolved;
 }

@@ -16,8 +16,8 @@
 namespace ingot::runtime {
 
 /// Writes a number in a kernel's representation. Integers wrap as PyTorch's scalars do in casts; floats round once.
-inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* at) {
-  const auto put = [at](auto converted) { std::memcpy(at, &converted, sizeof(converted)); };
+inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* target) {
+  const auto put = [target](auto converted) { std::memcpy(target, &converted, sizeof(converted)); };
   const bool is_float = value.kind == ir::HostKind::Float;
   const auto integer = [&] { return is_float ? static_cast<int64_t>(value.real) : value.integer; };
   const auto real = [&] { return is_float ? value.real : static_cast<double>(value.integer); };

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-// The compilers of the generated source. A binary depends on the source, the function's arguments, `identity`, and the
-// other options, which change with Ingot's version only: together they make the key of a record.
+// The compilers of the generated source. A binary depends on the arguments of the compile function, on `identity`, and
+// on options that change with Ingot's version only. All of these are part of a record's key.
 
 namespace ingot::runtime {
 
@@ -17,8 +17,8 @@ struct CudaProgram {
   std::string log;                 ///< the compiler's warnings
 };
 
-/// NVRTC, opened by its full path on the first compilation and never before. If $INGOT_NVRTC is
-/// set, only that file is tried. Otherwise the order is: the wheel beside the loaded PyTorch, a CUDA toolkit, the
+/// NVRTC, opened by the first function that needs it, usually the first compilation. If $INGOT_NVRTC is set, only that
+/// file is tried. Otherwise the order is: the wheel beside the loaded PyTorch, a CUDA toolkit, the
 /// system's loader. Errors: Error(Environment), with the searched paths if it is not found, or with NVRTC's log and the
 /// numbered source if compilation fails. Safe from several threads.
 class Nvrtc {
@@ -30,8 +30,8 @@ class Nvrtc {
   static std::string version();
   /// The architectures for which it can make machine code, ascending: 90 is sm_90.
   static std::vector<int> architectures();
-  /// Returns a cubin for sm_<architecture>. Options: -minimal -default-device --no-cache --fmad=false (or
-  /// --use_fast_math). `name` is the source's name in the log: "relu_add.cu".
+  /// Returns a cubin for sm_<architecture>. Options: -default-device --fmad=false (or --use_fast_math), and -minimal
+  /// and --no-cache if NVRTC's version has them. `name` is the source's name in the log: "relu_add.cu".
   static std::string compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math);
   static std::string compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math);
   /// Compiles a program that Ingot did not write, with its author's options only. `expressions` name kernels and
@@ -42,19 +42,20 @@ class Nvrtc {
 };
 
 /// The host's C++ compiler: $INGOT_CXX, else $CXX, else c++, g++, clang++ on PATH. Either variable may begin with a
-/// launcher and end with options, which follow Ingot's own: "ccache g++ -O1". The compiler runs without a shell. Errors
-/// as above. Safe from several threads.
+/// launcher and end with options, which follow Ingot's own: "ccache g++ -O1". The compiler runs without a shell.
+/// Errors: as Nvrtc's. Safe from several threads.
 class HostCompiler {
  public:
   /// Identifies the compiler: its file, size and date, the options, the variables that select headers and programs
   /// (CPATH), the processor (to which -march=native resolves), the C library's version. Does not run the compiler. For
   /// a wrapper, the wrapper's own file counts, and the programs among its arguments. "no compiler" if there is none.
   static std::string identity();
-  /// Returns the bytes of a shared library. Options: -O3 -march=native -fopenmp-simd -ffp-contract=off -fno-math-errno
-  /// -shared. `fast_math` may contract, reassociate, multiply by reciprocals and ignore the sign of zero, but keeps NaN
-  /// and infinity. `name` as above: "relu_add.cpp".
+  /// Returns the bytes of a shared library. The options are in host_compiler.cpp; among them are -O3, -march=native and
+  /// -ffp-contract=off. `fast_math` may contract, reassociate, multiply by reciprocals and ignore the sign of zero, but
+  /// keeps NaN and infinity. `name` is the source's name in the log: "relu_add.cpp".
   static std::string compile(std::string_view source, std::string_view name, bool fast_math);
-  /// Compiles a program that Ingot did not write. The options are -fPIC -shared, the variable's, and the author's.
+  /// Compiles a program that Ingot did not write. The options are those of $INGOT_CXX or
+  /// $CXX, the author's, and -fPIC -shared.
   static std::string compile(std::string_view source, std::string_view name, std::span<const std::string> options);
 };
 

@@ -41,14 +41,15 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-struct Search {
+/// The result of the search for a compiler.
+struct CompilerSearch {
   std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty if there is none
   std::vector<std::string> options;  ///< the variable's options after the compiler's name
   std::string attempts;              ///< a line for each place that was searched
 };
 
-Search search() {
-  Search result;
+CompilerSearch find_compiler() {
+  CompilerSearch result;
   for (const std::string variable : {"INGOT_CXX", "CXX"}) {
     const std::string value = environment_variable(variable.c_str());
     std::istringstream words(value);
@@ -77,20 +78,21 @@ Search search() {
   return result;
 }
 
-const Search& compiler() {
-  static const Search result = search();
+const CompilerSearch& compiler() {
+  static const CompilerSearch result = find_compiler();
   return result;
 }
 
 /// Identifies the processor for -march=native: the constant lines of the first processor's entry.
-std::string processor() {
-  constexpr std::string_view kOfX86[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
-  constexpr std::string_view kOfArm[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
+std::string processor_identity() {
+  constexpr std::string_view kX86Fields[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
+  constexpr std::string_view kArmFields[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant",
+                                             "CPU part"};
   std::ifstream file("/proc/cpuinfo");
   std::string lines, model = "unknown processor";
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const std::string field = line.substr(0, line.find_first_of("\t:"));
-    if (std::ranges::count(kOfX86, field) + std::ranges::count(kOfArm, field) == 0) continue;
+    if (std::ranges::count(kX86Fields, field) + std::ranges::count(kArmFields, field) == 0) continue;
     lines += line + "\n";
     if (field == "model name") model = line.substr(std::min(line.size(), line.find(':') + 2));
   }
@@ -141,7 +143,7 @@ std::string command_identity() {
 }
 
 /// Makes the name safe as a file name: no file system, shell or compiler gives its characters a special meaning.
-std::string file_name(std::string_view name) {
+std::string safe_file_name(std::string_view name) {
   std::string text;
   for (const char c : name.substr(0, 100))
     text += std::isalnum(static_cast<unsigned char>(c)) || (c == '.' && !text.empty()) ? c : '_';
@@ -185,7 +187,7 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
     throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", compiler().attempts);
 
   const TemporaryFolder folder;
-  const std::string file = file_name(name);
+  const std::string file = safe_file_name(name);
   std::ofstream out(folder.path() / file, std::ios::binary);
   out.write(source.data(), static_cast<std::streamsize>(source.size()));
   out.close();
@@ -207,7 +209,7 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
 std::string HostCompiler::identity() {
   if (compiler().command.empty()) return "no compiler";
   static const std::string command = command_identity(),
-                           machine = "; " + processor() + "; glibc " + ::gnu_get_libc_version();
+                           machine = "; " + processor_identity() + "; glibc " + ::gnu_get_libc_version();
   return command + environment_identity() + machine;  // the environment may change meanwhile
 }
 

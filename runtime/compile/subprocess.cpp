@@ -118,10 +118,10 @@ class RunningProgram {
   std::string read_to_end() {
     std::string text;
     pollfd ready{output_, POLLIN, 0};
-    for (bool more = true; more;) {
+    for (bool has_more = true; has_more;) {
       throw_if_interrupted();
       const int count = ::poll(&ready, 1, kInterruptMilliseconds);
-      if (count > 0) more = read_some(output_, text);
+      if (count > 0) has_more = read_some(output_, text);
     }
     return text;
   }
@@ -151,15 +151,16 @@ class RunningProgram {
 Outcome run_program(const std::vector<std::string>& command, const std::filesystem::path& folder) {
   throw_if_interrupted();
   // Close on exec, so that a program that another thread starts does not hold our pipe open.
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + error_text(errno));
+  int pipe_ends[2];
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0)
+    throw_environment("cannot start " + command.front() + ": " + error_text(errno));
 
   const ControllingTerminal terminal;
   SpawnActions actions;
   ::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str());
   ::posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDERR_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions.value, pipe_ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions.value, pipe_ends[1], STDERR_FILENO);
   terminal.add_to(actions.value);
 
   const SpawnAttributes attributes;
@@ -167,8 +168,8 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   pid_t process = 0;
   const int error = ::posix_spawn(&process, command.front().c_str(), &actions.value, &attributes.value,
                                   null_terminated(arguments).data(), null_terminated(environment).data());
-  ::close(ends[1]);
-  RunningProgram running(error == 0 ? process : 0, ends[0]);
+  ::close(pipe_ends[1]);
+  RunningProgram running(error == 0 ? process : 0, pipe_ends[0]);
   if (error != 0) throw_environment("cannot start " + command.front() + ": " + error_text(error));
 
   Outcome outcome;

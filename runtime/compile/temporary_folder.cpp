@@ -39,9 +39,9 @@ std::string why_unusable(const std::string& folder) {
   if (folder.size() + kReservedPathBytes > PATH_MAX) return error_text(ENAMETOOLONG);
   if (::statvfs(folder.c_str(), &status) != 0) return error_text(errno);
   // A file system that reports no block count has no limit.
-  const bool full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kMinimumFreeBytes;
-  const bool no_inodes = status.f_files != 0 && status.f_favail == 0;
-  return full || no_inodes ? error_text(ENOSPC) : std::string();
+  const bool is_full = status.f_blocks != 0 && uint64_t{status.f_bavail} * status.f_frsize < kMinimumFreeBytes;
+  const bool has_no_inodes = status.f_files != 0 && status.f_favail == 0;
+  return is_full || has_no_inodes ? error_text(ENOSPC) : std::string();
 }
 
 std::vector<std::string> candidate_directories() {
@@ -64,9 +64,9 @@ int lock(const std::filesystem::path& folder, int flags = 0) {
 /// Whether a folder that this process has locked may be removed: it is private to this user and older than
 /// kGraceSeconds. The lock proves that the folder's process has ended. A date in the future, from before the clock was
 /// set back, counts as old.
-bool may_remove(int locked) {
+bool may_remove(int descriptor) {
   struct stat status;
-  return ::fstat(locked, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 07777) == 0700 &&
+  return ::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 07777) == 0700 &&
          std::abs(std::time(nullptr) - status.st_mtime) > kGraceSeconds;
 }
 
@@ -112,10 +112,10 @@ void sweep_temporary_folders(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end; entry.increment(ignored)) {
     if (!entry->path().filename().string().starts_with(kPrefix)) continue;
-    const int locked = lock(entry->path(), LOCK_NB);
-    if (locked < 0) continue;
-    if (may_remove(locked)) std::filesystem::remove_all(entry->path(), ignored);
-    ::close(locked);
+    const int descriptor = lock(entry->path(), LOCK_NB);
+    if (descriptor < 0) continue;
+    if (may_remove(descriptor)) std::filesystem::remove_all(entry->path(), ignored);
+    ::close(descriptor);
   }
 }
 

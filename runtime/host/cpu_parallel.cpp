@@ -12,8 +12,8 @@
 namespace ingot::runtime {
 
 void run_parallel(CpuKernel* kernel, const void* const* arguments, int64_t units, int64_t multiple, int64_t grain) {
-  const auto rounded = [=](int64_t count) { return (count + multiple - 1) / multiple; };
-  at::parallel_for(0, rounded(units), rounded(grain), [=](int64_t begin, int64_t end) {
+  const auto multiples_in = [=](int64_t count) { return (count + multiple - 1) / multiple; };
+  at::parallel_for(0, multiples_in(units), multiples_in(grain), [=](int64_t begin, int64_t end) {
     kernel(arguments, begin * multiple, std::min(end * multiple, units));
   });
 }

@@ -47,7 +47,7 @@ void for_each_id(Program& program, F&& f) {
   for (Program::Check& check : program.checks) f(check.condition.a), f(check.condition.b);
   for (Program::Result& result : program.results)
     for (ir::HostId& size : result.shape) f(size);
-  for (ir::LayoutStep& step : program.steps) for_each_id(step, f);
+  for (ir::LayoutStep& step : program.layout_steps) for_each_id(step, f);
 }
 
 }  // namespace ingot::runtime

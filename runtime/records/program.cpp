@@ -14,7 +14,7 @@ namespace ingot::runtime {
 
 namespace {
 
-/// Returns the place of a span as `Diagnostic` renders it, below the message.
+/// Returns the location of a span as `Diagnostic` renders it, below the message.
 std::string location_text(Span span) {
   if (!span) return {};
   const std::string rendered = Diagnostic{{}, span, {}, {}}.render();
@@ -29,18 +29,18 @@ class Compaction {
   void mark(ir::HostId id) { marked_.insert(id); }
 
   ir::HostPool compact() {
-    // Operands precede their users, so one backward pass finds all needed nodes.
-    for (auto at = marked_.end(); at != marked_.begin();) {
-      --at;
-      for (const ir::HostId arg : pool_[*at].args) marked_.insert(arg);
+    // Operands precede their users, so one pass in reverse order finds all needed nodes.
+    for (auto id = marked_.end(); id != marked_.begin();) {
+      --id;
+      for (const ir::HostId arg : pool_[*id].args) marked_.insert(arg);
     }
-    ir::HostPool small;
+    ir::HostPool compacted;
     for (const ir::HostId id : marked_) {
       ir::HostNode node = pool_[id];
       for (ir::HostId& arg : node.args) arg = new_ids_.at(arg);
-      new_ids_[id] = small.append(std::move(node));
+      new_ids_[id] = compacted.append(std::move(node));
     }
-    return small;
+    return compacted;
   }
 
   ir::HostId operator()(ir::HostId id) const { return new_ids_.at(id); }
@@ -78,7 +78,7 @@ uint64_t numbers_in_shapes(Program& program) {
   }
   for (Program::Result& result : program.results)
     for (ir::HostId& id : result.shape) add(id);
-  for (ir::LayoutStep& step : program.steps) for_each_id(step, add);
+  for (ir::LayoutStep& step : program.layout_steps) for_each_id(step, add);
   return all;
 }
 
@@ -129,7 +129,7 @@ namespace {
 
 /// The parameters on which each node depends, including through reductions and indices; bit masks like
 /// Program::Result::reads.
-std::vector<uint64_t> params_read(const ir::Graph& graph) {
+std::vector<uint64_t> params_read_by_nodes(const ir::Graph& graph) {
   std::vector<uint64_t> reads(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     const ir::NodeId id{i};
@@ -151,13 +151,13 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     Program::Check& check = program.checks.emplace_back(Program::Check{condition, location_text(condition.span)});
     check.condition.span = {};
   }
-  const std::vector<uint64_t> reads = params_read(*graph);
+  const std::vector<uint64_t> reads = params_read_by_nodes(*graph);
   for (const ir::Result& result : graph->results) {
-    uint64_t of_result = 0;
-    for (const ir::OutputBlock& part : result.blocks) of_result |= reads[part.node.index];
-    if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
+    uint64_t result_reads = 0;
+    for (const ir::OutputBlock& part : result.blocks) result_reads |= reads[part.node.index];
+    if (result.forwards) result_reads |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
-                               result.gradients, of_result, result.use, result.scatters, result.addend});
+                               result.gradients, result_reads, result.use, result.scatters, result.addend});
   }
   for (Program::Result& result : program.results) {
     for (const ir::ScatterAdd& scatter : result.scatters)
@@ -165,10 +165,10 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     if (result.addend) result.reads |= program.results[*result.addend].reads;
   }
   program.returns = graph->returns;
-  program.steps = graph->eager_layouts;
+  program.layout_steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)
     program.required_views.push_back({view.step, location_text(view.span)});
-  program.may_have_other_layouts = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
+  program.may_have_other_layouts = std::ranges::any_of(program.layout_steps, [](const ir::LayoutStep& step) {
     using Kind = ir::LayoutStep::Kind;
     return step.kind == Kind::View || step.kind == Kind::ChannelsLast || step.kind == Kind::Gather;
   });

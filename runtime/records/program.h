@@ -13,7 +13,7 @@
 
 // A program is the compiled form of an op for its calls: host arithmetic, conditions, results, and the accesses of its
 // kernels. A program is small, and holds everything that a call needs besides compiled kernels. A process that finds it
-// on disk therefore runs no parser, lowering or planning.
+// on disk therefore does no lowering or planning.
 
 namespace ingot::runtime {
 
@@ -27,14 +27,14 @@ struct Program {
     std::string location;  ///< the location in the op's source that computes it
   };
   struct RequiredView {
-    uint32_t step;  ///< as in ir::RequiredView
+    uint32_t step;  ///< a layout step, as in ir::RequiredView
     std::string location;
   };
   struct Result {
     std::string name;
     ir::DType dtype;
     std::vector<ir::HostId> shape;
-    uint32_t layout = 0;  ///< the step that computes its strides
+    uint32_t layout = 0;  ///< the layout step that computes its strides
     /// The parameter into which it is written, as in ir::Result.
     std::optional<uint32_t> mutates = {};
     /// The parameter that is returned as this result, as in ir::Result.
@@ -56,7 +56,7 @@ struct Program {
   std::vector<Check> checks;
   std::vector<Result> results;
   ir::Returns returns = ir::Returns::Tensor;
-  std::vector<ir::LayoutStep> steps;
+  std::vector<ir::LayoutStep> layout_steps;
   std::vector<RequiredView> required_views;
   std::vector<HostLocation> host_locations;  ///< of numbers whose arithmetic may fail
   /// Whether results may have other layouts than contiguous ones although all inputs are row-major.

@@ -86,8 +86,8 @@ class Statics {
   std::string text_;
 };
 
-/// Returns the symbols to look up next, of those that a record requests. A question about memory may depend on all
-/// other values, so it comes last and alone.
+/// Returns the requested symbols that a record looks up next. Whether tensors share memory may depend on all other
+/// values, so such a query comes last and alone.
 std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Statics& statics) {
   std::vector<Symbol> requests, queries;
   for (const Symbol& symbol : symbols)
@@ -96,7 +96,7 @@ std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Stat
   return requests;
 }
 
-/// The parameters (bits) whose numbers affect an answer.
+/// The parameters (bits) whose numbers affect the answer of a query.
 uint64_t numbers_of(const ir::AliasQuery& query) {
   uint64_t numbers = 0;
   for (uint32_t i = 0; i < query.host.count(); ++i)
@@ -167,7 +167,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   return result;
 }
 
-ProgramCache::Lowered ProgramCache::lower_once(const CallKey& key, Variant variant) {
+ProgramCache::Lowered ProgramCache::lower_or_remember_failure(const CallKey& key, Variant variant) {
   try {
     return lower(key, variant);
   } catch (const Error& error) {
@@ -199,8 +199,8 @@ ProgramCache::Match ProgramCache::find(const CallKey& key, Variant variant) {
   Match match;
   for (;;) {
     const std::string program_key = signature + statics.text();
-    const std::shared_ptr<const ProgramRecord> record = this->record(program_key, [&] {
-      if (!lowered) lowered = lower_once(key, variant);
+    const std::shared_ptr<const ProgramRecord> record = find_or_make_record(program_key, [&] {
+      if (!lowered) lowered = lower_or_remember_failure(key, variant);
       ProgramRecord new_record;
       new_record.requests = next_requests(lowered->symbols, statics);
       if (!new_record.requests.empty()) return new_record;
@@ -220,7 +220,7 @@ ProgramCache::Match ProgramCache::find(const CallKey& key, Variant variant) {
       if (symbol.query) match.keyed.values |= numbers_of(*symbol.query);
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) match.keyed.values |= uint64_t{1} << symbol.param;
     }
-    if (statics.text() == before) throw_internal("a program record asks for known values", program_key);
+    if (statics.text() == before) throw_internal("a program record requests known values", program_key);
   }
 }
 
@@ -232,8 +232,8 @@ std::optional<ProgramRecord> ProgramCache::read_record(const std::string& key) c
   return record && record->requests.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
 }
 
-std::shared_ptr<const ProgramRecord> ProgramCache::record(const std::string& key,
-                                                          const std::function<ProgramRecord()>& make) {
+std::shared_ptr<const ProgramRecord> ProgramCache::find_or_make_record(const std::string& key,
+                                                                       const std::function<ProgramRecord()>& make) {
   const auto find = [&]() -> std::shared_ptr<const ProgramRecord> {
     const std::lock_guard lock(mutex_);
     const auto found = records_.find(key);

@@ -60,10 +60,11 @@ class ProgramCache {
   struct Lowered;
   Lowered lower(const CallKey& key, Variant variant);
   /// The same, but remembers an error, and throws it again for an equal key.
-  Lowered lower_once(const CallKey& key, Variant variant);
+  Lowered lower_or_remember_failure(const CallKey& key, Variant variant);
   void throw_known_failure(const CallKey& key, Variant variant);
   /// Returns a record from memory, else from the store, else from `make`.
-  std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
+  std::shared_ptr<const ProgramRecord> find_or_make_record(const std::string& key,
+                                                           const std::function<ProgramRecord()>& make);
   std::optional<ProgramRecord> read_record(const std::string& key) const;
 
   std::shared_ptr<const frontend::Definition> definition_;

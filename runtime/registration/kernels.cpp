@@ -43,9 +43,9 @@ bool carries_tangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defin
 
 bool requires_grad(const at::Tensor& tensor) { return tensor.requires_grad(); }
 
-class Kernel : public c10::OperatorKernel {
+class DispatcherKernel : public c10::OperatorKernel {
  public:
-  explicit Kernel(const Overload& overload) : overload_(overload), writable_(overload.writable()) {}
+  explicit DispatcherKernel(const Overload& overload) : overload_(overload), writable_(overload.writable()) {}
 
  protected:
   Values values(const Stack& stack) const { return torch::jit::last(stack, overload_.schema.arguments().size()); }
@@ -89,32 +89,32 @@ class Kernel : public c10::OperatorKernel {
   const uint64_t writable_;
 };
 
-class BackendKernel final : public Kernel {
+class BackendKernel final : public DispatcherKernel {
  public:
-  using Kernel::Kernel;
+  using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
     const c10::AutoGradMode unrecorded(false);  // autograd has already run
     call(*stack, Purpose::Kernel);
   }
 };
 
-class FallbackKernel final : public Kernel {
+class FallbackKernel final : public DispatcherKernel {
  public:
-  using Kernel::Kernel;
+  using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_fallback(*stack); }
 };
 
-class AutocastKernel final : public Kernel {
+class AutocastKernel final : public DispatcherKernel {
  public:
-  using Kernel::Kernel;
+  using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
     if (!is_supported_call(values(*stack)) || !call(*stack, Purpose::Call)) run_fallback(*stack);
   }
 };
 
-class AutogradKernel final : public Kernel {
+class AutogradKernel final : public DispatcherKernel {
  public:
-  using Kernel::Kernel;
+  using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, Stack* stack) {
     if (is_supported_call(values(*stack)) && call(*stack, Purpose::Call)) return;
     if (is_transformed() || any_tensor(values(*stack), carries_tangent) || any_tensor(values(*stack), is_subclass))
@@ -125,7 +125,7 @@ class AutogradKernel final : public Kernel {
       node = std::make_shared<OverloadBackward>(overload_, values(*stack));
     }
     {
-      const at::AutoDispatchBelowADInplaceOrView below;
+      const at::AutoDispatchBelowADInplaceOrView below_autograd;
       handle.redispatchBoxed(keys & c10::after_ADInplaceOrView_keyset, stack);
     }
     if (node) node->record(torch::jit::last(*stack, overload_.schema.returns().size()));
@@ -133,7 +133,7 @@ class AutogradKernel final : public Kernel {
 };
 
 template <typename K>
-torch::CppFunction function(const Overload& overload) {
+torch::CppFunction boxed_function(const Overload& overload) {
   return torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(std::make_unique<K>(overload)));
 }
 
@@ -143,14 +143,16 @@ void set_is_traced(IsTraced test) { is_traced.store(test); }
 
 void register_kernels(torch::Library& library, const char* name, const Overload& overload) {
   using c10::DispatchKey;
-  const auto at = [&]<typename K>(DispatchKey key) { library.impl(name, torch::dispatch(key, function<K>(overload))); };
-  at.template operator()<BackendKernel>(DispatchKey::CPU);
-  at.template operator()<BackendKernel>(DispatchKey::CUDA);
-  at.template operator()<AutogradKernel>(DispatchKey::Autograd);
-  at.template operator()<AutocastKernel>(DispatchKey::AutocastCPU);
-  at.template operator()<AutocastKernel>(DispatchKey::AutocastCUDA);
+  const auto register_for = [&]<typename K>(DispatchKey key) {
+    library.impl(name, torch::dispatch(key, boxed_function<K>(overload)));
+  };
+  register_for.template operator()<BackendKernel>(DispatchKey::CPU);
+  register_for.template operator()<BackendKernel>(DispatchKey::CUDA);
+  register_for.template operator()<AutogradKernel>(DispatchKey::Autograd);
+  register_for.template operator()<AutocastKernel>(DispatchKey::AutocastCPU);
+  register_for.template operator()<AutocastKernel>(DispatchKey::AutocastCUDA);
   if (overload.op.state().eager_fallback() != nullptr)
-    at.template operator()<FallbackKernel>(DispatchKey::FuncTorchBatchedDecomposition);
+    register_for.template operator()<FallbackKernel>(DispatchKey::FuncTorchBatchedDecomposition);
 }
 
 }  // namespace ingot::runtime
