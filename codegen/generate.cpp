@@ -27,7 +27,7 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
   for (uint32_t k = 0; k < layouts.size(); ++k) {
     for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], chosen[k], target, options)) {
       kernel.launch.outline = k;
-      kernel.launch.states_of = outline.kernels[k].pieces_of.value_or(k);
+      kernel.launch.partials_owner = outline.kernels[k].partials_kernel.value_or(k);
       all.push_back(std::move(kernel));
     }
   }
@@ -73,7 +73,7 @@ std::string schedule_text(const ir::Graph& graph, const Outline& outline, const 
   std::string text;
   for (size_t k = 0; k < chosen.size(); ++k)
     text += (text.empty() ? "" : "\n") + print(chosen[k], outline.kernels[k]) +
-            "  layout: " + read_by(target, layouts[k]).text() + "\n";
+            "  layout: " + relevant_to(target, layouts[k]).text() + "\n";
   return text;
 }
 

@@ -34,13 +34,13 @@ std::tuple<int, uint32_t, uint32_t, uint32_t> sort_key(const KernelContext& cont
       return {4, b, 0, 0};
     case Kind::Stride:
       return {5, a, 0, b};
-    case Kind::LeadExtent:
+    case Kind::GatherExtent:
       return {5, a, 1, 2 * b};
-    case Kind::LeadStride:
+    case Kind::GatherStride:
       return {5, a, 1, 2 * b + 1};
     case Kind::Status:
       return {6, 0, 0, 0};
-    case Kind::State:
+    case Kind::Partials:
       return {2, UINT32_MAX, a, 0};
   }
   return {};
@@ -75,20 +75,20 @@ class Pruner {
   /// Whether an assignment to the target has an effect: it writes memory, or a variable that is read.
   bool is_effect(ValueId target) const {
     const Value& value = kernel_[target];
-    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return true;
+    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Pointee) return true;
     return read_[root_of(target).symbol.index];
   }
 
   /// The variable that contains the target, at any depth of nesting.
   const Value& root_of(ValueId target) const {
-    while (kernel_[target].kind == Value::Kind::Lane) target = kernel_[target].operands[0];
+    while (kernel_[target].kind == Value::Kind::Element) target = kernel_[target].operands[0];
     return kernel_[target];
   }
 
   void need_target(ValueId target) {
     const Value& value = kernel_[target];
-    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return need(target);
-    if (value.kind != Value::Kind::Lane) return;
+    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Pointee) return need(target);
+    if (value.kind != Value::Kind::Element) return;
     need_target(value.operands[0]);
     need(value.operands[1]);
   }
@@ -131,25 +131,25 @@ class Pruner {
   }
 
   void mark_one(const Barrier&) {}
-  void mark_one(const Pieces& pieces) {
-    mark(pieces.body);
-    if (!has_effect(pieces.body)) return;
-    need(pieces.begin);
-    need(pieces.end);
+  void mark_one(const ChunkLoop& loop) {
+    mark(loop.body);
+    if (!has_effect(loop.body)) return;
+    need(loop.begin);
+    need(loop.end);
   }
   void mark_one(const Combine& combine) {
     if (!stays(combine)) return;
-    for (const SymbolId symbol : combine.classes) read_[symbol.index] = true;
+    for (const SymbolId symbol : combine.accumulators) read_[symbol.index] = true;
     for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all of them are declared by one statement
   }
   void mark_one(const Carry& carry) {
     if (!stays(carry)) return;
-    read_[carry.classes.index] = true;
+    read_[carry.accumulators.index] = true;
     need(carry.group);
   }
   void mark_one(const Join& join) {
     if (!stays(join)) return;
-    read_[join.classes.index] = true;
+    read_[join.accumulators.index] = true;
     need_target(join.into);
   }
   void mark_one(const Call& call) {
@@ -178,7 +178,7 @@ class Pruner {
 
   bool stays(const Barrier&) const { return true; }
   bool stays(const Call& call) const { return !call.filled || read_[call.filled.index]; }
-  bool stays(const Pieces& pieces) const { return has_effect(pieces.body); }
+  bool stays(const ChunkLoop& loop) const { return has_effect(loop.body); }
 
   /// Removes the statements without effect.
   void sweep(Body& block) {
@@ -218,8 +218,8 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
   kernel.restrict_pointers = !context.layout.results_alias;
   // Depending on how a graph with reductions is partitioned, a kernel with or without reductions computes the same
   // elements: both must give the same bits.
-  kernel.computes_alike = !context.cuda() && context.graph.reduction_count() > 0;
-  kernel.has_short_nans = !context.cuda() && reads_short_nans(context);
+  kernel.uses_reproducible_functions = !context.cuda() && context.graph.reduction_count() > 0;
+  kernel.nans_survive_truncation = !context.cuda() && reads_short_nans(context);
   kernel.launch.entry = context.outline.name;
   kernel.launch.block_threads = context.schedule.threads;
   kernel.launch.weight = context.schedule.weight;
@@ -251,12 +251,12 @@ SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::s
 ValueId Assembly::add(Value value) {
   for (const ValueId operand : value.operands) value.level = std::max(value.level, (*this)[operand].level);
   const bool is_computed = value.naming != Value::Naming::Inline;
-  if (is_computed && standing_in_) value.level = std::max(value.level, Level::Element);
+  if (is_computed && redirected_) value.level = std::max(value.level, Level::Element);
   const int64_t number =
       value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
   const auto [entry, is_new] =
-      values_.emplace(Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
+      values_.emplace(Key{value.kind, value.type, value.level, value.op, value.operand_type, value.index, value.symbol,
                           static_cast<uint8_t>(value.number.kind), number,
                           value.operands.empty() || value.level <= Level::Row ? 0 : scope_, value.operands},
                       next);
@@ -283,7 +283,7 @@ ValueId Assembly::read(SymbolId symbol, Level level) {
               .naming = Value::Naming::Inline});
 }
 
-ValueId Assembly::whole(int64_t number) {
+ValueId Assembly::integer(int64_t number) {
   return add(
       {.kind = Value::Kind::Literal, .type = {}, .number = ir::HostValue::of(number), .naming = Value::Naming::Inline});
 }
@@ -298,14 +298,14 @@ ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
 }
 
 ValueId Assembly::sum(const std::vector<ValueId>& terms) {
-  if (terms.empty()) return whole(0);
+  if (terms.empty()) return integer(0);
   ValueId total = terms[0];
   for (size_t t = 1; t < terms.size(); ++t) total = index(IndexOp::Add, total, terms[t]);
   return total;
 }
 
 ValueId Assembly::item(ValueId array, ValueId number) {
-  return add({.kind = Value::Kind::Lane,
+  return add({.kind = Value::Kind::Element,
               .type = (*this)[array].type,
               .operands = {array, number},
               .naming = Value::Naming::Inline});
@@ -314,14 +314,15 @@ ValueId Assembly::item(ValueId array, ValueId number) {
 ValueId Assembly::lane(ValueId vector, ValueId number) {
   Type type = (*this)[vector].type;
   type.lanes = 1;
-  return add({.kind = Value::Kind::Lane, .type = type, .operands = {vector, number}, .naming = Value::Naming::Inline});
+  return add(
+      {.kind = Value::Kind::Element, .type = type, .operands = {vector, number}, .naming = Value::Naming::Inline});
 }
 
 ValueId Assembly::inverse(ValueId condition) {
   return add({.kind = Value::Kind::Primitive,
               .type = {ir::DType::Bool},
               .op = ir::Op::LogicalNot,
-              .work = ir::DType::Bool,
+              .operand_type = ir::DType::Bool,
               .operands = {condition},
               .naming = Value::Naming::Inline});
 }

@@ -56,26 +56,26 @@ class Assembly {
   /// inline, it is computed in the block of its level.
   ValueId add(Value value);
   /// Sets the block in which values of these levels are computed from now on (the insertion point).
-  void place(std::initializer_list<Level> levels, Body& block) {
+  void set_block(std::initializer_list<Level> levels, Body& block) {
     for (const Level level : levels) blocks_[static_cast<size_t>(level)] = &block;
   }
   /// Separates values created from now on from equal values of other scopes: each scope declares its own names.
-  void enter(uint32_t scope) { scope_ = scope; }
+  void set_scope(uint32_t scope) { scope_ = scope; }
   /// Computes all values from now on in this block of element code, whatever their level; null: computes them in the
   /// blocks of their levels.
-  void stand_in(Body* block) { standing_in_ = block; }
-  bool stands_in() const { return standing_in_ != nullptr; }
+  void redirect(Body* block) { redirected_ = block; }
+  bool is_redirected() const { return redirected_ != nullptr; }
   /// The block in which values of this level are computed now.
-  Body& block(Level level) { return standing_in_ ? *standing_in_ : *blocks_[static_cast<size_t>(level)]; }
+  Body& block(Level level) { return redirected_ ? *redirected_ : *blocks_[static_cast<size_t>(level)]; }
   /// Sets the graph node to which values created from now on belong.
-  void making(ir::NodeId node) { node_ = node; }
+  void set_node(ir::NodeId node) { node_ = node; }
 
   /// The value of a parameter or variable.
   ValueId read(SymbolId symbol);
   /// Reads a loop's variable as the body of that loop sees it.
   ValueId read(SymbolId symbol, Level level);
   /// An integer literal.
-  ValueId whole(int64_t number);
+  ValueId integer(int64_t number);
   /// An operation on two indices.
   ValueId index(IndexOp op, ValueId a, ValueId b);
   /// The sum of indices; 0 if there are none.
@@ -99,7 +99,7 @@ class Assembly {
 
   Names names_;
   std::array<Body*, 5> blocks_{};
-  Body* standing_in_ = nullptr;
+  Body* redirected_ = nullptr;
   ir::NodeId node_ = kNoNode;
   uint32_t scope_ = 0;
   std::map<Key, ValueId> values_;

@@ -9,7 +9,7 @@ namespace ingot::codegen {
 namespace {
 
 Kernel build_for_cpu(const KernelContext& context) {
-  if (context.schedule.is_chunk()) return build_cpu_short_rows(context);
+  if (context.schedule.joins_short_rows()) return build_cpu_short_rows(context);
   return context.schedule.is_tile() ? build_cpu_tile(context) : build_cpu(context);
 }
 
@@ -34,7 +34,7 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
 
 std::vector<Kernel> build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                           const Schedule& schedule, const Target& target, const Options& options) {
-  const KernelLayout read = read_by(target, layout);
+  const KernelLayout read = relevant_to(target, layout);
   const KernelContext context{graph, outline, read, schedule, target, options};
   std::vector<Kernel> kernels;
   if (outline.reduces())

@@ -42,7 +42,7 @@ class Computation {
     compute_all_of(kAlways);
     std::vector<ValueId> results;
     for (const Job::Root& root : job_.roots) {
-      assembly_.making(root.node);
+      assembly_.set_node(root.node);
       results.push_back(cast(value_of(root.node), root.dtype));
     }
     return results;
@@ -71,7 +71,7 @@ class Computation {
     if (op == Op::Scalar) return always;
     if (op != Op::Load || !number_of_.contains(id)) return regions_.of(id);
     const uint32_t access = number_of_.at(id);
-    return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : always;
+    return context_.schedule.accesses[access].is_masked ? regions_of_accesses_[access] : always;
   }
 
   /// The site that computes a node, for a use in region `seen_from`.
@@ -83,8 +83,8 @@ class Computation {
 
   void enter(Region region) {
     region_ = region;
-    assembly_.enter(job_.phase * kScopesOfAPhase + region);
-    assembly_.stand_in(region == kAlways ? nullptr : &bodies_[region]);
+    assembly_.set_scope(job_.phase * kScopesOfAPhase + region);
+    assembly_.redirect(region == kAlways ? nullptr : &bodies_[region]);
   }
 
   void compute_all_of(Region region) {
@@ -105,7 +105,7 @@ class Computation {
     } else {
       for (const ir::NodeId arg : graph_[id].args)
         if (graph_[arg].op != Op::Reduce) value_of(arg);
-      assembly_.making(id);
+      assembly_.set_node(id);
       const ValueId value = lower(id);
       of_site_[site] = value;
       name(value, memory_.author_name(id));
@@ -131,7 +131,7 @@ class Computation {
       const bool has_then = site_of(then_arm, taken).second == taken;
       const bool has_otherwise = site_of(other_arm, otherwise).second == otherwise;
       const ValueId then = value_of(then_arm, taken), other = value_of(other_arm, otherwise);
-      assembly_.making(where);
+      assembly_.set_node(where);
       const SymbolId chosen = variable_of(where);
       const ValueId result = assembly_.read(chosen);
       of_site_[{where, decision.region}] = result;
@@ -165,7 +165,7 @@ class Computation {
     return assembly_.add({.kind = Value::Kind::Primitive,
                           .type = {DType::Bool},
                           .op = Op::LogicalAnd,
-                          .work = DType::Bool,
+                          .operand_type = DType::Bool,
                           .operands = {guards_.at(outer), condition},
                           .naming = Naming::Inline});
   }
@@ -262,7 +262,7 @@ class Computation {
         (ir::is_narrow_float(to) && from != DType::F32))
       return cast(cast(operand, DType::F32), to);
     return assembly_.add(
-        {.kind = Value::Kind::Cast, .type = {to}, .work = from, .operands = {operand}, .naming = naming});
+        {.kind = Value::Kind::Cast, .type = {to}, .operand_type = from, .operands = {operand}, .naming = naming});
   }
 
   ValueId primitive(ir::NodeId id) {
@@ -273,18 +273,19 @@ class Computation {
     if (may_divide_by_zero(graph_, id)) operands[1] = access_.divisor(operands[1], number_of_.at(id));
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
-    DType work = info.rule == ir::Rule::Compare   ? assembly_[operands[0]].type.dtype
-                 : info.rule == ir::Rule::Logical ? DType::Bool
-                                                  : node.dtype;
-    const DType result = info.rule == ir::Rule::Compare ? DType::Bool : ir::compute_type(work);
-    work = ir::compute_type(work);
-    for (ValueId& operand : operands) operand = cast(operand, work);
-    if (node.op == Op::Div && work == DType::F32)
+    DType compute_dtype = info.rule == ir::Rule::Compare   ? assembly_[operands[0]].type.dtype
+                          : info.rule == ir::Rule::Logical ? DType::Bool
+                                                           : node.dtype;
+    const DType result = info.rule == ir::Rule::Compare ? DType::Bool : ir::compute_type(compute_dtype);
+    compute_dtype = ir::compute_type(compute_dtype);
+    for (ValueId& operand : operands) operand = cast(operand, compute_dtype);
+    if (node.op == Op::Div && compute_dtype == DType::F32)
       if (const std::optional<ValueId> quotient = access_.quotient(operands[0], operands[1]))
         return cast(*quotient, node.dtype);
-    if (node.op == Op::Exp && work == DType::F32 && is_below_largest(node.args[0]))
-      return cast(assembly_.add({.kind = Value::Kind::Decay, .type = {work}, .operands = operands}), node.dtype);
-    return cast(make(node.op, work, result, std::move(operands)), node.dtype);
+    if (node.op == Op::Exp && compute_dtype == DType::F32 && is_below_largest(node.args[0]))
+      return cast(assembly_.add({.kind = Value::Kind::ExpOfNonPositive, .type = {compute_dtype}, .operands = operands}),
+                  node.dtype);
+    return cast(make(node.op, compute_dtype, result, std::move(operands)), node.dtype);
   }
 
   /// Whether the node is an element minus the maximum of its row, and so not above 0. The exponential of such a node is
@@ -303,14 +304,17 @@ class Computation {
     return reduction.kind == ir::ReduceKind::Max && reduction.domain == context_.outline.domain &&
            graph_[reduce].args[0] == element &&
            std::ranges::none_of(nodes_of(graph_, std::vector{element}),
-                                [&](ir::NodeId node) { return has_bits_of_vectors(graph_, node); });
+                                [&](ir::NodeId node) { return depends_on_vector_width(graph_, node); });
   }
 
   /// An operation, without its operands if its expression uses none.
-  ValueId make(Op op, DType work, DType result, std::vector<ValueId> operands) {
-    if (!needs_operands(context_.target.kind, op, work)) operands.clear();
-    return assembly_.add(
-        {.kind = Value::Kind::Primitive, .type = {result}, .op = op, .work = work, .operands = std::move(operands)});
+  ValueId make(Op op, DType compute_dtype, DType result, std::vector<ValueId> operands) {
+    if (!needs_operands(context_.target.kind, op, compute_dtype)) operands.clear();
+    return assembly_.add({.kind = Value::Kind::Primitive,
+                          .type = {result},
+                          .op = op,
+                          .operand_type = compute_dtype,
+                          .operands = std::move(operands)});
   }
 
   const ir::Graph& graph_;
@@ -340,26 +344,27 @@ std::vector<ir::NodeId> roots_of(const Job& job) {
   return nodes;
 }
 
-Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
+Job job_of_output_blocks(const ir::Graph& graph, const KernelOutline& outline) {
   Job job;
-  for (const KernelOutline::PartRef& ref : outline.parts) {
+  for (const KernelOutline::OutputBlockRef& ref : outline.output_blocks) {
     const ir::Result& result = graph.results[ref.result];
-    job.roots.push_back({result.blocks[ref.part].node, result.dtype});
+    job.roots.push_back({result.blocks[ref.block].node, result.dtype});
   }
   return job;
 }
 
-Foreseeing foreseeing(const KernelContext& context, const Job& job) {
+HoistedPredicates hoisted_predicates_of(const KernelContext& context, const Job& job) {
   constexpr uint32_t kFirstPhase = 1 << 10;  // more phases than a kernel has
   const ir::Graph& graph = context.graph;
-  Foreseeing hoisted{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
+  HoistedPredicates hoisted{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
   const auto& accesses = context.schedule.accesses;
-  if (std::ranges::count(accesses, true, &AccessSchedule::foreseen) == 0) return hoisted;
+  if (std::ranges::count(accesses, true, &AccessSchedule::is_hoisted) == 0) return hoisted;
   const Regions regions(graph, context.outline, context.layout, roots_of(job), context.schedule.lazy);
   const auto of_accesses = regions_of_accesses(regions, graph, context.outline, context.layout);
   for (uint32_t access = 0; access < accesses.size(); ++access) {
-    if (!accesses[access].foreseen) continue;
-    const std::optional<Foreseen> predicate = foreseen(regions, of_accesses[access], graph, context.outline);
+    if (!accesses[access].is_hoisted) continue;
+    const std::optional<HoistedPredicate> predicate =
+        hoisted_predicate(regions, of_accesses[access], graph, context.outline);
     if (!predicate) continue;
     hoisted.job.roots.push_back({predicate->condition, DType::Bool});
     hoisted.groups.emplace_back(access, predicate->holds);

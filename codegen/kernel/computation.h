@@ -45,13 +45,13 @@ std::vector<ir::NodeId> roots_of(const Job& job);
 
 /// Hoisted predicates of a job: a job that computes the conditions; and for each masked access group (given by its
 /// leader), whether the group is loaded if the condition holds, or if it does not.
-struct Foreseeing {
+struct HoistedPredicates {
   Job job;
   std::vector<std::pair<uint32_t, bool>> groups;
 };
-Foreseeing foreseeing(const KernelContext& context, const Job& job);
+HoistedPredicates hoisted_predicates_of(const KernelContext& context, const Job& job);
 /// The job of all output blocks of a kernel without reductions.
-Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline);
+Job job_of_output_blocks(const ir::Graph& graph, const KernelOutline& outline);
 
 /// Lowers the job's nodes to the target's operations. Expands operations without a direct spelling: 16-bit floats are
 /// computed in float32, and some scalars follow special rules of eager. Returns a value per root.

@@ -47,7 +47,7 @@ struct Type {
 enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
 
 /// Index and pointer arithmetic, with C++'s semantics.
-/// ShortDiv: division of numbers whose product is less than 2^30. Join: bitwise or of numbers that have no set bit in
+/// ShortDiv: division of numbers whose product is less than 2^30. BitOr: bitwise or of numbers that have no set bit in
 /// common.
 enum class IndexOp : uint8_t {
   Add,
@@ -57,7 +57,7 @@ enum class IndexOp : uint8_t {
   ShortDiv,
   Rem,
   Min,
-  Join,
+  BitOr,
   Less,
   LessEqual,
   Equal,
@@ -76,7 +76,7 @@ struct Value {
     Index,        ///< `index` applied to the operands
     Load,         ///< element operand 1 of pointer operand 0; with an operand 2, zero if that condition does not
                   ///< hold
-    Target,       ///< the element that operand 0 points to
+    Pointee,      ///< the element that operand 0 points to
     Vector,       ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on
     Shifted,      ///< as Vector, for an unaligned pointer: from the two aligned vectors around them
     VectorEnd,    ///< as Vector; past operand 2, the end, the last element before it is repeated
@@ -84,20 +84,20 @@ struct Value {
                   ///< meaning
     AnyRow,       ///< whether the condition holds for any row of the block, or of the warp if a row has at most a warp
     Quotient,     ///< float32: operand 0 / operand 1; if operand 0 is a vector, operand 1 is uniform for a row
-    Decay,        ///< CPU, float32: the exponential of the operand, which is not above 0
-    Lane,         ///< element operand 1 of vector or array operand 0
-    Pack,         ///< a vector made of the operands
-    Wrap,         ///< index operand 0, wrapped and clamped to the size operand 1
-    Check,        ///< as Wrap; an index out of range writes the code `number` to operand 2. With a guard, operand 3: 0
-                  ///< if it does not hold
-    Primitive,    ///< `op` on operands of type `work`
-    Cast,         ///< from type `work`
+    ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
+    Element,           ///< element operand 1 of vector or array operand 0
+    Pack,              ///< a vector made of the operands
+    Wrap,              ///< index operand 0, wrapped and clamped to the size operand 1
+    Check,      ///< as Wrap; an index out of range writes the code `number` to operand 2. With a guard, operand 3: 0
+                ///< if it does not hold
+    Primitive,  ///< `op` on operands of type `work`
+    Cast,       ///< from type `work`
     Bitcast,
   } kind = Kind::Literal;
   Type type;
   Level level = Level::Kernel;
   ir::Op op = ir::Op::Load;
-  ir::DType work = ir::DType::F32;
+  ir::DType operand_type = ir::DType::F32;
   IndexOp index = IndexOp::Add;
   SymbolId symbol = {};
   ir::HostValue number = {};
@@ -135,7 +135,7 @@ struct Symbol {
   std::vector<uint32_t> extents = {};  ///< for an array
   bool is_shared = false;              ///< in shared memory
   uint32_t alignment = 0;              ///< in bytes, if stricter than the type's
-  uint32_t in_registers = 0;           ///< for an array whose other elements are in shared memory; 0: all are in
+  uint32_t register_elements = 0;      ///< for an array whose other elements are in shared memory; 0: all are in
                                        ///< registers
 };
 
@@ -175,8 +175,8 @@ struct If {
 struct Loop {
   enum class Kind : uint8_t {
     Unrolled,
-    Simd,  ///< for vector instructions
-    Over,  ///< as Simd, from 0 on; the last vector is computed as a whole even if it reaches past `end`
+    Simd,       ///< for vector instructions
+    SimdWhole,  ///< as Simd, from 0 on; the last vector is computed as a whole even if it reaches past `end`
     Serial,
     Rows,     ///< the body advances the variable
     Strided,  ///< in steps of `step`
@@ -189,9 +189,9 @@ struct Loop {
   SymbolId maximum = {};  ///< for a Simd loop: a variable reduced by maximum over all elements
   uint32_t lanes = 0;     ///< for a Simd loop: elements per vector; 0: the compiler's choice
   uint32_t step = 1;      ///< for a Strided or Unrolled loop
-  SymbolId valid = {};    ///< a variable. Over: whether the element is below the end; Steps: whether all elements of
-                          ///< the vector are. None if the first element decides for all.
-  uint32_t unroll = 0;    ///< for a Strided loop: the unroll factor; 0: the compiler's choice
+  SymbolId valid = {};  ///< a variable. SimdWhole: whether the element is below the end; Steps: whether all elements of
+                        ///< the vector are. None if the first element decides for all.
+  uint32_t unroll = 0;  ///< for a Strided loop: the unroll factor; 0: the compiler's choice
 };
 /// Returns from the kernel unless `unless_below` is less than `end`.
 struct Return {
@@ -206,16 +206,16 @@ struct Barrier {
 /// Calls a prelude function that moves many elements.
 struct Call {
   enum class Function : uint8_t {
-    Transpose,   ///< from, its stride, to, its pitch, rows and columns of the destination
-    Spread,      ///< from, its stride, to, rows, columns: each element is repeated along a row
-    Repeat,      ///< from, its stride, to, rows, columns: every row is a copy of the elements
-    ToFloats,    ///< from float16, to, count
-    FromFloats,  ///< from, to float16, count
-    TakeLarger,  ///< a value and its index, then another value and index: replaces the first pair if the second value
-                 ///< is the maximum
-    TakeSmaller,
-    TakeRows,   ///< to a warp's shared memory, from, count
-    LeaveRows,  ///< to, from a warp's shared memory, count
+    Transpose,        ///< from, its stride, to, its pitch, rows and columns of the destination
+    Spread,           ///< from, its stride, to, rows, columns: each element is repeated along a row
+    Repeat,           ///< from, its stride, to, rows, columns: every row is a copy of the elements
+    ToFloats,         ///< from float16, to, count
+    FromFloats,       ///< from, to float16, count
+    ReplaceIfLarger,  ///< a value and its index, then another value and index: replaces the first pair if the second
+                      ///< value is the maximum
+    ReplaceIfSmaller,
+    LoadRows,   ///< to a warp's shared memory, from, count
+    StoreRows,  ///< to, from a warp's shared memory, count
     WillWrite,  ///< pointer, count: prefetches memory that will be written
   } function;
   std::vector<ValueId> operands;
@@ -225,7 +225,7 @@ struct Call {
 
 /// `body` for each chunk of [begin, end): `count` elements from `first` on. `count` is the constant `size`, except in
 /// the last chunk.
-struct Pieces {
+struct ChunkLoop {
   uint32_t size;
   SymbolId first, count;
   ValueId begin, end;
@@ -239,7 +239,7 @@ struct Pieces {
 /// runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more extent.
 struct Combine {
   ir::ReduceKind kind;
-  std::vector<SymbolId> classes, into;
+  std::vector<SymbolId> accumulators, into;
   uint32_t lanes = 1, threads = 1;
   uint32_t blocks = 1;        ///< blocks of the cluster that shares a row, each with `threads` threads
   uint32_t spacing = 1;       ///< distance between the threads of a row; if above 1, a thread's accumulators are
@@ -254,7 +254,7 @@ struct Combine {
 /// counter carries. `levels` has an element for each bit of the group numbers, and a last one for the final result.
 struct Carry {
   ir::ReduceKind kind;
-  SymbolId classes, levels;
+  SymbolId accumulators, levels;
   ValueId group;
   ir::NodeId node = kNoNode;
 };
@@ -262,13 +262,13 @@ struct Carry {
 /// Combines adjacent accumulators, the elements of an array, into one value.
 struct Join {
   ir::ReduceKind kind;
-  SymbolId classes;
+  SymbolId accumulators;
   ValueId into;
   ir::NodeId node = kNoNode;
 };
 
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine, Carry,
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, ChunkLoop, Combine, Carry,
                Join>
       node;
 };
@@ -282,14 +282,14 @@ struct Kernel {
   std::vector<SymbolId> parameters;  ///< one per launch.parameters
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and the argument array
   bool restrict_pointers = true;
-  bool computes_alike = false;   ///< CPU: use functions that give the same bits in scalar and vector code, if there
-                                 ///< are any
-  bool has_short_nans = false;   ///< CPU: all NaNs of float32 come from bfloat16 or from operations, and so end in
-                                 ///< zeros
-  uint32_t resident_blocks = 0;  ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
-  uint32_t cluster_blocks = 1;   ///< CUDA: blocks of a cluster, which run at once and share results
-  Body before;                   ///< once per kernel (CPU)
-  Body indices;                  ///< computes the position of a thread
+  bool uses_reproducible_functions = false;  ///< CPU: use functions that give the same bits in scalar and vector code,
+                                             ///< if there are any
+  bool nans_survive_truncation = false;  ///< CPU: all NaNs of float32 come from bfloat16 or from operations, and so end
+                                         ///< in zeros
+  uint32_t resident_blocks = 0;          ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
+  uint32_t cluster_blocks = 1;           ///< CUDA: blocks of a cluster, which run at once and share results
+  Body before;                           ///< once per kernel (CPU)
+  Body indices;                          ///< computes the position of a thread
   Body body;
   Body after;  ///< once per kernel (CPU)
 

@@ -13,17 +13,17 @@ namespace ingot::codegen {
 /// A parameter of a kernel; LaunchInfo::parameters lists them in order. The runtime packs arguments by this list.
 struct KernelParameter {
   enum class Kind : uint8_t {
-    Pointer,     ///< to the tensor of access `a`, advanced by the access's offset
-    Extent,      ///< of axis `b`
-    Numel,       ///< the number of elements of the domain
-    Stride,      ///< of access `a` along axis `b`, in elements
-    LeadStride,  ///< of access `a` along its gathered coordinate `b`, in elements
-    LeadExtent,
+    Pointer,       ///< to the tensor of access `a`, advanced by the access's offset
+    Extent,        ///< of axis `b`
+    Numel,         ///< the number of elements of the domain
+    Stride,        ///< of access `a` along axis `b`, in elements
+    GatherStride,  ///< of access `a` along its gathered coordinate `b`, in elements
+    GatherExtent,
     Scalar,  ///< kernel.scalars[a]
     /// int32_t*, set if an error occurs: to 1 + a if an index of the gather access `a` is out of range; to 1 + accesses
     /// + d if the divisor of kernel.divisions[d] is zero (CPU)
     Status,
-    State,  ///< the workspace buffer of LaunchInfo::states[a]
+    Partials,  ///< the workspace buffer of LaunchInfo::states[a]
   } kind;
   uint32_t a = 0, b = 0;
   ir::DType dtype = ir::DType::I32;  ///< the type in which a Scalar or a size is passed
@@ -52,9 +52,9 @@ struct SharedSteps {
 
 /// How a kernel is launched: its entry point, parameters, grid and memory.
 struct LaunchInfo {
-  std::string entry;       ///< extern "C" name
-  uint32_t outline = 0;    ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t states_of = 0;  ///< of the kernels of the outline that share the states, the one that is launched first
+  std::string entry;            ///< extern "C" name
+  uint32_t outline = 0;         ///< the kernel of the outline that it implements, alone or with other launches
+  uint32_t partials_owner = 0;  ///< of the kernels of the outline that share the states, the one that is launched first
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;
@@ -62,8 +62,8 @@ struct LaunchInfo {
   /// Partial results, if the rows of a kernel are split among several units: a buffer per value of each reduction. The
   /// launches of one kernel share them, and so do a kernel that writes fused column partials and the kernel that
   /// finalizes them.
-  std::vector<ir::DType> states;
-  std::vector<GridFactor> state_count;  ///< elements of each buffer
+  std::vector<ir::DType> partials;
+  std::vector<GridFactor> partial_count;  ///< elements of each buffer
   SharedSteps shared = {};
   bool operator==(const LaunchInfo&) const = default;
 

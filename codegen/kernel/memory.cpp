@@ -136,24 +136,26 @@ std::string Memory::vector_name(uint32_t access, uint32_t width) const {
   return fmt::format("{}{}{}", name, ends_in_digit ? "_" : "", width);
 }
 
-const Chunk* Memory::chunk_of(uint32_t access) const {
+const GroupVector* Memory::group_vector_of(uint32_t access) const {
   const uint32_t neighbour = layout(access).neighbour;
-  for (const Chunk& chunk : context_.schedule.accesses[layout(access).leader].chunks)
-    if (chunk.width > 1 && neighbour >= chunk.first && neighbour < chunk.first + chunk.width) return &chunk;
+  for (const GroupVector& group_vector : context_.schedule.accesses[layout(access).leader].group_vectors)
+    if (group_vector.width > 1 && neighbour >= group_vector.first &&
+        neighbour < group_vector.first + group_vector.width)
+      return &group_vector;
   return nullptr;
 }
 
-ValueId Memory::vector(uint32_t leader, const Chunk& chunk, Level level) {
+ValueId Memory::vector(uint32_t leader, const GroupVector& group_vector, Level level) {
   return assembly_.add({.kind = Value::Kind::Vector,
-                        .type = {type_in_memory(leader), chunk.width},
-                        .operands = {space_->base(leader), index(leader, level, chunk.first)},
+                        .type = {type_in_memory(leader), group_vector.width},
+                        .operands = {space_->base(leader), index(leader, level, group_vector.first)},
                         .naming = Value::Naming::Inline});
 }
 
-std::string Memory::chunk_name(uint32_t leader, const Chunk& chunk) const {
-  if (context_.schedule.accesses[leader].chunks.size() == 1) return vector_name(leader, chunk.width);
+std::string Memory::group_vector_name(uint32_t leader, const GroupVector& group_vector) const {
+  if (context_.schedule.accesses[leader].group_vectors.size() == 1) return vector_name(leader, group_vector.width);
   std::string name = assembly_[pointer(leader)].name + "_";
-  for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
+  for (uint32_t k = 0; k < group_vector.width; ++k) name += std::to_string(group_vector.first + k);
   return name;
 }
 
@@ -166,7 +168,7 @@ uint32_t Memory::stride_owner(uint32_t access) const {
     const AccessUse &a_use = use(access), &b_use = use(b);
     if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.in_workspace == a_use.in_workspace &&
         b_use.access.dims == a_use.access.dims && b_use.access.indirect == a_use.access.indirect &&
-        layout(b).axes == layout(access).axes && layout(b).linear == layout(access).linear)
+        layout(b).axes == layout(access).axes && layout(b).is_linear == layout(access).is_linear)
       return b;
   }
   return access;
@@ -181,21 +183,21 @@ SymbolId Memory::size(ParameterKind kind, uint32_t a, uint32_t b, ir::DType dtyp
 
 ValueId Memory::stride(uint32_t access, uint32_t axis) {
   if (const uint8_t step = layout(access).inner_step; step != 0 && axis + 1 == context_.rank())
-    return assembly_.whole(step);
+    return assembly_.integer(step);
   const uint32_t owner = stride_owner(access);
   return assembly_.read(size(ParameterKind::Stride, owner, axis, context_.index_dtype(),
                              numbered(tensor_name(owner) + "_stride", axis, context_.rank())));
 }
 
-SymbolId Memory::lead_stride(uint32_t access, uint32_t lead) {
+SymbolId Memory::gather_stride(uint32_t access, uint32_t lead) {
   const uint32_t owner = stride_owner(access);
-  return size(ParameterKind::LeadStride, owner, lead, context_.index_dtype(),
+  return size(ParameterKind::GatherStride, owner, lead, context_.index_dtype(),
               numbered(tensor_name(owner) + "_step", lead, use(owner).access.indirect.size()));
 }
 
-SymbolId Memory::lead_extent(uint32_t access, uint32_t lead) {
+SymbolId Memory::gather_extent(uint32_t access, uint32_t lead) {
   const uint32_t owner = stride_owner(access);
-  return size(ParameterKind::LeadExtent, owner, lead, context_.index_dtype(),
+  return size(ParameterKind::GatherExtent, owner, lead, context_.index_dtype(),
               numbered(tensor_name(owner) + "_size", lead, use(owner).access.indirect.size()));
 }
 
@@ -221,7 +223,7 @@ SymbolId Memory::status() {
 
 // Elements
 
-bool Memory::moves(uint32_t access) const {
+bool Memory::varies(uint32_t access) const {
   const std::vector<StrideClass>& axes = layout(access).axes;
   return std::any_of(axes.begin() + space_->first_inner_axis(), axes.end(),
                      [](StrideClass stride) { return stride != StrideClass::Zero; });
@@ -244,27 +246,27 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_
   return terms;
 }
 
-bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).linear; }
+bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).is_linear; }
 
 ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads) {
   const bool is_counted = is_linear(access) && space_->has_linear();
   std::vector<ValueId> all =
       is_counted ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
-  if (neighbour != 0) all.push_back(assembly_.whole(neighbour));
+  if (neighbour != 0) all.push_back(assembly_.integer(neighbour));
   for (uint32_t l = 0; l < leads.size(); ++l)
-    all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(lead_stride(access, l))));
+    all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(gather_stride(access, l))));
   return assembly_.sum(all);
 }
 
 ValueId Memory::zero_of(uint32_t access) {
-  const ir::DType dtype = type_in_memory(access), work = ir::compute_type(dtype);
-  const ir::HostValue zero = ir::is_floating(work) ? ir::HostValue::of(0.0) : ir::HostValue::of(int64_t{0});
-  const ValueId literal =
-      assembly_.add({.kind = Value::Kind::Literal, .type = {work}, .number = zero, .naming = Value::Naming::Inline});
-  if (work == dtype) return literal;
+  const ir::DType dtype = type_in_memory(access), compute_dtype = ir::compute_type(dtype);
+  const ir::HostValue zero = ir::is_floating(compute_dtype) ? ir::HostValue::of(0.0) : ir::HostValue::of(int64_t{0});
+  const ValueId literal = assembly_.add(
+      {.kind = Value::Kind::Literal, .type = {compute_dtype}, .number = zero, .naming = Value::Naming::Inline});
+  if (compute_dtype == dtype) return literal;
   return assembly_.add({.kind = Value::Kind::Cast,
                         .type = {dtype},
-                        .work = work,
+                        .operand_type = compute_dtype,
                         .operands = {literal},
                         .naming = Value::Naming::Inline});
 }
@@ -272,7 +274,7 @@ ValueId Memory::zero_of(uint32_t access) {
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads, ValueId condition) {
   if (layout(access).is_empty) return zero_of(access);
   // A load must not move past a store that may change its operand.
-  const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
+  const bool early = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
   // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
   std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)};
@@ -281,7 +283,7 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& l
                         .type = {type_in_memory(access)},
                         .operands = std::move(operands),
                         .naming = early || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
-                        .name = assembly_[pointer(access)].name + (moves(access) ? space_->suffix() : "_value")});
+                        .name = assembly_[pointer(access)].name + (varies(access) ? space_->suffix() : "_value")});
 }
 
 ValueId Memory::target(uint32_t access, Level level) {
@@ -298,7 +300,7 @@ ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad,
   const std::string name = is_element ? pointer_name(index) : has_author_name ? from.name : "index";
   Value value{.kind = bad ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
-              .operands = {index, assembly_.read(lead_extent(access, lead))},
+              .operands = {index, assembly_.read(gather_extent(access, lead))},
               .naming = bad ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
               .name = name + "_wrapped"};
   if (bad) {
@@ -326,9 +328,9 @@ void Memory::describe_pointers() {
         place.push_back(
             {space_->coordinate(d, space_->level_of_names()), axes[d] == StrideClass::One ? ValueId{} : stride(a, d)});
     for (uint32_t l = 0; l < use(a).access.indirect.size(); ++l)
-      place.push_back({{}, assembly_.read(lead_stride(a, l))});
+      place.push_back({{}, assembly_.read(gather_stride(a, l))});
     Symbol& symbol = assembly_[pointers_[a]];
-    symbol.is_contiguous = layout(a).linear && use(a).kind != Kind::Gather;
+    symbol.is_contiguous = layout(a).is_linear && use(a).kind != Kind::Gather;
     symbol.is_bool = use(a).dtype == ir::DType::Bool;
     symbol.is_written = use(a).kind == Kind::Store;
     symbol.place = std::move(place);

@@ -49,8 +49,8 @@ class Memory {
   /// The stride along an axis. A stride that the layout knows is a constant, so that GCC can load whole vectors and
   /// shuffle them (docs/performance.md: cpu-strided-groups).
   ValueId stride(uint32_t access, uint32_t axis);
-  SymbolId lead_stride(uint32_t access, uint32_t lead);
-  SymbolId lead_extent(uint32_t access, uint32_t lead);
+  SymbolId gather_stride(uint32_t access, uint32_t lead);
+  SymbolId gather_extent(uint32_t access, uint32_t lead);
   SymbolId extent(uint32_t axis);
   SymbolId numel();
   /// The coordinate along `axis` of the element with this index among all along axes [first, last), by division.
@@ -74,18 +74,18 @@ class Memory {
   std::optional<ValueId> position(uint32_t access, Level level);
 
   /// Whether elements that are computed together access different elements of the tensor.
-  bool moves(uint32_t access) const;
+  bool varies(uint32_t access) const;
   /// The type of elements in memory. Bools are read as bytes, since any bytes can be viewed as bool.
   ir::DType type_in_memory(uint32_t access) const;
   const std::string& tensor_name(uint32_t access) const;
   /// The name of a vector of `width` elements: "x4", but "x1_4".
   std::string vector_name(uint32_t access, uint32_t width) const;
   /// The vector that contains the access's element, if its group is loaded in vectors.
-  const Chunk* chunk_of(uint32_t access) const;
+  const GroupVector* group_vector_of(uint32_t access) const;
   /// Loads such a vector.
-  ValueId vector(uint32_t leader, const Chunk& chunk, Level level);
+  ValueId vector(uint32_t leader, const GroupVector& group_vector, Level level);
   /// The name of such a vector: "x4", or "x_01" and "x_23" if there are several.
-  std::string chunk_name(uint32_t leader, const Chunk& chunk) const;
+  std::string group_vector_name(uint32_t leader, const GroupVector& group_vector) const;
   /// The author's name of a node's value, claimed; empty if there is none.
   std::string author_name(ir::NodeId node) const;
 

@@ -70,10 +70,10 @@ class Printer {
       case Value::Kind::Index:
         return fmt::format("({} {} {})", operands[0], name_of(value.index), operands[1]);
       case Value::Kind::Load:
-      case Value::Kind::Lane:
+      case Value::Kind::Element:
         return fmt::format("{}[{}]{}", operands[0], operands[1],
                            operands.size() > 2 ? fmt::format(" if {}", operands[2]) : "");
-      case Value::Kind::Target:
+      case Value::Kind::Pointee:
         return fmt::format("*{}", operands[0]);
       case Value::Kind::Vector:
         return fmt::format("load {}({})", value.type.lanes, all);
@@ -87,7 +87,7 @@ class Printer {
         return fmt::format("any row({})", all);
       case Value::Kind::Quotient:
         return fmt::format("quotient({})", all);
-      case Value::Kind::Decay:
+      case Value::Kind::ExpOfNonPositive:
         return fmt::format("decay({})", all);
       case Value::Kind::Pack:
         return fmt::format("{{{}}}", all);
@@ -162,25 +162,25 @@ class Printer {
     for (const ValueId operand : call.operands) operands.push_back(operand_text(operand));
     return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
   }
-  std::string head(const Pieces& pieces) {
-    return fmt::format("chunks of {} from {} to {}", pieces.size, operand_text(pieces.begin), operand_text(pieces.end));
+  std::string head(const ChunkLoop& loop) {
+    return fmt::format("chunks of {} from {} to {}", loop.size, operand_text(loop.begin), operand_text(loop.end));
   }
   std::string head(const Combine& combine) {
-    std::vector<std::string> classes, into;
-    for (const SymbolId symbol : combine.classes) classes.push_back(kernel_[symbol].name);
+    std::vector<std::string> accumulators, into;
+    for (const SymbolId symbol : combine.accumulators) accumulators.push_back(kernel_[symbol].name);
     for (const SymbolId symbol : combine.into) into.push_back(kernel_[symbol].name);
     return fmt::format("{} = {} of accumulators {}, {}, {} threads{}", fmt::join(into, ", "),
-                       ir::info(combine.kind).name, fmt::join(classes, ", "),
+                       ir::info(combine.kind).name, fmt::join(accumulators, ", "),
                        combine.spacing > 1 ? "adjacent" : fmt::format("runs of {}", combine.lanes), combine.threads,
                        combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
   std::string head(const Carry& carry) {
     return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[carry.levels].name,
-                       operand_text(carry.group), ir::info(carry.kind).name, kernel_[carry.classes].name);
+                       operand_text(carry.group), ir::info(carry.kind).name, kernel_[carry.accumulators].name);
   }
   std::string head(const Join& join) {
     return fmt::format("{} = {} of accumulators {}", formula(join.into), ir::info(join.kind).name,
-                       kernel_[join.classes].name);
+                       kernel_[join.accumulators].name);
   }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", operand_text(leave.unless_below), operand_text(leave.end));

@@ -91,29 +91,30 @@ bool RowReduction::has_order() const {
 RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory, uint32_t rows,
                              SymbolId lane)
     : context_(context), assembly_(assembly), memory_(memory), rows_(rows), lane_(lane) {
-  uint32_t states = 0;
+  uint32_t partials = 0;
   for (const KernelOutline::ReductionRef& ref : context.outline.reductions) {
-    RowReduction& reduction = reductions_.emplace_back(reduction_of(ref, states));
-    reduction.is_early = context.schedule.rows.early > 0 && ref.phase == context.schedule.rows.early;
+    RowReduction& reduction = reductions_.emplace_back(reduction_of(ref, partials));
+    reduction.is_speculative =
+        context.schedule.rows.speculative_phase > 0 && ref.phase == context.schedule.rows.speculative_phase;
     for (uint32_t v = 0; v < reduction.types.size(); ++v) {
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
       const ValueId result = assembly.read(reduction.results[v]);
       known_[{ref.node, v}] = rows == 1 ? result : assembly.lane(result, assembly.read(lane));
     }
-    states += static_cast<uint32_t>(reduction.types.size());
+    partials += static_cast<uint32_t>(reduction.types.size());
   }
-  states = 0;
-  for (const KernelOutline::ReductionRef& ref : context.outline.passed) {
-    passed_.push_back(reduction_of(ref, states));
-    states += static_cast<uint32_t>(passed_.back().types.size());
+  partials = 0;
+  for (const KernelOutline::ReductionRef& ref : context.outline.column_reductions) {
+    column_reductions_.push_back(reduction_of(ref, partials));
+    partials += static_cast<uint32_t>(column_reductions_.back().types.size());
   }
 }
 
-RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const {
+RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_partial) const {
   RowReduction reduction{.node = ref.node,
                          .kind = context_.graph.reduction(ref.node).kind,
                          .phase = ref.phase,
-                         .first_state = first_state};
+                         .first_partial = first_partial};
   const DType dtype = context_.graph[ref.node].dtype;
   for (uint32_t v = 0; v < ir::info(reduction.kind).value_count; ++v)
     reduction.types.push_back(v == 0 ? dtype : DType::I64);
@@ -126,12 +127,12 @@ SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) 
   for (const ir::NodeId id : nodes_of(graph, context_.outline))
     if (graph.reduction_read(id) == node && graph.access(id).source.index == value)
       if (const std::string name = memory_.author_name(id); !name.empty())
-        return with_extents(assembly_.variable_called(name, Level::Row, of_rows(dtype)), {});
+        return with_extents(assembly_.variable_called(name, Level::Row, type_per_row(dtype)), {});
   return result(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", dtype);
 }
 
 SymbolId RowReductions::result(std::string_view preferred, DType dtype) {
-  return with_extents(assembly_.variable(preferred, of_rows(dtype), Level::Row), {});
+  return with_extents(assembly_.variable(preferred, type_per_row(dtype), Level::Row), {});
 }
 
 SymbolId RowReductions::with_extents(SymbolId array, std::vector<uint32_t> extents) {
@@ -140,11 +141,11 @@ SymbolId RowReductions::with_extents(SymbolId array, std::vector<uint32_t> exten
   return array;
 }
 
-std::vector<DType> RowReductions::states() const {
-  std::vector<DType> states;
-  for (const RowReduction& reduction : passed_.empty() ? reductions_ : passed_)
-    states.insert(states.end(), reduction.types.begin(), reduction.types.end());
-  return states;
+std::vector<DType> RowReductions::partials() const {
+  std::vector<DType> partials;
+  for (const RowReduction& reduction : column_reductions_.empty() ? reductions_ : column_reductions_)
+    partials.insert(partials.end(), reduction.types.begin(), reduction.types.end());
+  return partials;
 }
 
 uint32_t RowReductions::phases() const {
@@ -153,36 +154,36 @@ uint32_t RowReductions::phases() const {
   return phases;
 }
 
-SymbolId RowReductions::class_counter() {
-  if (class_name_.empty()) class_name_ = assembly_.claim("c");
-  return assembly_.variable_called(class_name_, Level::Thread);
+SymbolId RowReductions::accumulator_counter() {
+  if (counter_name_.empty()) counter_name_ = assembly_.claim("c");
+  return assembly_.variable_called(counter_name_, Level::Thread);
 }
 
-void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
-  declare_arrays(block, reduction, classes);
-  clear(block, reduction, classes, kind);
+void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t accumulators, Loop::Kind kind) {
+  declare_arrays(block, reduction, accumulators);
+  clear(block, reduction, accumulators, kind);
 }
 
-void RowReductions::clear(Body& block, const RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
-  const SymbolId c = class_counter();
+void RowReductions::clear(Body& block, const RowReduction& reduction, uint32_t accumulators, Loop::Kind kind) {
+  const SymbolId c = accumulator_counter();
   Body initial;
-  clear_class(initial, reduction, assembly_.read(c), kind);
-  block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
+  clear_accumulator(initial, reduction, assembly_.read(c), kind);
+  block.push_back({Loop{kind, c, assembly_.integer(0), assembly_.integer(accumulators), std::move(initial)}});
 }
 
-void RowReductions::declare_arrays(Body& block, RowReduction& reduction, uint32_t classes) {
-  reduction.classes.clear();
+void RowReductions::declare_arrays(Body& block, RowReduction& reduction, uint32_t accumulators) {
+  reduction.accumulators.clear();
   reduction.levels = {}, reduction.runs = {};
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const std::string name = assembly_[reduction.results[v]].name + "_of";
     const SymbolId array =
-        with_extents(assembly_.variable(name, of_rows(reduction.types[v]), Level::Thread), {classes});
-    reduction.classes.push_back(array);
+        with_extents(assembly_.variable(name, type_per_row(reduction.types[v]), Level::Thread), {accumulators});
+    reduction.accumulators.push_back(array);
     block.push_back({Declare{array}});
   }
 }
 
-void RowReductions::clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind kind) {
+void RowReductions::clear_accumulator(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind kind) {
   Body initial;
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
@@ -191,10 +192,10 @@ void RowReductions::clear_class(Body& block, const RowReduction& reduction, Valu
     const ValueId literal =
         assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
     initial.push_back(
-        {Assign{element(reduction.classes[v], {number, lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
+        {Assign{element(reduction.accumulators[v], {number, lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
   }
-  const uint32_t lanes = std::max(rows_, assembly_[reduction.classes[0]].type.lanes);
-  if (lanes > 1) initial = {{Loop{kind, lane_, assembly_.whole(0), assembly_.whole(lanes), std::move(initial)}}};
+  const uint32_t lanes = std::max(rows_, assembly_[reduction.accumulators[0]].type.lanes);
+  if (lanes > 1) initial = {{Loop{kind, lane_, assembly_.integer(0), assembly_.integer(lanes), std::move(initial)}}};
   block.insert(block.end(), initial.begin(), initial.end());
 }
 
@@ -202,12 +203,12 @@ void RowReductions::declare_columns(Body& block, RowReduction& reduction, uint32
   const std::string name = std::string(name_of_value(reduction.kind)) + "_of_columns";
   const SymbolId array = assembly_.variable(name, {reduction.types[0], lanes}, Level::Thread);
   assembly_[array].extents = {steps};
-  reduction.classes = {array};
+  reduction.accumulators = {array};
   block.push_back({Declare{array}});
   clear(block, reduction, steps, Loop::Kind::Unrolled);
 }
 
-ValueId RowReductions::element(SymbolId array, ClassPlace place) {
+ValueId RowReductions::element(SymbolId array, AccumulatorPlace place) {
   const ValueId item = assembly_.item(assembly_.read(array), place.number);
   return rows_ > 1 || assembly_[array].type.lanes > 1 ? assembly_.lane(item, place.lane) : item;
 }
@@ -218,12 +219,12 @@ bool RowReductions::takes_factors(const RowReduction& reduction) const {
          operand.dtype == reduction.types[0] && reduction.has_order();
 }
 
-void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace place,
+void RowReductions::fold(Body& block, const RowReduction& reduction, AccumulatorPlace place,
                          const std::vector<ValueId>& operands, ValueId condition) {
   std::vector<ValueId> into;
-  for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
+  for (const SymbolId array : reduction.accumulators) into.push_back(element(array, place));
   if (into.size() == 1) {
-    assembly_.making(reduction.node);
+    assembly_.set_node(reduction.node);
     const bool is_product = operands.size() == 2;
     // For equal extremes, which may be zeros of different sign, `maximum` and `minimum` give the second operand: the
     // value that came first.
@@ -233,22 +234,23 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
         assembly_.add({.kind = Value::Kind::Primitive,
                        .type = {reduction.types[0]},
                        .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
-                       .work = reduction.types[0],
+                       .operand_type = reduction.types[0],
                        .operands = is_product ? std::vector{operands[0], operands[1], into[0]} : two,
                        .naming = Value::Naming::Inline});
     // A select instead of a branch: a value written by a masked store is slow to read back.
     const ValueId next = condition ? assembly_.add({.kind = Value::Kind::Primitive,
                                                     .type = {reduction.types[0]},
                                                     .op = ir::Op::Where,
-                                                    .work = reduction.types[0],
+                                                    .operand_type = reduction.types[0],
                                                     .operands = {condition, combined, into[0]},
                                                     .naming = Value::Naming::Inline})
                                    : combined;
     block.push_back({Assign{into[0], next}});
     return;
   }
-  const auto take = reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
-  Call call{take, {into[0], into[1], operands[0], operands[1]}, reduction.classes[0], reduction.node};
+  const auto take =
+      reduction.kind == ReduceKind::ArgMax ? Call::Function::ReplaceIfLarger : Call::Function::ReplaceIfSmaller;
+  Call call{take, {into[0], into[1], operands[0], operands[1]}, reduction.accumulators[0], reduction.node};
   if (condition)
     block.push_back({If{condition, {{std::move(call)}}}});
   else
@@ -256,14 +258,14 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
 }
 
 void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_t groups) {
-  reduction.levels =
-      assembly_.variable(assembly_[reduction.results[0]].name + "_levels", of_rows(reduction.types[0]), Level::Thread);
+  reduction.levels = assembly_.variable(assembly_[reduction.results[0]].name + "_levels",
+                                        type_per_row(reduction.types[0]), Level::Thread);
   assembly_[reduction.levels].extents = {static_cast<uint32_t>(std::bit_width(groups))};
   block.push_back({Declare{reduction.levels}});
 }
 
 void RowReductions::carry(Body& block, const RowReduction& reduction, ValueId group) {
-  block.push_back({Carry{reduction.kind, reduction.classes[0], reduction.levels, group, reduction.node}});
+  block.push_back({Carry{reduction.kind, reduction.accumulators[0], reduction.levels, group, reduction.node}});
 }
 
 void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t runs) {
@@ -286,27 +288,27 @@ void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run
         into,
         assembly_.add(
             {.kind = Value::Kind::Thread, .type = {DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline}));
-  block.push_back({Join{reduction.kind, reduction.classes[0], into, reduction.node}});
+  block.push_back({Join{reduction.kind, reduction.accumulators[0], into, reduction.node}});
 }
 
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,
                             uint32_t blocks) {
-  std::vector<SymbolId> arrays = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
+  std::vector<SymbolId> arrays = reduction.levels ? std::vector{reduction.levels} : reduction.accumulators;
   if (reduction.runs) arrays = {reduction.runs}, lanes = 1;
   block.push_back({Combine{reduction.kind, arrays, reduction.results, lanes, threads, blocks, spacing, slots_++,
-                           static_cast<bool>(reduction.levels), reduction.is_early, reduction.node}});
+                           static_cast<bool>(reduction.levels), reduction.is_speculative, reduction.node}});
 }
 
-SymbolId RowReductions::states_pointer(uint32_t number, bool is_written) {
-  const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::State, number, 0, DType::I64, {}},
-                                               {.dtype = states()[number], .is_pointer = true}, "found");
+SymbolId RowReductions::partials_pointer(uint32_t number, bool is_written) {
+  const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::Partials, number, 0, DType::I64, {}},
+                                               {.dtype = partials()[number], .is_pointer = true}, "found");
   assembly_[pointer].is_written = is_written;
   assembly_[pointer].of = "partial results of chunks";
   return pointer;
 }
 
-ValueId RowReductions::state(uint32_t number, ValueId index, bool is_written) {
-  const SymbolId pointer = states_pointer(number, is_written);
+ValueId RowReductions::partial(uint32_t number, ValueId index, bool is_written) {
+  const SymbolId pointer = partials_pointer(number, is_written);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {assembly_[pointer].type.dtype},
                         .operands = {assembly_.read(pointer), index},
@@ -319,30 +321,31 @@ void RowReductions::add_root(RowWork& work, const RowReduction& reduction) const
   if (takes_factors(reduction))
     for (const ir::NodeId factor : operand_args) work.job.roots.push_back({factor, reduction.types[0]});
   else
-    work.job.roots.push_back({reduction.is_early ? operand_args[1] : operand, reduction.types[0]});
+    work.job.roots.push_back({reduction.is_speculative ? operand_args[1] : operand, reduction.types[0]});
 }
 
-RowWork RowReductions::of_phase(uint32_t phase) {
+RowWork RowReductions::work_of_phase(uint32_t phase) {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phase}};
   for (RowReduction& reduction : reductions_) {
-    if (reduction.phase != phase + (reduction.is_early ? 1 : 0)) continue;
+    if (reduction.phase != phase + (reduction.is_speculative ? 1 : 0)) continue;
     work.reductions.push_back(&reduction);
     add_root(work, reduction);
   }
-  for (RowReduction& reduction : passed_) {
+  for (RowReduction& reduction : column_reductions_) {
     if (reduction.phase != phase) continue;
-    work.passed.push_back(&reduction);
+    work.column_reductions.push_back(&reduction);
     add_root(work, reduction);
   }
-  add_parts(work, [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; });
+  add_output_blocks(work,
+                    [&](const KernelOutline::OutputBlockRef& part) { return !part.is_per_row && part.phase == phase; });
   return work;
 }
 
-RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
+RowWork RowReductions::work_of_other_arms(std::vector<RowReduction>& others) {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfOtherArms}};
-  for (const RowReduction* reduction : early()) {
+  for (const RowReduction* reduction : speculative()) {
     RowReduction& other = others.emplace_back(*reduction);
-    other.is_early = false;
+    other.is_speculative = false;
     other.results = {result(assembly_[reduction->results[0]].name + "_again", reduction->types[0])};
   }
   const std::vector<ir::NodeId> arms = other_arms();
@@ -353,70 +356,70 @@ RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
   return work;
 }
 
-std::vector<RowReduction*> RowReductions::early() {
+std::vector<RowReduction*> RowReductions::speculative() {
   std::vector<RowReduction*> early;
   for (RowReduction& reduction : reductions_)
-    if (reduction.is_early) early.push_back(&reduction);
+    if (reduction.is_speculative) early.push_back(&reduction);
   return early;
 }
 
 std::vector<ir::NodeId> RowReductions::other_arms() const {
   std::vector<ir::NodeId> arms;
   for (const RowReduction& reduction : reductions_)
-    if (reduction.is_early) arms.push_back(context_.graph[context_.graph[reduction.node].args[0]].args[2]);
+    if (reduction.is_speculative) arms.push_back(context_.graph[context_.graph[reduction.node].args[0]].args[2]);
   return arms;
 }
 
-Job RowReductions::early_conditions() const {
+Job RowReductions::speculative_conditions() const {
   Job job{.roots = {}, .reduced = &known_, .phase = phases() + kOfConditions};
   for (const RowReduction& reduction : reductions_)
-    if (reduction.is_early)
+    if (reduction.is_speculative)
       job.roots.push_back({context_.graph[context_.graph[reduction.node].args[0]].args[0], DType::Bool});
   return job;
 }
 
-RowWork RowReductions::of_rows() {
+RowWork RowReductions::work_of_rows() {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}};
-  add_parts(work, [](const KernelOutline::PartRef& part) { return part.of_row; });
+  add_output_blocks(work, [](const KernelOutline::OutputBlockRef& part) { return part.is_per_row; });
   return work;
 }
 
 template <typename IsWanted>
-void RowReductions::add_parts(RowWork& work, IsWanted is_wanted) const {
-  const std::vector<KernelOutline::PartRef>& parts = context_.outline.parts;
+void RowReductions::add_output_blocks(RowWork& work, IsWanted is_wanted) const {
+  const std::vector<KernelOutline::OutputBlockRef>& parts = context_.outline.output_blocks;
   for (uint32_t p = 0; p < parts.size(); ++p) {
     if (!is_wanted(parts[p])) continue;
     const ir::Result& result = context_.graph.results[parts[p].result];
-    work.job.roots.push_back({result.blocks[parts[p].part].node, result.dtype});
+    work.job.roots.push_back({result.blocks[parts[p].block].node, result.dtype});
     work.stores.push_back(context_.outline.first_store() + p);
   }
 }
 
-std::vector<std::pair<uint32_t, ValueId>> RowReductions::kept_values() {
+std::vector<std::pair<uint32_t, ValueId>> RowReductions::values_for_later_kernels() {
   std::vector<std::pair<uint32_t, ValueId>> values;
-  auto access = context_.outline.first_store() + static_cast<uint32_t>(context_.outline.parts.size());
-  for (const KernelOutline::KeptRef& kept : context_.outline.kept)
-    values.emplace_back(access++, known_.at({reductions_[kept.reduction].node, kept.value}));
+  auto access = context_.outline.first_store() + static_cast<uint32_t>(context_.outline.output_blocks.size());
+  for (const KernelOutline::WorkspaceStore& store : context_.outline.workspace_stores)
+    values.emplace_back(access++, known_.at({reductions_[store.reduction].node, store.value}));
   return values;
 }
 
-bool RowPlaces::moves_in_row(uint32_t access) const {
-  return moves_in_rows(context_.layout, context_.layout.accesses[access]);
+bool RowPlaces::varies_in_row(uint32_t access) const {
+  return varies_in_rows(context_.layout, context_.layout.accesses[access]);
 }
 
 ValueId RowPlaces::elements(uint32_t first, uint32_t last) {
   ValueId product;
   for (uint32_t d = first; d < last; ++d)
     product = product ? assembly_.index(IndexOp::Mul, product, extent(d)) : extent(d);
-  return product ? product : assembly_.whole(1);
+  return product ? product : assembly_.integer(1);
 }
 
 ValueId RowPlaces::coordinate(uint32_t axis) {
-  if (kept() == 1) return number_;
+  if (row_axes() == 1) return number_;
   ValueId& cached = coordinates_[axis];
   if (!cached)
-    cached =
-        assembly_.let(block_, memory_.quotient(number_, 0, kept(), axis), assembly_.claim("i" + std::to_string(axis)));
+    cached = assembly_.let(block_, memory_.quotient(number_, 0, row_axes(), axis),
+                           assembly_.claim("i" + std::to_string(axis)));
   return cached;
 }
 
@@ -425,10 +428,10 @@ ValueId RowPlaces::base(uint32_t access) {
   const uint32_t leader = context_.layout.accesses[access].leader;
   const AccessLayout& layout = context_.layout.accesses[leader];
   ValueId value = assembly_.read(pointer);
-  if (!moves_in_row(access)) return value;
+  if (!varies_in_row(access)) return value;
   ValueId& cached = pointers_[leader];
   if (cached) return cached;
-  if (layout.linear && kept() > 0 && free_axes_ == 0) {
+  if (layout.is_linear && row_axes() > 0 && free_axes_ == 0) {
     value = assembly_.index(IndexOp::Add, value, assembly_.index(IndexOp::Mul, number_, length()));
   } else {
     for (uint32_t d = 0; d < first_axis(access); ++d) {

@@ -12,21 +12,21 @@ namespace ingot::codegen {
 
 /// The part of a reduction that a kernel computes: all of it; or, if rows are split, the partial results of chunks
 /// (`Pieces`), or the finalize step that combines them (`Rest`).
-enum class RowPart : uint8_t { Whole, Pieces, Rest };
+enum class RowPart : uint8_t { Whole, Chunks, Finalize };
 
 /// One reduction of a kernel: its accumulator arrays and its results.
 struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
-  bool is_early = false;               ///< speculative: accumulated in the phase before its own, for one arm of a
-                                       ///< `where`
-  uint32_t first_state = 0;            ///< in LaunchInfo::states
-  std::vector<ir::DType> types = {};   ///< of its values
-  std::vector<SymbolId> classes = {};  ///< an accumulator array per value
-  std::vector<SymbolId> results = {};  ///< a variable per value
-  SymbolId levels = {};                ///< results of groups of accumulators, partly merged
-  SymbolId runs = {};                  ///< results of runs of accumulators, one element per run
+  bool is_speculative = false;              ///< speculative: accumulated in the phase before its own, for one arm of a
+                                            ///< `where`
+  uint32_t first_partial = 0;               ///< in LaunchInfo::states
+  std::vector<ir::DType> types = {};        ///< of its values
+  std::vector<SymbolId> accumulators = {};  ///< an accumulator array per value
+  std::vector<SymbolId> results = {};       ///< a variable per value
+  SymbolId levels = {};                     ///< results of groups of accumulators, partly merged
+  SymbolId runs = {};                       ///< results of runs of accumulators, one element per run
 
   /// Whether the result depends on the order in which elements are accumulated.
   bool has_order() const;
@@ -42,18 +42,18 @@ class RowPlaces {
 
   void set_row(ValueId number) { number_ = number; }
 
-  uint32_t kept() const { return context_.rank() - context_.layout.reduced_axes; }
-  bool moves_in_row(uint32_t access) const;
+  uint32_t row_axes() const { return context_.rank() - context_.layout.reduced_axes; }
+  bool varies_in_row(uint32_t access) const;
   ValueId extent(uint32_t axis) { return assembly_.read(memory_.extent(axis)); }
   /// The coordinate along a kept axis.
   ValueId coordinate(uint32_t axis);
   /// The pointer to a row's first element; for an access that does not vary within a row, the tensor's pointer.
   ValueId base(uint32_t access);
   /// The first axis along which an access counts from `base`.
-  uint32_t first_axis(uint32_t access) const { return moves_in_row(access) ? kept() - free_axes_ : 0; }
+  uint32_t first_axis(uint32_t access) const { return varies_in_row(access) ? row_axes() - free_axes_ : 0; }
   /// The product of these axes' extents; 1 if there are none.
   ValueId elements(uint32_t first, uint32_t last);
-  ValueId length() { return elements(kept(), context_.rank()); }
+  ValueId length() { return elements(row_axes(), context_.rank()); }
 
  private:
   const KernelContext& context_;
@@ -69,12 +69,12 @@ class RowPlaces {
 /// `reductions`, the operands of `passed` (fused column partials), and the values that `stores` (access numbers) write.
 struct RowWork {
   Job job;
-  std::vector<RowReduction*> reductions = {}, passed = {};
+  std::vector<RowReduction*> reductions = {}, column_reductions = {};
   std::vector<uint32_t> stores = {};
 };
 
 /// The place of an accumulator: its index in the array and, if a thread has several rows, the row (`lane`).
-struct ClassPlace {
+struct AccumulatorPlace {
   ValueId number, lane = {};
 };
 
@@ -87,21 +87,21 @@ class RowReductions {
 
   std::vector<RowReduction>& all() { return reductions_; }
   /// The reductions of columns whose partial results this kernel also computes (fused column partials).
-  std::vector<RowReduction>& passed() { return passed_; }
+  std::vector<RowReduction>& column_reductions() { return column_reductions_; }
   /// A variable for a reduction's result, per row.
   SymbolId result(std::string_view preferred, ir::DType dtype);
   /// The types of the buffers of partial results.
-  std::vector<ir::DType> states() const;
+  std::vector<ir::DType> partials() const;
   uint32_t phases() const;
 
   /// Declares arrays of `classes` accumulators at the end of `block`, and initialises them with the reduction's
   /// identity in a loop of this kind.
-  void declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind loop);
+  void declare(Body& block, RowReduction& reduction, uint32_t accumulators, Loop::Kind loop);
   /// The counter of loops over accumulators.
-  SymbolId class_counter();
+  SymbolId accumulator_counter();
   /// As `declare`, in two steps: the arrays alone, and the initialisation of one accumulator.
-  void declare_arrays(Body& block, RowReduction& reduction, uint32_t classes);
-  void clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind loop);
+  void declare_arrays(Body& block, RowReduction& reduction, uint32_t accumulators);
+  void clear_accumulator(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind loop);
   /// Declares accumulators for a reduction of columns: `steps` vectors of `lanes` accumulators, one per column.
   void declare_columns(Body& block, RowReduction& reduction, uint32_t steps, uint32_t lanes);
   /// Whether the reduction takes the two factors of the product that it sums. On CUDA a product that is summed is not
@@ -109,7 +109,7 @@ class RowReductions {
   bool takes_factors(const RowReduction& reduction) const;
   /// Accumulates an element (a value per state, or two factors) into an accumulator; if there is a condition, only if
   /// it holds.
-  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& operands,
+  void fold(Body& block, const RowReduction& reduction, AccumulatorPlace place, const std::vector<ValueId>& operands,
             ValueId condition = {});
   /// Declares the levels into which `carry` merges groups of accumulators. `groups`, a power of two, is their number.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
@@ -124,35 +124,35 @@ class RowReductions {
                uint32_t blocks = 1);
 
   /// The work of a phase. Speculative reductions take only the arm that is known early.
-  RowWork of_phase(uint32_t phase);
+  RowWork work_of_phase(uint32_t phase);
   /// The work of the speculative reductions' other arms, as separate reductions in `others`; and, from
-  /// `early_conditions`, the condition of each one's first arm.
-  RowWork of_other_arms(std::vector<RowReduction>& others);
-  Job early_conditions() const;
+  /// `speculative_conditions`, the condition of each one's first arm.
+  RowWork work_of_other_arms(std::vector<RowReduction>& others);
+  Job speculative_conditions() const;
   std::vector<ir::NodeId> other_arms() const;
-  std::vector<RowReduction*> early();
+  std::vector<RowReduction*> speculative();
   /// The work of the rows after all phases.
-  RowWork of_rows();
+  RowWork work_of_rows();
 
   /// An element of the buffer of partial results; `is_written`: it is assigned to.
-  ValueId state(uint32_t number, ValueId index, bool is_written);
+  ValueId partial(uint32_t number, ValueId index, bool is_written);
   /// The pointer to the first partial result.
-  SymbolId states_pointer(uint32_t number, bool is_written);
+  SymbolId partials_pointer(uint32_t number, bool is_written);
 
   /// The stores of results that later kernels read: the access and the value of each.
-  std::vector<std::pair<uint32_t, ValueId>> kept_values();
+  std::vector<std::pair<uint32_t, ValueId>> values_for_later_kernels();
 
  private:
   template <typename IsWanted>
-  void add_parts(RowWork& work, IsWanted is_wanted) const;
+  void add_output_blocks(RowWork& work, IsWanted is_wanted) const;
   /// A loop over accumulators that sets each to the reduction's identity.
-  void clear(Body& block, const RowReduction& reduction, uint32_t classes, Loop::Kind kind);
-  RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const;
+  void clear(Body& block, const RowReduction& reduction, uint32_t accumulators, Loop::Kind kind);
+  RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_partial) const;
   void add_root(RowWork& work, const RowReduction& reduction) const;
-  ValueId element(SymbolId array, ClassPlace place);
+  ValueId element(SymbolId array, AccumulatorPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
   /// The type of a value per row, and the extents of arrays of it. On CUDA the rows of a thread form a vector.
-  Type of_rows(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
+  Type type_per_row(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
   SymbolId with_extents(SymbolId array, std::vector<uint32_t> extents);
 
   const KernelContext& context_;
@@ -160,10 +160,10 @@ class RowReductions {
   Memory& memory_;
   uint32_t rows_;
   SymbolId lane_;
-  std::vector<RowReduction> reductions_, passed_;
+  std::vector<RowReduction> reductions_, column_reductions_;
   std::map<ReducedValue, ValueId> known_;
   uint32_t slots_ = 0;
-  std::string class_name_;
+  std::string counter_name_;
 };
 
 }  // namespace ingot::codegen

@@ -90,9 +90,9 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Load:
       if (operands.size() > 2) return load_if(value.type.dtype, operands);
       [[fallthrough]];
-    case Value::Kind::Lane:
+    case Value::Kind::Element:
       return {fmt::format("{}[{}]", operands[0].text, operands[1].text)};
-    case Value::Kind::Target:
+    case Value::Kind::Pointee:
       return {"*" + operands[0].text, Precedence::Unary};
     case Value::Kind::Vector:
       return {fmt::format("load<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
@@ -110,7 +110,7 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Quotient:
       return {fmt::format("{}({}, {})", value.type.lanes > 1 ? "quotients" : "quotient_of", operands[0].text,
                           operands[1].text)};
-    case Value::Kind::Decay:
+    case Value::Kind::ExpOfNonPositive:
       return {fmt::format("decay_of({})", operands[0].text)};
     case Value::Kind::Pack: {
       std::vector<std::string> items;
@@ -126,13 +126,14 @@ Text Expressions::formula(ValueId id) const {
       return operands.size() < 4 ? checked : guarded.fill(std::vector<Text>{operands[3], checked});
     }
     case Value::Kind::Primitive:
-      if (kernel_.computes_alike)
-        if (const auto reproducible = spell_reproducible(value.op, value.work, operands)) return *reproducible;
-      return spell(target, value.op, value.work, operands);
+      if (kernel_.uses_reproducible_functions)
+        if (const auto reproducible = spell_reproducible(value.op, value.operand_type, operands)) return *reproducible;
+      return spell(target, value.op, value.operand_type, operands);
     case Value::Kind::Cast:
-      if (kernel_.has_short_nans && value.work == ir::DType::F32 && value.type.dtype == ir::DType::BF16)
+      if (kernel_.nans_survive_truncation && value.operand_type == ir::DType::F32 &&
+          value.type.dtype == ir::DType::BF16)
         return {fmt::format("to_bfloat16({})", operands[0].text)};
-      return spell_cast(target, value.work, value.type.dtype, operands[0]);
+      return spell_cast(target, value.operand_type, value.type.dtype, operands[0]);
     case Value::Kind::Bitcast:
       return {fmt::format("bit_cast<{}>({})", type_name(value.type.dtype), operands[0].text)};
   }

@@ -16,8 +16,8 @@ constexpr size_t kColumns = 100;
 constexpr size_t kIndent = 12;  // an estimate of the indentation of the innermost statements
 
 std::string variable_type(const Symbol& variable, uint32_t threads) {
-  if (variable.in_registers > 0)
-    return fmt::format("Resident<{}, {}, {}>", type_text(variable.type), variable.in_registers, threads);
+  if (variable.register_elements > 0)
+    return fmt::format("Resident<{}, {}, {}>", type_text(variable.type), variable.register_elements, threads);
   const std::string aligned = variable.alignment > 0 ? fmt::format("__align__({}) ", variable.alignment) : "";
   return (variable.is_shared ? "__shared__ " : "") + aligned + type_text(variable.type);
 }
@@ -25,7 +25,7 @@ std::string variable_type(const Symbol& variable, uint32_t threads) {
 /// "x4", or "x4[4]" for an array.
 std::string declarator(const Symbol& variable) {
   std::string text = variable.name;
-  if (variable.in_registers > 0) return text;
+  if (variable.register_elements > 0) return text;
   for (const uint32_t extent : variable.extents) text += fmt::format("[{}]", extent);
   return text;
 }
@@ -52,7 +52,7 @@ ComputedNodes nodes_of_value(const Kernel& kernel, ValueId id) {
       return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : nodes_of(value.node);
     case Value::Kind::AnyRow:
     case Value::Kind::Quotient:
-    case Value::Kind::Decay:
+    case Value::Kind::ExpOfNonPositive:
     case Value::Kind::Wrap:
     case Value::Kind::Check:
     case Value::Kind::Primitive:
@@ -66,7 +66,7 @@ ComputedNodes nodes_of_value(const Kernel& kernel, ValueId id) {
 
 /// Whether the value is an element of memory rather than of a variable.
 bool is_memory_element(const Kernel& kernel, ValueId id) {
-  return kernel[id].kind == Value::Kind::Load || kernel[id].kind == Value::Kind::Target;
+  return kernel[id].kind == Value::Kind::Load || kernel[id].kind == Value::Kind::Pointee;
 }
 
 void add_all(ComputedNodes& nodes, const ComputedNodes& additions) {
@@ -254,7 +254,7 @@ void Statements::print_one(const If& branch) {
 
 void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
-  if (loop.kind == Loop::Kind::Over) {
+  if (loop.kind == Loop::Kind::SimdWhole) {
     statement(fmt::format("over({}, [&](int64 {}, bool {}) __attribute__((always_inline)) {{",
                           expressions_.text(loop.end).text, variable.name, kernel_[loop.valid].name));
     print_block(loop.body);
@@ -297,33 +297,32 @@ void Statements::print_one(const Call& call) {
   statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")), nodes_of(call.node));
 }
 
-void Statements::print_one(const Pieces& pieces) {
+void Statements::print_one(const ChunkLoop& loop) {
   statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
-                        pieces.aligned ? "in_aligned_pieces" : "in_pieces", pieces.size,
-                        expressions_.text(pieces.begin).text, expressions_.text(pieces.end).text,
-                        kernel_[pieces.first].name, kernel_[pieces.count].name));
-  print_block(pieces.body);
+                        loop.aligned ? "in_aligned_pieces" : "in_pieces", loop.size, expressions_.text(loop.begin).text,
+                        expressions_.text(loop.end).text, kernel_[loop.first].name, kernel_[loop.count].name));
+  print_block(loop.body);
   statement("});");
 }
 
 void Statements::print_one(const Combine& combine) {
   const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
-  const Symbol &value = kernel_[combine.into[0]], &classes = kernel_[combine.classes[0]];
+  const Symbol &value = kernel_[combine.into[0]], &accumulators = kernel_[combine.accumulators[0]];
   const std::string_view kind = name_of(combine.kind);
-  const bool has_index = combine.classes.size() > 1;
+  const bool has_index = combine.accumulators.size() > 1;
   if (!value.extents.empty()) return print_rows(combine);
-  std::string call = has_index ? "combined_found" : "combined", pattern(kind), operand = classes.name;
+  std::string call = has_index ? "combined_found" : "combined", pattern(kind), operand = accumulators.name;
   if (combine.spacing > 1) {
     call += "_across";
     pattern += fmt::format(", {}, {}, {}", combine.threads, combine.spacing, combine.slot);
     if (combine.carried)
-      operand += fmt::format("[{}]", classes.extents[0] - 1);
+      operand += fmt::format("[{}]", accumulators.extents[0] - 1);
     else if (!has_index)
-      operand = fmt::format("tree<{}, {}>({})", kind, classes.extents[0], classes.name);
+      operand = fmt::format("tree<{}, {}>({})", kind, accumulators.extents[0], accumulators.name);
   } else if (kernel_.target.cuda()) {
     const bool in_cluster = combine.blocks > 1;
     if (in_cluster) call += "_in_cluster";
-    if (classes.is_shared) call += "_of_runs";
+    if (accumulators.is_shared) call += "_of_runs";
     pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
                            in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
   } else if (combine.kind == ir::ReduceKind::Max || combine.kind == ir::ReduceKind::Min) {
@@ -336,13 +335,13 @@ void Statements::print_one(const Combine& combine) {
                                  value.name, call, pattern, operand),
                      nodes_of(combine.node));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
-                        operand, name(combine.classes[1])),
+                        operand, name(combine.accumulators[1])),
             nodes_of(combine.node));
 }
 
 void Statements::print_rows(const Combine& combine) {
   std::vector<std::string> operands;
-  for (const std::vector<SymbolId>& symbols : {combine.classes, combine.into})
+  for (const std::vector<SymbolId>& symbols : {combine.accumulators, combine.into})
     for (const SymbolId symbol : symbols) operands.push_back(kernel_[symbol].name);
   for (const SymbolId symbol : combine.into)
     statement(fmt::format("{} {};", type_text(kernel_[symbol].type), declarator(kernel_[symbol])));
@@ -352,17 +351,17 @@ void Statements::print_rows(const Combine& combine) {
 }
 
 void Statements::print_one(const Carry& carry) {
-  const Symbol& classes = kernel_[carry.classes];
+  const Symbol& accumulators = kernel_[carry.accumulators];
   const std::string_view kind = name_of(carry.kind);
   statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[carry.levels].name,
-                        expressions_.text(carry.group).text, kind, classes.extents[0], classes.name),
+                        expressions_.text(carry.group).text, kind, accumulators.extents[0], accumulators.name),
             nodes_of(carry.node));
 }
 
 void Statements::print_one(const Join& join) {
-  const Symbol& classes = kernel_[join.classes];
+  const Symbol& accumulators = kernel_[join.accumulators];
   statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(join.into).text, name_of(join.kind),
-                        classes.extents[0], classes.name),
+                        accumulators.extents[0], accumulators.name),
             nodes_of(join.node));
 }
 

@@ -70,7 +70,7 @@ class UsageCounter {
   void visit_one(const Combine&) {}
   void visit_one(const Carry& carry) { count_use(carry.group); }
   void visit_one(const Join& join) { count_operands(join.into); }
-  void visit_one(const Pieces& pieces) { count_use(pieces.begin), count_use(pieces.end); }
+  void visit_one(const ChunkLoop& loop) { count_use(loop.begin), count_use(loop.end); }
   void visit_one(const Call& call) {
     for (const ValueId id : call.operands) count_use(id);
   }

@@ -8,20 +8,20 @@
 
 namespace ingot::codegen {
 
-uint32_t cost_of(ir::Op op, ir::DType work) {
+uint32_t cost_of(ir::Op op, ir::DType compute_dtype) {
   if (!ir::is_primitive(op)) return 0;
   const uint32_t cost = ir::info(op).cost;
-  const bool is_64_bit = work == ir::DType::F64 || work == ir::DType::I64;
+  const bool is_64_bit = compute_dtype == ir::DType::F64 || compute_dtype == ir::DType::I64;
   return is_64_bit && cost > 1 ? 2 * cost : cost;
 }
 
-bool is_function(const ir::Graph& graph, ir::NodeId id) {
+bool is_transcendental(const ir::Graph& graph, ir::NodeId id) {
   const ir::Op op = graph[id].op;
   return ir::is_primitive(op) && ir::info(op).accuracy == ir::Accuracy::Ulp;
 }
 
-bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id) {
-  return is_function(graph, id) &&
+bool depends_on_vector_width(const ir::Graph& graph, ir::NodeId id) {
+  return is_transcendental(graph, id) &&
          !is_spelled_reproducibly(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
 }
 
@@ -45,7 +45,7 @@ uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel) {
   return sum;
 }
 
-bool moves_in_rows(const KernelLayout& layout, const AccessLayout& access) {
+bool varies_in_rows(const KernelLayout& layout, const AccessLayout& access) {
   const size_t axes = layout.reduces ? layout.reduced_axes : std::min(layout.rank, 1u);
   return std::any_of(access.axes.end() - static_cast<ptrdiff_t>(axes), access.axes.end(),
                      [](StrideClass stride) { return stride != StrideClass::Zero; });
@@ -57,7 +57,7 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     const ir::Node& node = graph[id];
     bool varies = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); });
-    if (is_access(graph, kernel, id)) varies |= moves_in_rows(layout, layout.accesses[access++]);
+    if (is_access(graph, kernel, id)) varies |= varies_in_rows(layout, layout.accesses[access++]);
     if (varies) varying.insert(id);
   }
   return varying;
@@ -78,9 +78,9 @@ std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutli
   std::vector<ir::NodeId> roots;
   for (const KernelOutline::ReductionRef& reduction : kernel.reductions)
     if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
-  for (const KernelOutline::PartRef& part : kernel.parts)
-    if (!part.of_row && part.phase == phase) roots.push_back(graph.results[part.result].blocks[part.part].node);
-  for (const KernelOutline::ReductionRef& reduction : kernel.passed)
+  for (const KernelOutline::OutputBlockRef& part : kernel.output_blocks)
+    if (!part.is_per_row && part.phase == phase) roots.push_back(graph.results[part.result].blocks[part.block].node);
+  for (const KernelOutline::ReductionRef& reduction : kernel.column_reductions)
     if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
   return nodes_of(graph, roots);
 }
@@ -110,9 +110,9 @@ std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOut
   return phases;
 }
 
-uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
+uint32_t speculative_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
-  const auto is_early = [&](const KernelOutline::ReductionRef& reduction) {
+  const auto is_speculative = [&](const KernelOutline::ReductionRef& reduction) {
     const ir::Node& summand = graph[graph[reduction.node].args[0]];
     return graph.reduction(reduction.node).kind == ir::ReduceKind::Sum && summand.op == ir::Op::Where &&
            !varying.contains(summand.args[0]) && varying.contains(summand.args[1]) &&
@@ -120,9 +120,12 @@ uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const 
   };
   for (uint32_t phase = 1; phase < kernel.phases(); ++phase) {
     const auto is_in_phase = [&](const auto& ref) { return ref.phase == phase; };
-    const auto is_stored = [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; };
+    const auto is_stored = [&](const KernelOutline::OutputBlockRef& part) {
+      return !part.is_per_row && part.phase == phase;
+    };
     auto reductions = kernel.reductions | std::views::filter(is_in_phase);
-    if (std::ranges::all_of(reductions, is_early) && std::ranges::none_of(kernel.parts, is_stored)) return phase;
+    if (std::ranges::all_of(reductions, is_speculative) && std::ranges::none_of(kernel.output_blocks, is_stored))
+      return phase;
   }
   return 0;
 }
@@ -134,12 +137,13 @@ std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOut
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
     if (phase > 0 && phase == early) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
-    // `costly`: nodes that depend on a function (is_function); `inner`: operands of other nodes in `earlier`.
+    // `costly`: nodes that depend on a function (is_transcendental); `inner`: operands of other nodes in `earlier`.
     std::set<ir::NodeId> costly, inner;
     for (const ir::NodeId id : nodes) {
       const std::span<const ir::NodeId> args = graph[id].args;
       if (!varying.contains(id)) continue;
-      if (is_function(graph, id) || std::ranges::any_of(args, [&](ir::NodeId arg) { return costly.contains(arg); }))
+      if (is_transcendental(graph, id) ||
+          std::ranges::any_of(args, [&](ir::NodeId arg) { return costly.contains(arg); }))
         costly.insert(id);
       if (earlier.contains(id)) inner.insert(args.begin(), args.end());
     }

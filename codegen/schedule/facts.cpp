@@ -34,9 +34,9 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
     }
     next += is_access(graph, outline, id);
   }
-  for (const KernelOutline::PartRef& ref : outline.parts) {
+  for (const KernelOutline::OutputBlockRef& ref : outline.output_blocks) {
     const ir::Result& result = graph.results[ref.result];
-    const ir::NodeId node = result.blocks[ref.part].node;
+    const ir::NodeId node = result.blocks[ref.block].node;
     const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
     rounds[next++] = result.dtype == ir::DType::F16 && !has_bits;
     if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)
@@ -82,7 +82,7 @@ std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outl
 
 bool stores_elements(const KernelFacts& facts) {
   return std::ranges::any_of(
-      facts.accesses, [](const AccessFacts& access) { return access.kind == Kind::Store && access.moves_in_row; });
+      facts.accesses, [](const AccessFacts& access) { return access.kind == Kind::Store && access.varies_in_row; });
 }
 
 bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
@@ -114,14 +114,14 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
   const std::vector<bool> gathers_row = gathers_of_rows(graph, outline, layout);
   const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
-  const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
-  const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
+  const auto calls = [&](ir::NodeId id) { return is_transcendental(graph, id); };
+  const auto has_bits = [&](ir::NodeId id) { return depends_on_vector_width(graph, id); };
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
                     .cost = cost_of(graph, outline),
-                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
-                    .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),
+                    .has_transcendentals = std::ranges::any_of(nodes_of(graph, outline), calls),
+                    .depends_on_vector_width = std::ranges::any_of(nodes_of(graph, outline), has_bits),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
@@ -130,7 +130,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .row_multiple = layout.row_multiple,
                     .row_cost = cost_of_row(graph, outline, layout),
                     .quotients = quotients_of(graph, outline)};
-  if (outline.passed.empty()) facts.early_phase = early_phase(graph, outline, layout);
+  if (outline.column_reductions.empty()) facts.speculative_phase = speculative_phase(graph, outline, layout);
   for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
     if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
@@ -138,9 +138,9 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   }
   facts.has_several_phases = outline.phases() > 1;
   facts.phases = outline.phases();
-  for (const KernelOutline::ReductionRef& reduction : outline.passed)
-    facts.passed_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
-  facts.is_passed = outline.pieces_of.has_value();
+  for (const KernelOutline::ReductionRef& reduction : outline.column_reductions)
+    facts.column_partial_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
+  facts.finalizes_partials = outline.partials_kernel.has_value();
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
@@ -150,27 +150,27 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
     result.widens = ir::compute_type(use.dtype) != use.dtype;
     result.rounds = rounds[a];
-    result.shares_place = gathers_row[a];
+    result.row_shares_index = gathers_row[a];
     result.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     result.inner_step = access.inner_step;
-    result.linear = access.linear;
+    result.is_linear = access.is_linear;
     const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
     result.broadcasts = zeros > 0;
-    result.still = zeros == access.axes.size();
+    result.is_uniform = zeros == access.axes.size();
     result.alignment = access.alignment;
     result.kind = use.kind;
     result.unit_axis = kNoAxis;
     for (uint32_t d = 0; d < layout.rank; ++d)
       if (access.axes[d] == StrideClass::One) result.unit_axis = d;
     if (layout.reduces) {
-      result.moves_in_row = moves_in_rows(layout, access);
+      result.varies_in_row = varies_in_rows(layout, access);
       result.phase = phases[a];
-      const uint32_t kept_axes = layout.rank - layout.reduced_axes;
-      if (kept_axes > 0) result.along_rows = access.axes[kept_axes - 1];
+      const uint32_t row_axes = layout.rank - layout.reduced_axes;
+      if (row_axes > 0) result.along_rows = access.axes[row_axes - 1];
       if (layout.reduced_axes == 0) result.inner = StrideClass::Zero;
     }
-    result.grouped = (!layout.reduces || result.moves_in_row) &&
-                     std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+    result.is_grouped = (!layout.reduces || result.varies_in_row) &&
+                        std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
   return facts;
 }

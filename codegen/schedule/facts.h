@@ -20,21 +20,21 @@ struct AccessFacts {
   uint8_t inner_step = 0;                 ///< as in the layout
   StrideClass across = StrideClass::One;  ///< along the axis outside the innermost one
   uint32_t unit_axis = 0;                 ///< the innermost axis of stride 1; kNoAxis if there is none
-  bool linear = true;                     ///< element i of the domain is i elements after the first
+  bool is_linear = true;                  ///< element i of the domain is i elements after the first
   bool broadcasts = false;                ///< it does not vary along some axis, and so is smaller than the domain
-  bool still = false;                     ///< it varies along no axis
+  bool is_uniform = false;                ///< it varies along no axis
   uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
-  bool widens = false;        ///< computations use it in a wider type
-  bool rounds = false;        ///< float16 that the kernel can hold as float32: its exact bits are never used
-  bool grouped = false;       ///< one of several neighbours that are loaded or stored as a vector
-  bool masked = false;        ///< loaded only if a `where` needs it
-  bool foreseen = false;      ///< its predicate can be hoisted: it is cheap and known ahead of the computation
-  bool skips_rows = false;    ///< a masked gather: its predicate and index are known before the row's elements
-  bool shares_place = false;  ///< for a gather: a row's elements share the indices, which do not depend on a lazy
-                              ///< `where`
-  bool moves_in_row = false;  ///< in a kernel that reduces: it varies along a row
-  uint32_t phase = 0;         ///< the first phase that needs it
+  bool widens = false;            ///< computations use it in a wider type
+  bool rounds = false;            ///< float16 that the kernel can hold as float32: its exact bits are never used
+  bool is_grouped = false;        ///< one of several neighbours that are loaded or stored as a vector
+  bool is_masked = false;         ///< loaded only if a `where` needs it
+  bool is_hoistable = false;      ///< its predicate can be hoisted: it is cheap and known ahead of the computation
+  bool skips_rows = false;        ///< a masked gather: its predicate and index are known before the row's elements
+  bool row_shares_index = false;  ///< for a gather: a row's elements share the indices, which do not depend on a lazy
+                                  ///< `where`
+  bool varies_in_row = false;     ///< in a kernel that reduces: it varies along a row
+  uint32_t phase = 0;             ///< the first phase that needs it
   StrideClass along_rows = StrideClass::Zero;  ///< in a kernel that reduces: the stride from row to row, along the
                                                ///< innermost kept axis
 };
@@ -52,26 +52,26 @@ struct KernelFacts {
   std::vector<AccessFacts> accesses;  ///< one per access of the outline
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
-  uint32_t cost = 0;                 ///< of an element, in the unit of cost.h
-  uint32_t loads = 0;                ///< of tensors, whatever their layout
-  bool has_functions = false;        ///< transcendental functions
-  bool has_bits_of_vectors = false;  ///< CPU: of some functions, see cost.h
-  uint64_t long_axes = 0;            ///< as in the layout
+  uint32_t cost = 0;                     ///< of an element, in the unit of cost.h
+  uint32_t loads = 0;                    ///< of tensors, whatever their layout
+  bool has_transcendentals = false;      ///< transcendental functions
+  bool depends_on_vector_width = false;  ///< CPU: of some functions, see cost.h
+  uint64_t long_axes = 0;                ///< as in the layout
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
-  uint32_t row_multiple = 1;        ///< as in the layout
-  uint32_t row_cost = 0;            ///< of the values that a row's elements share
-  uint32_t quotients = 0;           ///< float32 quotients whose divisor is not a scalar
-  bool has_regions = false;         ///< some `where`s are lazy
-  bool has_several_phases = false;  ///< it traverses its rows several times
-  uint32_t result_bytes = 0;        ///< of the results of its reductions, per row
-  uint32_t shared_bytes = 0;        ///< CUDA: the shared memory that a block may use
-  bool reads_exactly = false;       ///< CUDA: as in the target
-  uint32_t cluster_blocks = 1;      ///< CUDA: the most blocks of a cluster
-  uint32_t phases = 1;              ///< number of passes over a row
-  uint32_t early_phase = 0;         ///< the speculative phase; 0: there is none
-  uint32_t ordered_bytes = 0;       ///< of accumulators whose order matters, per accumulator number
-  uint32_t passed_bytes = 0;        ///< of fused column partials, per column; 0 if there are none
-  bool is_passed = false;           ///< another kernel computes partial results for it
+  uint32_t row_multiple = 1;          ///< as in the layout
+  uint32_t row_cost = 0;              ///< of the values that a row's elements share
+  uint32_t quotients = 0;             ///< float32 quotients whose divisor is not a scalar
+  bool has_regions = false;           ///< some `where`s are lazy
+  bool has_several_phases = false;    ///< it traverses its rows several times
+  uint32_t result_bytes = 0;          ///< of the results of its reductions, per row
+  uint32_t shared_bytes = 0;          ///< CUDA: the shared memory that a block may use
+  bool never_reads_past_end = false;  ///< CUDA: as in the target
+  uint32_t cluster_blocks = 1;        ///< CUDA: the most blocks of a cluster
+  uint32_t phases = 1;                ///< number of passes over a row
+  uint32_t speculative_phase = 0;     ///< the speculative phase; 0: there is none
+  uint32_t ordered_bytes = 0;         ///< of accumulators whose order matters, per accumulator number
+  uint32_t column_partial_bytes = 0;  ///< of fused column partials, per column; 0 if there are none
+  bool finalizes_partials = false;    ///< another kernel computes partial results for it
 };
 
 /// The axis along which most bytes are contiguous but strided along the innermost axis; kNoAxis if there are none.

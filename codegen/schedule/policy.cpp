@@ -14,25 +14,25 @@ using Kind = AccessUse::Kind;
 /// Whether vectors that start with each row are aligned. For a linear access, only the first row is known to be
 /// aligned.
 bool is_aligned_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
-  return is_aligned(access, lanes) && (!access.linear || facts.inner_multiple >= lanes);
+  return is_aligned(access, lanes) && (!access.is_linear || facts.inner_multiple >= lanes);
 }
 
 /// Whether a load waits for a condition.
 bool reads_late(const KernelFacts& facts) {
-  return std::ranges::any_of(facts.accesses, [](const AccessFacts& a) { return a.masked && a.kind == Kind::Load; });
+  return std::ranges::any_of(facts.accesses, [](const AccessFacts& a) { return a.is_masked && a.kind == Kind::Load; });
 }
 
 /// Whether the access gathers a row: adjacent elements at indices that the row's elements share.
 bool reads_row(const AccessFacts& access) {
-  return access.kind == Kind::Gather && access.shares_place && access.inner == StrideClass::One;
+  return access.kind == Kind::Gather && access.row_shares_index && access.inner == StrideClass::One;
 }
 
 /// Whether `lanes` adjacent elements of the domain are adjacent in memory, even across ends of rows.
 bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
   if (access.inner != StrideClass::One) return false;
   if (access.kind == Kind::Gather)  // with a single axis, the last thread's vector may reach past the row
-    return preset == Preset::Flat && facts.rank > 1 && reads_row(access) && (!access.masked || access.skips_rows);
-  return access.linear || facts.rank == 1 || preset == Preset::Flat;
+    return preset == Preset::Flat && facts.rank > 1 && reads_row(access) && (!access.is_masked || access.skips_rows);
+  return access.is_linear || facts.rank == 1 || preset == Preset::Flat;
 }
 
 /// Whether arithmetic limits the kernel: its arithmetic intensity (FLOP/byte) is high.
@@ -51,7 +51,7 @@ bool is_heavy(const KernelFacts& facts) {
 uint32_t threads_of(const KernelFacts& facts, Preset preset) {
   constexpr uint32_t kBusy = 16;
   const bool is_busy =
-      preset == Preset::Flat && facts.cost >= kBusy && !std::ranges::any_of(facts.accesses, &AccessFacts::grouped);
+      preset == Preset::Flat && facts.cost >= kBusy && !std::ranges::any_of(facts.accesses, &AccessFacts::is_grouped);
   return is_busy || reads_late(facts) ? 128 : 256;
 }
 
@@ -83,7 +83,7 @@ bool may_take_steps(const KernelFacts& facts, uint32_t lanes) {
   return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
     if (access.kind == Kind::Index) return true;
     const How how = how_for(access, facts, Preset::Flat, lanes);
-    return is_element_wise(access) && !access.masked && (how == How::Fixed || how == How::Vector);
+    return is_element_wise(access) && !access.is_masked && (how == How::Fixed || how == How::Vector);
   });
 }
 
@@ -107,7 +107,7 @@ uint32_t lanes_for(const KernelFacts& facts) {
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses) {
     // The neighbours of a group already form a vector.
-    if (access.grouped) return reads_late(facts) ? 2 : 1;
+    if (access.is_grouped) return reads_late(facts) ? 2 : 1;
     if (is_element_wise(access) && access.inner != StrideClass::Zero) widest = std::max(widest, access.bytes);
   }
   if (widest == 0) return 1;
@@ -133,13 +133,13 @@ bool is_lazy(const ArmFacts& arms, Lazy lazy, bool is_cuda) {
 // phases, operands are loaded once, before the condition is known, and cached.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool is_cuda) {
   if (access.kind == Kind::Gather) return true;
-  if (access.kind != Kind::Load || facts.results_alias || access.still) return false;
-  return (access.grouped && is_cuda && !facts.has_several_phases) || lazy == Lazy::Always;
+  if (access.kind != Kind::Load || facts.results_alias || access.is_uniform) return false;
+  return (access.is_grouped && is_cuda && !facts.has_several_phases) || lazy == Lazy::Always;
 }
 
 // The GPU's division calls a function if the numerator is 0, for example for boxes that do not overlap. `quotient_of`
 // takes as many instructions and handles zeros without a call (docs/performance.md: zero-division).
-bool divides_by_own_steps(const KernelFacts& facts) {
+bool uses_quotient_of(const KernelFacts& facts) {
   constexpr uint32_t kMany = 4;
   return facts.quotients >= kMany;
 }
@@ -147,12 +147,12 @@ bool divides_by_own_steps(const KernelFacts& facts) {
 // With a hoisted predicate, no element is computed before the next element's load is issued. A hoisted predicate needs
 // registers. A kernel that stores only sums waits for one group instead of two, and gains more from more blocks
 // (docs/performance.md: hoisted-predicate).
-bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors) {
+bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t vectors) {
   constexpr uint32_t kBytes = 32;
   uint32_t bytes = 0;
-  for (const Chunk& chunk : chunks)
-    if (chunk.width > 1) bytes += chunk.width * access.bytes;
-  return access.foreseen && bytes > 0 && bytes * vectors <= kBytes;
+  for (const GroupVector& group_vector : group_vectors)
+    if (group_vector.width > 1) bytes += group_vector.width * access.bytes;
+  return access.is_hoistable && bytes > 0 && bytes * vectors <= kBytes;
 }
 
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
@@ -165,8 +165,8 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
       return lanes > 1 && (facts.has_long_rows || facts.has_many_steps) && !facts.has_regions &&
              std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
                return access.kind == Kind::Index ||
-                      (is_element_wise(access) && !access.grouped &&
-                       (access.inner == StrideClass::Zero || (access.linear && is_aligned(access, lanes))));
+                      (is_element_wise(access) && !access.is_grouped &&
+                       (access.inner == StrideClass::Zero || (access.is_linear && is_aligned(access, lanes))));
              });
     case Preset::Carried:
       return lanes > 1 && facts.rank > 1;
@@ -209,7 +209,7 @@ uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   const auto is_long = [&](uint32_t axis) { return axis < 64 && (facts.long_axes >> axis & 1) != 0; };
   for (const AccessFacts& access : facts.accesses) {
-    if (access.grouped || access.kind == Kind::Gather) return kNoAxis;
+    if (access.is_grouped || access.kind == Kind::Gather) return kNoAxis;
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
   }
   const uint32_t axis = most_transposed_axis(facts);
@@ -239,9 +239,9 @@ TileSize tile_size_for(const KernelFacts& facts) {
 // and so is cached (docs/performance.md: unaligned-loads). A gathered row is loaded like any other row once its index
 // is known.
 How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes) {
-  if (access.grouped) return How::Grouped;
+  if (access.is_grouped) return How::Grouped;
   const bool shares_row = preset == Preset::Single || preset == Preset::Flat || preset == Preset::RowByRow;
-  if (access.still || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
+  if (access.is_uniform || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
   if (preset == Preset::Tile) {
     if (is_transposed(access, axis_across(facts))) return How::Staged;
     const bool is_vector = lanes > 1 && access.inner == StrideClass::One && is_aligned_in_rows(access, facts, lanes);
@@ -249,16 +249,16 @@ How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, 
   }
   if (lanes == 1 || preset == Preset::Interleaved || !runs_along(access, facts, preset)) return How::Single;
   if (is_aligned(access, lanes)) return How::Vector;
-  const bool shifts = access.kind == Kind::Load && access.linear && lanes * access.bytes >= kWordBytes;
+  const bool shifts = access.kind == Kind::Load && access.is_linear && lanes * access.bytes >= kWordBytes;
   return shifts ? How::Shifted : How::Single;
 }
 
-std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment,
-                             bool store) {
-  std::vector<Chunk> chunks;
+std::vector<GroupVector> vectors_of_group(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment,
+                                          bool store) {
+  std::vector<GroupVector> group_vectors;
   const uint32_t last = used.back();
   for (size_t next = 0; next < used.size();) {
-    Chunk chunk{used[next], 1};
+    GroupVector group_vector{used[next], 1};
     const auto end_of = [&](uint32_t end) { return std::ranges::lower_bound(used, end) - used.begin(); };
     for (uint32_t width = kVectorBytes / element_bytes; width > 1; width /= 2) {
       const uint32_t first = used[next] / width * width;
@@ -267,14 +267,14 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
       const auto members = static_cast<uint32_t>(end_of(first + width)) - static_cast<uint32_t>(next);
       if (is_readable && alignment >= width * element_bytes && members > 1 &&
           (!store || (first == used[next] && members == width))) {
-        chunk = {first, width};
+        group_vector = {first, width};
         break;
       }
     }
-    chunks.push_back(chunk);
-    next = static_cast<size_t>(end_of(chunk.first + chunk.width));
+    group_vectors.push_back(group_vector);
+    next = static_cast<size_t>(end_of(group_vector.first + group_vector.width));
   }
-  return chunks;
+  return group_vectors;
 }
 
 }  // namespace ingot::codegen

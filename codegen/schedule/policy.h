@@ -27,7 +27,7 @@ bool is_lazy(const ArmFacts& arms, Lazy lazy, bool is_cuda);
 /// Whether a load that only a lazy arm needs is made within the arm.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool is_cuda);
 
-/// The presets: how elements are assigned to threads (see Walk in schedule.h).
+/// The presets: how elements are assigned to threads (see LoopMap in schedule.h).
 enum class Preset : uint8_t {
   Single,    ///< one element per thread
   Flat,      ///< one or two vectors per thread, adjacent along the domain, within one row if there are rows
@@ -47,10 +47,10 @@ Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes);
 /// Whether flat blocks may take several steps along the domain: every access must be a vector or uniform.
 bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
 /// Whether a CUDA kernel that reduces nothing uses the prelude's `quotient_of` for float32 division.
-bool divides_by_own_steps(const KernelFacts& facts);
+bool uses_quotient_of(const KernelFacts& facts);
 /// Whether the masked vectors of a group (`chunks`) are loaded ahead of the computation, under a hoisted predicate. A
 /// thread has `vectors` of each of them at a time.
-bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors);
+bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t vectors);
 
 /// The elements per thread, if the layout allows as many; a power of two.
 uint32_t lanes_for(const KernelFacts& facts);
@@ -74,7 +74,8 @@ AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts,
 /// How a group is split into vectors; a width of 1 is a single element. `used`: the distances of the group's elements
 /// from its first element, ascending and unique. A store may write only used elements; a load may also read elements
 /// between them.
-std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment, bool store);
+std::vector<GroupVector> vectors_of_group(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment,
+                                          bool store);
 
 /// CPU: the axis of a tile's rows; kNoAxis if no tile is used.
 uint32_t cpu_axis_across(const KernelFacts& facts);
@@ -83,14 +84,14 @@ inline constexpr uint32_t kCpuTileColumns = 64;
 uint32_t cpu_tile_rows(const KernelFacts& facts);
 
 /// CPU: the elements of a batch of short rows; 0 if each row should have its own loop.
-uint32_t cpu_chunk(const KernelFacts& facts);
+uint32_t cpu_short_row_elements(const KernelFacts& facts);
 /// How an access is made in such a batch; nothing if it cannot be made.
-std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts);
+std::optional<AccessSchedule::How> how_in_short_rows(const AccessFacts& access, const KernelFacts& facts);
 
 /// CPU: whether an access converts float16 in bulk.
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
 /// CPU: the number of elements of a row that are converted at a time.
-inline constexpr uint32_t kCpuPiece = 256;
+inline constexpr uint32_t kCpuConversionBlock = 256;
 
 /// CPU: the elements of a vector; 0: the machine's widest vectors.
 uint32_t cpu_simd(const KernelFacts& facts);

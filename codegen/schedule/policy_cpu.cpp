@@ -31,9 +31,9 @@ How how_of_row(const AccessFacts& access) {
                                            : How::Repeated;
 }
 
-std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts) {
+std::optional<How> how_in_short_rows(const AccessFacts& access, const KernelFacts& facts) {
   if (!is_element_wise(access)) return std::nullopt;
-  if (access.linear) return How::Single;
+  if (access.is_linear) return How::Single;
   if (access.kind == Kind::Store) return std::nullopt;
   if (access.inner == StrideClass::Zero || access.across == StrideClass::Zero) return how_of_row(access);
   if (is_transposed(access, facts.rank - 2)) return How::Staged;
@@ -41,12 +41,12 @@ std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& fa
 }
 
 // In a batch of rows, values that a row shares are computed for each of its elements, so they must be cheap.
-uint32_t cpu_chunk(const KernelFacts& facts) {
+uint32_t cpu_short_row_elements(const KernelFacts& facts) {
   constexpr uint32_t kCheap = 4;
   if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;
   bool turns = false;
   for (const AccessFacts& access : facts.accesses) {
-    const std::optional<How> how = how_in_chunk(access, facts);
+    const std::optional<How> how = how_in_short_rows(access, facts);
     if (!how) return 0;
     turns |= how == How::Staged;
   }
@@ -64,7 +64,7 @@ bool is_widened(const AccessFacts& access, How how) {
 // or strided loads use the widest vectors (docs/performance.md: cpu-vector-width).
 uint32_t cpu_simd(const KernelFacts& facts) {
   constexpr uint32_t kCheapForAccess = 6, kBytes = 32;
-  if (facts.has_functions || facts.has_regions) return 0;
+  if (facts.has_transcendentals || facts.has_regions) return 0;
   if (facts.cost > kCheapForAccess * facts.accesses.size()) return 0;
   uint32_t bytes = 0;
   for (const AccessFacts& access : facts.accesses) {

@@ -11,13 +11,14 @@ std::string_view name_of(Scope scope) {
   return kNames[static_cast<size_t>(scope)];
 }
 
-std::string text_of(const Walk& walk) {
+std::string text_of(const LoopMap& loop_map) {
   std::vector<std::string> steps;
-  for (const Step& step : walk.steps)
+  for (const MappedLoop& step : loop_map.steps)
     steps.push_back(step.count == 0 ? std::string(name_of(step.scope))
                                     : fmt::format("{} {}", step.count, name_of(step.scope)));
-  const std::string axes = walk.axes == 1 ? fmt::format("axis {}", walk.first)
-                                          : fmt::format("axes {} to {}", walk.first, walk.first + walk.axes - 1);
+  const std::string axes = loop_map.axes == 1
+                               ? fmt::format("axis {}", loop_map.first)
+                               : fmt::format("axes {} to {}", loop_map.first, loop_map.first + loop_map.axes - 1);
   return fmt::format("{}: {}", axes, fmt::join(steps, " · "));
 }
 
@@ -57,17 +58,18 @@ std::string text_of(const AccessSchedule& access) {
     case How::Repeated:
       return "a row, repeated";
     case How::Grouped: {
-      std::vector<std::string> chunks;
-      for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));
-      return chunks.empty() ? "with its group" : fmt::format("group: {}", fmt::join(chunks, " "));
+      std::vector<std::string> group_vectors;
+      for (const GroupVector& group_vector : access.group_vectors)
+        group_vectors.push_back(fmt::format("{}+{}", group_vector.first, group_vector.width));
+      return group_vectors.empty() ? "with its group" : fmt::format("group: {}", fmt::join(group_vectors, " "));
     }
   }
   return {};
 }
 
 std::string text_of(const RowSchedule& rows) {
-  std::string text = fmt::format("  rows: {} accumulators", rows.classes);
-  if (rows.piece != 0) text += fmt::format(" per chunk of {} elements", rows.piece);
+  std::string text = fmt::format("  rows: {} accumulators", rows.accumulators);
+  if (rows.chunk_length != 0) text += fmt::format(" per chunk of {} elements", rows.chunk_length);
   if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
   if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
@@ -75,31 +77,33 @@ std::string text_of(const RowSchedule& rows) {
                            : ", adjacent rows in a vector";
   if (rows.batch > 0) text += fmt::format(", batches of {} per warp", rows.batch);
   if (rows.steps > 0)
-    text += fmt::format(", {} in {} steps", rows.by_runs ? "blocked accumulators" : "register-cached", rows.steps);
-  if (rows.shared > 0) text += fmt::format(", {} of them in shared memory", rows.shared);
-  if (const size_t kept = rows.kept.size(); kept > 0)
+    text += fmt::format(", {} in {} steps", rows.has_blocked_accumulators ? "blocked accumulators" : "register-cached",
+                        rows.steps);
+  if (rows.shared_steps > 0) text += fmt::format(", {} of them in shared memory", rows.shared_steps);
+  if (const size_t cached = rows.cached.size(); cached > 0)
     text += fmt::format(
         fmt::runtime(rows.steps > 0 ? " with {} computed value{} per element" : ", {} cached value{} per element"),
-        kept, kept == 1 ? "" : "s");
-  if (rows.early > 0) text += fmt::format(", sums of phase {} computed speculatively, one phase early", rows.early);
-  if (rows.passing > 0)
-    text += fmt::format(", fused column partials in {} chunks{}", rows.passing,
+        cached, cached == 1 ? "" : "s");
+  if (rows.speculative_phase > 0)
+    text += fmt::format(", sums of phase {} computed speculatively, one phase early", rows.speculative_phase);
+  if (rows.column_chunks > 0)
+    text += fmt::format(", fused column partials in {} chunks{}", rows.column_chunks,
                         rows.prefetches ? ", next row prefetched" : "");
-  if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} chunks", rows.pieces) : ", chunks";
-  return text + (rows.splits ? " combined by a second launch\n" : "\n");
+  if (rows.is_split) text += rows.chunks > 1 ? fmt::format(", {} chunks", rows.chunks) : ", chunks";
+  return text + (rows.is_split ? " combined by a second launch\n" : "\n");
 }
 
-std::string_view text_of(Apart apart) {
-  switch (apart) {
-    case Apart::Gathered:
+std::string_view text_of(SplitReason split_reason) {
+  switch (split_reason) {
+    case SplitReason::Gathered:
       return "it is read by a gather";
-    case Apart::OtherRows:
+    case SplitReason::OtherRows:
       return "its reader has other rows";
-    case Apart::OtherReduction:
+    case SplitReason::OtherReduction:
       return "its reader is reduced over other rows";
-    case Apart::LoneRow:
+    case SplitReason::LoneRow:
       return "many blocks share its only row, and each phase has a kernel";
-    case Apart::LaterReads:
+    case SplitReason::LaterReads:
       return "its reader also needs a later kernel";
   }
   return {};
@@ -108,11 +112,11 @@ std::string_view text_of(Apart apart) {
 }  // namespace
 
 std::string print(const AccessSchedule& access) {
-  return fmt::format("{}{}{}{}", text_of(access), access.widened ? ", converted to float32" : "",
-                     access.foreseen ? ", only where it is needed, under a hoisted predicate"
-                     : access.masked ? ", only where it is needed"
-                                     : "",
-                     access.ahead ? ", ahead of all phases" : "");
+  return fmt::format("{}{}{}{}", text_of(access), access.is_widened ? ", converted to float32" : "",
+                     access.is_hoisted  ? ", only where it is needed, under a hoisted predicate"
+                     : access.is_masked ? ", only where it is needed"
+                                        : "",
+                     access.is_loaded_ahead ? ", ahead of all phases" : "");
 }
 
 std::string print(const Schedule& schedule, const KernelOutline& outline) {
@@ -120,19 +124,19 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
   std::string text =
       fmt::format("{}: {} thread{} of {} element{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
                   schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
-                  schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
-  for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
+                  schedule.has_partial_vectors ? ", ragged" : "", vectors, schedule.index_bits);
+  for (const LoopMap& loop_map : schedule.loop_maps) text += "  " + text_of(loop_map) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
-  if (schedule.rows.classes != 0) text += text_of(schedule.rows);
+  if (schedule.rows.accumulators != 0) text += text_of(schedule.rows);
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
     text += fmt::format("  access {}: {}\n", a, print(schedule.accesses[a]));
-  for (size_t v = 0; v < outline.kept.size(); ++v) {
-    const size_t access = outline.first_store() + outline.parts.size() + v;
+  for (size_t v = 0; v < outline.workspace_stores.size(); ++v) {
+    const size_t access = outline.first_store() + outline.output_blocks.size() + v;
     const std::string& value = outline.accesses[access].text;
     text += fmt::format("  access {} stores {} for a later kernel: {}\n", access, value.substr(0, value.find('\n')),
-                        text_of(outline.kept[v].apart));
+                        text_of(outline.workspace_stores[v].split_reason));
   }
-  if (schedule.own_quotients) text += "  quotients: by quotient_of\n";
+  if (schedule.uses_quotient_of) text += "  quotients: by quotient_of\n";
   if (!schedule.lazy.empty()) text += fmt::format("  lazy: {} where\n", schedule.lazy.size());
   return text;
 }

@@ -141,8 +141,8 @@ std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, con
   return all;
 }
 
-std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
-                                 const KernelOutline& outline) {
+std::optional<HoistedPredicate> hoisted_predicate(const Regions& regions, const std::vector<Region>& of_access,
+                                                  const ir::Graph& graph, const KernelOutline& outline) {
   if (of_access.size() != 1 || of_access.front() == kAlways) return std::nullopt;
   const Region region = of_access.front();
   const uint32_t number = Regions::decision_of(region);
@@ -155,7 +155,7 @@ std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Regio
   };
   if (decision.region != kAlways || !std::ranges::all_of(nodes_of(graph, {decision.condition}), is_known))
     return std::nullopt;
-  return Foreseen{decision.condition, region == Regions::taken(number)};
+  return HoistedPredicate{decision.condition, region == Regions::taken(number)};
 }
 
 }  // namespace ingot::codegen

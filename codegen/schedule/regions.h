@@ -68,13 +68,13 @@ std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, con
                                                      const KernelOutline& outline, const KernelLayout& layout);
 
 /// A hoisted predicate: an access is needed only if the condition holds, or only if it does not.
-struct Foreseen {
+struct HoistedPredicate {
   ir::NodeId condition;
   bool holds = true;
 };
 /// The predicate of an access with these regions, if it can be evaluated ahead of everything else. Since it is
 /// evaluated again later, it must depend only on elements that are loaded anyway, through ops of one instruction each.
-std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
-                                 const KernelOutline& outline);
+std::optional<HoistedPredicate> hoisted_predicate(const Regions& regions, const std::vector<Region>& of_access,
+                                                  const ir::Graph& graph, const KernelOutline& outline);
 
 }  // namespace ingot::codegen

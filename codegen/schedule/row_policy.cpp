@@ -8,15 +8,16 @@ namespace {
 using Kind = AccessUse::Kind;
 
 constexpr uint32_t kWarp = 32;
-constexpr uint32_t kBatches = 4;         // per block, one per warp
-constexpr uint32_t kHalfLanes = 8;       // 16-bit floats per vector
-constexpr uint32_t kPassingLanes = 4;    // elements per thread with fused column partials
-constexpr uint32_t kPassingBytes = 24;   // bytes of registers per element of a row, with fused column partials
-constexpr uint32_t kWaitedRowsBits = 8;  // the number of rows (log2) up to which latency limits the kernel
+constexpr uint32_t kBatches = 4;              // per block, one per warp
+constexpr uint32_t k16BitLanes = 8;           // 16-bit floats per vector
+constexpr uint32_t kColumnPartialLanes = 4;   // elements per thread with fused column partials
+constexpr uint32_t kColumnPartialBytes = 24;  // bytes of registers per element of a row, with fused column partials
+constexpr uint32_t kWaitedRowsBits = 8;       // the number of rows (log2) up to which latency limits the kernel
 
 /// Whether the access is a load with one element per element of the domain.
 bool is_large(const AccessFacts& access) {
-  return access.kind == Kind::Load && access.moves_in_row && !access.broadcasts && !access.masked && !access.grouped;
+  return access.kind == Kind::Load && access.varies_in_row && !access.broadcasts && !access.is_masked &&
+         !access.is_grouped;
 }
 
 uint32_t large_bytes(const KernelFacts& facts) {
@@ -27,12 +28,14 @@ uint32_t large_bytes(const KernelFacts& facts) {
 }
 
 /// Whether rows are traversed only to reduce their columns: nothing is reduced along the rows.
-bool is_for_columns_alone(const KernelFacts& facts) { return facts.passed_bytes > 0 && facts.result_bytes == 0; }
+bool is_for_columns_alone(const KernelFacts& facts) {
+  return facts.column_partial_bytes > 0 && facts.result_bytes == 0;
+}
 
 }  // namespace
 
 bool lies_across(const KernelFacts& facts) {
-  const auto is_read = [](const AccessFacts& access) { return access.moves_in_row && access.kind == Kind::Load; };
+  const auto is_read = [](const AccessFacts& access) { return access.varies_in_row && access.kind == Kind::Load; };
   const bool any_large = std::ranges::any_of(
       facts.accesses, [&](const AccessFacts& access) { return is_read(access) && !access.broadcasts; });
   int64_t across = 0, along = 0;
@@ -48,20 +51,20 @@ bool lies_across(const KernelFacts& facts) {
 
 // Long rows of expensive elements have more accumulators, so that blocks run in several waves and end at about the same
 // time. Rows that stay in the cache are faster with fewer (docs/performance.md: accumulator-count).
-uint32_t cuda_classes(uint32_t length_bits, uint32_t loads) {
+uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads) {
   constexpr uint32_t kLongBits = 22, kManyLoads = 8;
   if (length_bits <= 10) return 1u << (length_bits == 0 ? 0 : length_bits - 1);
   if (length_bits >= kLongBits && loads >= kManyLoads) return 1u << std::min(length_bits - 1, kLongBits);
   return length_bits == 11 ? 512 : 1u << std::min(length_bits - 2, 20u);
 }
 
-bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
-  return is_element_wise(access) && !access.masked && access.inner == StrideClass::One && is_aligned(access, lanes) &&
-         facts.inner_multiple >= lanes;
+bool is_vector_in_row(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
+  return is_element_wise(access) && !access.is_masked && access.inner == StrideClass::One &&
+         is_aligned(access, lanes) && facts.inner_multiple >= lanes;
 }
 
-bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes) {
-  return is_element_wise(access) && !access.masked && access.along_rows == StrideClass::One &&
+bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes) {
+  return is_element_wise(access) && !access.is_masked && access.along_rows == StrideClass::One &&
          is_aligned(access, lanes) && layout.rows_multiple >= lanes;
 }
 
@@ -71,9 +74,9 @@ namespace {
 /// prevent it.
 bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
            uint32_t lanes) {
-  if (!access.moves_in_row || !is_element_wise(access)) return true;
-  if (rows.across) return access.along_rows != StrideClass::One || runs_across_rows(access, layout, lanes);
-  return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : runs_in_rows(access, facts, lanes);
+  if (!access.varies_in_row || !is_element_wise(access)) return true;
+  if (rows.across) return access.along_rows != StrideClass::One || is_vector_across_rows(access, layout, lanes);
+  return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : is_vector_in_row(access, facts, lanes);
 }
 
 /// Whether there are few short rows, for which latency limits the kernel.
@@ -83,13 +86,14 @@ bool has_few_elements(const KernelLayout& layout) { return layout.rows_bits <= 1
 /// load must stay within its row. Few elements arrive sooner one by one (docs/performance.md:
 /// few-elements-load-singly).
 bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows, uint32_t lanes) {
-  if (rows.across || rows.passing > 0 || layout.reduced_axes != 1 || has_few_elements(layout) || facts.reads_exactly)
+  if (rows.across || rows.column_chunks > 0 || layout.reduced_axes != 1 || has_few_elements(layout) ||
+      facts.never_reads_past_end)
     return false;
   return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-    if (access.kind == Kind::Gather && !access.shares_place)
+    if (access.kind == Kind::Gather && !access.row_shares_index)
       return false;  // an index past the row's end may be out of range
-    if (!access.moves_in_row || access.kind == Kind::Index) return true;
-    return access.kind == Kind::Load && !access.masked && access.inner == StrideClass::One &&
+    if (!access.varies_in_row || access.kind == Kind::Index) return true;
+    return access.kind == Kind::Load && !access.is_masked && access.inner == StrideClass::One &&
            lanes * access.bytes >= kWordBytes;
   });
 }
@@ -100,34 +104,34 @@ uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, co
   if (!rows.across && layout.reduced_axes == 0) return 1;
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses)
-    if (access.moves_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
+    if (access.varies_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
   if (widest == 0) return 1;
   uint32_t lanes = kVectorBytes / widest;
-  if (rows.passing > 0 && !is_for_columns_alone(facts)) lanes = std::min(lanes, kPassingLanes);
+  if (rows.column_chunks > 0 && !is_for_columns_alone(facts)) lanes = std::min(lanes, kColumnPartialLanes);
   // Few rows are distributed over all threads of a warp.
   lanes = rows.across ? std::min(lanes, std::max(1u, (1u << layout.rows_bits) / kWarp))
-                      : std::min(lanes, rows.classes / rows.pieces);
+                      : std::min(lanes, rows.accumulators / rows.chunks);
   const bool all_suit = std::ranges::all_of(
       facts.accesses, [&](const AccessFacts& access) { return suits(access, facts, layout, rows, lanes); });
   return all_suit || can_shift(facts, layout, rows, lanes) ? lanes : 1;
 }
 
-bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
-                          uint32_t lanes) {
+bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
+                                 uint32_t lanes) {
   return lanes > 1 && std::ranges::any_of(facts.accesses, [&](const AccessFacts& access) {
            return !suits(access, facts, layout, rows, lanes);
          });
 }
 
 bool can_be_batched(const AccessFacts& access, uint32_t rows) {
-  return is_element_wise(access) && access.moves_in_row && !access.masked && access.linear &&
+  return is_element_wise(access) && access.varies_in_row && !access.is_masked && access.is_linear &&
          access.alignment >= kVectorBytes && rows * access.bytes % kVectorBytes == 0;
 }
 
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases) {
   if (rows.across) return kWarp * lanes;
   if (rows.batch > 0) return kBatches * rows.batch;
-  return rows.threads >= 64 ? 1 : (has_several_phases || rows.passing > 0 ? 128 : 256) / rows.threads;
+  return rows.threads >= 64 ? 1 : (has_several_phases || rows.column_chunks > 0 ? 128 : 256) / rows.threads;
 }
 
 namespace {
@@ -136,20 +140,21 @@ namespace {
 // (docs/performance.md: column-sums).
 RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
                          bool has_several_phases) {
-  constexpr uint32_t kClassesOfPiece = 256, kPieces = 1024, kEnough = 4, kSharedBytes = 40 << 10;
-  rows.group = std::min(rows.classes, 4u);
-  rows.threads = std::min(rows.classes / rows.group, has_several_phases ? 32u : 8u);
+  constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4, kSharedBytes = 40 << 10;
+  rows.group = std::min(rows.accumulators, 4u);
+  rows.threads = std::min(rows.accumulators / rows.group, has_several_phases ? 32u : 8u);
   // The results of all threads for a block's rows are in shared memory.
   const uint32_t result_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.result_bytes;
   while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
   if (has_several_phases) return rows;
   // Few rows are split into more chunks.
-  const uint64_t target_count = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
-  const uint64_t max_count = std::min(rows.classes / (rows.threads * rows.group), kPieces);
-  const auto pieces = static_cast<uint32_t>(std::min(target_count, max_count));
-  if (pieces < kEnough) return rows;
-  rows.splits = true;
-  rows.pieces = pieces;
+  const uint64_t target_count = uint64_t{rows.accumulators / kAccumulatorsOfChunk}
+                                << (kManyRowsBits - layout.rows_bits);
+  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group), kMaxChunks);
+  const auto chunks = static_cast<uint32_t>(std::min(target_count, max_count));
+  if (chunks < kEnough) return rows;
+  rows.is_split = true;
+  rows.chunks = chunks;
   return rows;
 }
 
@@ -165,7 +170,7 @@ struct RowBytes {
 RowBytes row_bytes(const KernelFacts& facts) {
   RowBytes bytes;
   for (const AccessFacts& access : facts.accesses) {
-    if (!access.moves_in_row || access.kind != Kind::Load) continue;
+    if (!access.varies_in_row || access.kind != Kind::Load) continue;
     bytes.per_element += access.bytes;
     ++bytes.loads;
   }
@@ -180,7 +185,7 @@ bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t 
   const uint32_t threads = length <= uint64_t{facts.cluster_blocks} * kSteps * kThreads ? kThreads : 2 * kThreads;
   const uint64_t blocks = length / (threads * kSteps);
   if (blocks > facts.cluster_blocks) return false;
-  rows.threads = threads, rows.steps = kSteps, rows.blocks = 2 * kThreads / threads;
+  rows.threads = threads, rows.steps = kSteps, rows.min_blocks = 2 * kThreads / threads;
   rows.cluster = static_cast<uint32_t>(blocks);
   return true;
 }
@@ -192,18 +197,18 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
                            uint32_t bytes) {
   constexpr uint32_t kLongRow = 64 << 10, kBytesOfBlock = 128 << 10, kLongestRow = 256 << 10;
   constexpr uint32_t kExchangeBytes = 8 << 10;  // for results that threads exchange
-  constexpr uint32_t kVectorsOfHalves = 4;
+  constexpr uint32_t kVectorsOf16Bit = 4;
   const uint64_t row = length * bytes;
-  const bool has_halves = lanes == kHalfLanes;
-  if (lanes * bytes < kWordBytes || row <= (has_halves ? kLongRow / 2 : kLongRow)) return false;
+  const bool is_16_bit = lanes == k16BitLanes;
+  if (lanes * bytes < kWordBytes || row <= (is_16_bit ? kLongRow / 2 : kLongRow)) return false;
   if (row > std::max(facts.cluster_blocks * kBytesOfBlock, kLongestRow)) return false;
   const uint32_t blocks = row > kLongestRow ? static_cast<uint32_t>(row / kBytesOfBlock) : 1;
   const uint32_t threads = std::min(rows.threads, row > kBytesOfBlock && blocks == 1 ? 1024u : 512u);
   const auto steps = static_cast<uint32_t>(length / (threads * blocks * lanes));
-  const uint32_t shared = has_halves ? std::max(steps / 2, steps - std::min(steps, kVectorsOfHalves)) : steps / 2;
+  const uint32_t shared = is_16_bit ? std::max(steps / 2, steps - std::min(steps, kVectorsOf16Bit)) : steps / 2;
   if (shared * threads * lanes * bytes + kExchangeBytes > facts.shared_bytes) return false;
-  rows.threads = threads, rows.cluster = blocks, rows.steps = steps, rows.shared = shared;
-  rows.blocks = 1024 / threads;
+  rows.threads = threads, rows.cluster = blocks, rows.steps = steps, rows.shared_steps = shared;
+  rows.min_blocks = 1024 / threads;
   return true;
 }
 
@@ -212,38 +217,38 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
 bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
   constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
   const auto runs = [](const AccessFacts& access) {
-    return access.kind == Kind::Load && access.moves_in_row && access.inner != StrideClass::Zero;
+    return access.kind == Kind::Load && access.varies_in_row && access.inner != StrideClass::Zero;
   };
   const auto word = [](const AccessFacts& access) { return access.bytes <= kWordBytes; };
   if (rows.threads != 2 * kThreads || length > kThreads * kWords || std::ranges::count_if(facts.accesses, runs) != 1 ||
       !std::ranges::all_of(facts.accesses, word))
     return false;
-  rows.threads = kThreads, rows.blocks = kBlocks;
+  rows.threads = kThreads, rows.min_blocks = kBlocks;
   rows.steps = static_cast<uint32_t>(length / (kThreads * lanes));
   return true;
 }
 
 // If few rows are cached, a thread has four single elements. If there are many rows of up to 512 elements, a row has
 // one warp, which needs no barrier (docs/performance.md: threads-per-row).
-uint32_t row_threads(const KernelLayout& layout, uint32_t classes, uint32_t lanes, bool has_groups,
+uint32_t row_threads(const KernelLayout& layout, uint32_t accumulators, uint32_t lanes, bool has_groups,
                      bool has_several_phases) {
   constexpr uint32_t kFew = 4, kWarpRowBits = 9;
   const bool has_few_rows = layout.rows_bits <= kWaitedRowsBits;
   if (lanes == 1 && !has_groups) {
-    if (has_several_phases && has_few_rows) return std::clamp((1u << layout.length_bits) / kFew, 1u, classes);
+    if (has_several_phases && has_few_rows) return std::clamp((1u << layout.length_bits) / kFew, 1u, accumulators);
     if (!has_few_rows && layout.length_bits == kWarpRowBits) return kWarp;
   }
-  return std::max(1u, classes / std::max(lanes, has_groups ? 2u : kFew));
+  return std::max(1u, accumulators / std::max(lanes, has_groups ? 2u : kFew));
 }
 
 /// The schedule of rows that several phases traverse: they are loaded once if a block, or a cluster, can hold a row.
 /// 16-bit floats have four vectors per thread (docs/performance.md: vectors-per-thread-16-bit).
-RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+RowSchedule cached_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kRegisterBytes = 128 << 10, kMostBytes = 256, kVectors = 4, kHeavy = 60;
   const auto [bytes, loads] = row_bytes(facts);
   const uint64_t length = uint64_t{1} << layout.length_bits;
   rows.threads = std::min(rows.threads, layout.length_bits <= 14 ? 512u : 1024u);
-  if (lanes == kHalfLanes && length >= 2 * kVectors * lanes)
+  if (lanes == k16BitLanes && length >= 2 * kVectors * lanes)
     rows.threads = std::min(rows.threads, static_cast<uint32_t>(length / (kVectors * lanes)));
   if (loads == 1 && lanes == 1 && keep_single_elements(rows, facts, length, bytes)) return rows;
   if (loads == 1 && keep_in_shared_memory(rows, facts, length, lanes, bytes)) return rows;
@@ -261,18 +266,18 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLa
 void use_blocked_accumulators(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kSteps = 4, kThreads = 1536;  // of a multiprocessor, with 40 registers each
   constexpr uint32_t kSharedBytes = 40 << 10;      // for the results of runs
-  const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.classes;
-  if (steps > kSteps || rows.classes / lanes * facts.ordered_bytes > kSharedBytes) return;
-  rows.by_runs = true;
+  const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.accumulators;
+  if (steps > kSteps || rows.accumulators / lanes * facts.ordered_bytes > kSharedBytes) return;
+  rows.has_blocked_accumulators = true;
   rows.steps = static_cast<uint32_t>(steps);
-  rows.blocks = kThreads / rows.threads;
+  rows.min_blocks = kThreads / rows.threads;
 }
 
 bool gathers(const KernelFacts& facts) {
   return std::ranges::count(facts.accesses, Kind::Gather, &AccessFacts::kind) > 0;
 }
 
-bool has_groups(const KernelFacts& facts) { return std::ranges::any_of(facts.accesses, &AccessFacts::grouped); }
+bool has_groups(const KernelFacts& facts) { return std::ranges::any_of(facts.accesses, &AccessFacts::is_grouped); }
 
 /// The number of chunks of a row in a kernel of one phase. A second launch pays off only above 4096 accumulators.
 ///
@@ -280,15 +285,17 @@ bool has_groups(const KernelFacts& facts) { return std::ranges::any_of(facts.acc
 /// more threads, with one vector of accumulators each. Groups of neighbours get smaller chunks too, because most of
 /// them may be masked. But the second launch takes longer the more chunks there are (docs/performance.md:
 /// split-reduction).
-uint32_t pieces_of(const KernelFacts& facts, const KernelLayout& layout, uint32_t classes) {
-  constexpr uint32_t kWhole = 4096, kPiece = 1024, kManyRowsBits = 11;
-  constexpr uint32_t kWholeOfGathers = 512, kPieceOfGathers = 128, kMostPieces = 1024, kFewRowsBits = 4;
-  constexpr uint32_t kPieceOfGroups = 512, kPieceOfStoredGroups = 256, kManyClasses = 1 << 21;
-  if (gathers(facts) && classes > kWholeOfGathers && layout.rows_bits <= kFewRowsBits)
-    return std::min(classes / kPieceOfGathers, std::max(kMostPieces, classes / kPiece));
-  if (classes >= kManyClasses && has_groups(facts))
-    return classes / (stores_elements(facts) ? kPieceOfStoredGroups : kPieceOfGroups);
-  return classes > kWhole && (layout.rows_bits < kManyRowsBits || classes > 8 * kPiece) ? classes / kPiece : 1;
+uint32_t chunks_of_row(const KernelFacts& facts, const KernelLayout& layout, uint32_t accumulators) {
+  constexpr uint32_t kWhole = 4096, kChunk = 1024, kSplitRowsBits = 11;
+  constexpr uint32_t kWholeOfGathers = 512, kChunkOfGathers = 128, kMostChunks = 1024, kFewRowsBits = 4;
+  constexpr uint32_t kChunkOfGroups = 512, kChunkOfStoredGroups = 256, kManyAccumulators = 1 << 21;
+  if (gathers(facts) && accumulators > kWholeOfGathers && layout.rows_bits <= kFewRowsBits)
+    return std::min(accumulators / kChunkOfGathers, std::max(kMostChunks, accumulators / kChunk));
+  if (accumulators >= kManyAccumulators && has_groups(facts))
+    return accumulators / (stores_elements(facts) ? kChunkOfStoredGroups : kChunkOfGroups);
+  return accumulators > kWhole && (layout.rows_bits < kSplitRowsBits || accumulators > 8 * kChunk)
+             ? accumulators / kChunk
+             : 1;
 }
 
 /// The most and the fewest elements of rows with this layout.
@@ -307,12 +314,15 @@ Lengths lengths_of(const KernelLayout& layout) {
 void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kShortBits = 7, kElements = 28, kMostElements = 32;
   constexpr uint32_t kSharedBytes = 28 << 10, kMostSharedBytes = 48 << 10;
-  if (lanes > 1 || rows.splits || rows.early > 0 || layout.length_bits > kShortBits || layout.has_empty_rows) return;
-  if (layout.rows_bits < kManyRows) return;
+  if (lanes > 1 || rows.is_split || rows.speculative_phase > 0 || layout.length_bits > kShortBits ||
+      layout.has_empty_rows)
+    return;
+  if (layout.rows_bits < kManyRowsBits) return;
   uint32_t read_bytes = 0, stored_bytes = 0;  // per element
   for (const AccessFacts& access : facts.accesses) {
-    if (access.kind == Kind::Gather || access.grouped) return;  // nothing may be gathered for a row that does not exist
-    if (!access.moves_in_row || !is_element_wise(access)) continue;
+    if (access.kind == Kind::Gather || access.is_grouped)
+      return;  // nothing may be gathered for a row that does not exist
+    if (!access.varies_in_row || !is_element_wise(access)) continue;
     if (access.kind == Kind::Store && !can_be_batched(access, kWarp)) return;
     if (can_be_batched(access, kWarp)) (access.kind == Kind::Store ? stored_bytes : read_bytes) += access.bytes;
   }
@@ -320,7 +330,7 @@ void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout
   const uint64_t most = lengths_of(layout).most;
   const auto suits = [&](uint32_t threads) {
     return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-      return access.kind != Kind::Store || !access.moves_in_row || can_be_batched(access, kWarp / threads);
+      return access.kind != Kind::Store || !access.varies_in_row || can_be_batched(access, kWarp / threads);
     });
   };
   // Most stores reuse the memory of a load.
@@ -330,7 +340,7 @@ void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout
            slots * (read_bytes + stored_bytes) <= kMostSharedBytes;
   };
   uint32_t threads = 1;
-  while (!fits(threads, kElements) && 2 * threads <= rows.classes && suits(2 * threads)) threads *= 2;
+  while (!fits(threads, kElements) && 2 * threads <= rows.accumulators && suits(2 * threads)) threads *= 2;
   if (!fits(threads, kMostElements)) return;
   rows.threads = threads;
   rows.batch = kWarp / threads;
@@ -343,44 +353,45 @@ void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout
 /// and unguarded steps are faster. With steps in shared memory, too many unguarded steps would keep so many loads in
 /// flight that registers spill (docs/performance.md: exact-step-count).
 void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
-  if (rows.steps < 2 && rows.passing == 0) return;
+  if (rows.steps < 2 && rows.column_chunks == 0) return;
   const auto [most, least] = lengths_of(layout);
-  const uint64_t step = rows.by_runs ? rows.classes : uint64_t{rows.threads} * rows.cluster * lanes;
-  const uint32_t in_registers = rows.steps - rows.shared;
+  const uint64_t step =
+      rows.has_blocked_accumulators ? rows.accumulators : uint64_t{rows.threads} * rows.cluster * lanes;
+  const uint32_t in_registers = rows.steps - rows.shared_steps;
   rows.steps = static_cast<uint32_t>((most + step - 1) / step);
-  rows.shared = rows.steps - std::min(rows.steps, in_registers);
-  rows.full = static_cast<uint32_t>(least / step);
-  if (rows.shared > 0) rows.full = lanes > 1 ? std::min(rows.full, rows.steps / 2) : 0;
+  rows.shared_steps = rows.steps - std::min(rows.steps, in_registers);
+  rows.unguarded_steps = static_cast<uint32_t>(least / step);
+  if (rows.shared_steps > 0) rows.unguarded_steps = lanes > 1 ? std::min(rows.unguarded_steps, rows.steps / 2) : 0;
 }
 
 // With fused column partials, a thread keeps its elements of a row, and an accumulator for each of their columns.
 // Blocks are limited so that registers suffice, and the next row is prefetched if registers are left. If nothing is
 // reduced along the rows, vectors of 16 bytes are faster (docs/performance.md: fused-column-partials).
-RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
+RowSchedule rows_with_column_partials(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisters = 1 << 16, kFewBytes = 192, kManyBytes = 512, kHeavy = 60;
   const uint64_t length = uint64_t{1} << layout.length_bits;
-  rows.passing = layout.pieces;
-  rows.threads = std::max(1u, rows.classes / kPassingLanes);
+  rows.column_chunks = layout.column_chunks;
+  rows.threads = std::max(1u, rows.accumulators / kColumnPartialLanes);
   if (is_for_columns_alone(facts)) rows.threads = static_cast<uint32_t>(std::clamp<uint64_t>(length / 8, 1, 512));
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
-  if (is_for_columns_alone(facts)) rows.classes = rows.threads * lanes;
+  if (is_for_columns_alone(facts)) rows.accumulators = rows.threads * lanes;
   rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, length / (rows.threads * lanes)));
   const uint32_t threads = cuda_rows_of_block(rows, lanes, true) * rows.threads;
-  const uint32_t bytes = 2 * large_bytes(facts) + facts.passed_bytes, thread_bytes = rows.steps * lanes * bytes;
+  const uint32_t bytes = 2 * large_bytes(facts) + facts.column_partial_bytes, thread_bytes = rows.steps * lanes * bytes;
   const uint32_t registers = thread_bytes > kManyBytes                          ? 255
                              : thread_bytes > kFewBytes || facts.cost >= kHeavy ? 128
                                                                                 : 64;
-  rows.blocks = std::max(1u, kRegisters / (registers * threads));
-  rows.prefetches = facts.phases != 2 && large_bytes(facts) > 0 && bytes <= kPassingBytes;
+  rows.min_blocks = std::max(1u, kRegisters / (registers * threads));
+  rows.prefetches = facts.phases != 2 && large_bytes(facts) > 0 && bytes <= kColumnPartialBytes;
   fit_steps(rows, layout, lanes);
   return rows;
 }
 
 /// The finalize kernel for partial results that another kernel computed.
-RowSchedule passed_columns(RowSchedule rows, const KernelLayout& layout) {
+RowSchedule finalized_columns(RowSchedule rows, const KernelLayout& layout) {
   rows.across = true;
-  rows.splits = true;
-  rows.pieces = layout.pieces;
+  rows.is_split = true;
+  rows.chunks = layout.column_chunks;
   rows.group = 4;
   return rows;
 }
@@ -408,24 +419,24 @@ uint32_t cuda_cluster_blocks(uint32_t architecture) { return architecture >= 90 
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   const uint32_t length_bits = layout.length_bits;
   RowSchedule rows;
-  rows.classes = cuda_classes(length_bits, facts.loads);
-  if (facts.passed_bytes > 0) return passing_rows(rows, facts, layout);
-  if (facts.is_passed) return passed_columns(rows, layout);
+  rows.accumulators = cuda_accumulators(length_bits, facts.loads);
+  if (facts.column_partial_bytes > 0) return rows_with_column_partials(rows, facts, layout);
+  if (facts.finalizes_partials) return finalized_columns(rows, layout);
   rows.across = lies_across(facts);
   if (rows.across) return cuda_columns(rows, facts, layout, has_several_phases);
-  rows.early = facts.early_phase;
-  if (rows.early > 0) has_several_phases = facts.phases > 2;
-  if (!has_several_phases && rows.early == 0) rows.pieces = pieces_of(facts, layout, rows.classes);
-  rows.splits = rows.pieces > 1;
+  rows.speculative_phase = facts.speculative_phase;
+  if (rows.speculative_phase > 0) has_several_phases = facts.phases > 2;
+  if (!has_several_phases && rows.speculative_phase == 0) rows.chunks = chunks_of_row(facts, layout, rows.accumulators);
+  rows.is_split = rows.chunks > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
   // Groups of neighbours are loaded as vectors. A thread has the next two in flight while it computes; the second one
   // may be loaded in vain (docs/performance.md: groups-as-vectors).
   const bool in_groups = has_groups(facts);
-  rows.threads = rows.splits && gathers(facts)
-                     ? rows.classes / rows.pieces / lanes
-                     : row_threads(layout, rows.classes / rows.pieces, lanes, in_groups, has_several_phases);
+  rows.threads = rows.is_split && gathers(facts)
+                     ? rows.accumulators / rows.chunks / lanes
+                     : row_threads(layout, rows.accumulators / rows.chunks, lanes, in_groups, has_several_phases);
   if (has_several_phases) {
-    rows = kept_rows(rows, facts, layout, lanes);
+    rows = cached_rows(rows, facts, layout, lanes);
     use_batches(rows, facts, layout, lanes);
     fit_steps(rows, layout, lanes);
     return rows;
@@ -434,8 +445,9 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;
   // If a thread has few elements, all are loaded at once (docs/performance.md: few-elements-at-once).
   const uint32_t at_once = has_few_elements(layout) ? std::max(4 * lanes, 16u) : 4 * lanes;
-  if (!rows.splits && elements <= at_once) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  if (rows.early > 0 && elements > at_once && lanes > 1 && !in_groups)
+  if (!rows.is_split && elements <= at_once)
+    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
+  if (rows.speculative_phase > 0 && elements > at_once && lanes > 1 && !in_groups)
     use_blocked_accumulators(rows, facts, layout, lanes);
   use_batches(rows, facts, layout, lanes);
   fit_steps(rows, layout, lanes);
@@ -446,16 +458,18 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
 // column partials every operand is loaded once, if a thread has registers for it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes) {
   constexpr uint32_t kBytes = 128;
-  if (rows.steps == 0 || rows.by_runs || rows.shared > 0 || rows.batch > 0 || rows.early > 0) return false;
+  if (rows.steps == 0 || rows.has_blocked_accumulators || rows.shared_steps > 0 || rows.batch > 0 ||
+      rows.speculative_phase > 0)
+    return false;
   if (!is_large(access)) return false;
-  if (rows.passing > 0) return large_bytes(facts) + facts.passed_bytes <= kPassingBytes;
+  if (rows.column_chunks > 0) return large_bytes(facts) + facts.column_partial_bytes <= kColumnPartialBytes;
   return access.phase > 0 && rows.steps * lanes * large_bytes(facts) <= kBytes;
 }
 
-bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
+bool cuda_can_cache(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
   constexpr uint32_t kBytes = 128;
-  if (rows.passing > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
-  return rows.steps > 0 && !rows.by_runs && (rows.steps - rows.shared) * lanes * bytes <= kBytes;
+  if (rows.column_chunks > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
+  return rows.steps > 0 && !rows.has_blocked_accumulators && (rows.steps - rows.shared_steps) * lanes * bytes <= kBytes;
 }
 
 }  // namespace ingot::codegen

@@ -14,16 +14,16 @@ bool lies_across(const KernelFacts& facts);
 
 /// CPU: the number of accumulators of a row or chunk, and the elements of a chunk (0: a row is one chunk), for rows of
 /// at most 2^length_bits elements.
-uint32_t cpu_classes(uint32_t length_bits);
-uint32_t cpu_piece(uint32_t length_bits);
+uint32_t cpu_accumulators(uint32_t length_bits);
+uint32_t cpu_chunk_length(uint32_t length_bits);
 /// CPU: how a kernel traverses its rows.
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CPU: the number of adjacent rows that are computed together.
 uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
 /// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
-bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
+bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
 /// CPU: whether values of `bytes` bytes in all per element of the rows computed together are cached between phases.
-bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
+bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
 /// CUDA: the shared memory that a block may use; the architecture is 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);
@@ -31,26 +31,26 @@ uint32_t cuda_shared_bytes(uint32_t architecture);
 uint32_t cuda_cluster_blocks(uint32_t architecture);
 /// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the loads from tensors per
 /// element.
-uint32_t cuda_classes(uint32_t length_bits, uint32_t loads);
+uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads);
 /// CUDA: how a kernel traverses its rows.
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
 uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
 /// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned and end within a vector.
-bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
-                          uint32_t lanes);
+bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
+                                 uint32_t lanes);
 /// CUDA: whether this many rows are contiguous in memory, and start and end at vector boundaries.
 bool can_be_batched(const AccessFacts& access, uint32_t rows);
 /// CUDA: the rows that a block computes at once.
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases);
 /// CUDA: whether corresponding elements of `lanes` adjacent rows are an aligned vector.
-bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
+bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
 /// CUDA: whether a thread has registers for cached values of `bytes` bytes in all per element.
-bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
+bool cuda_can_cache(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
 /// CUDA: whether an access of a register-cached row is loaded ahead of all phases, although a later phase is the first
 /// to need it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes);
 /// Whether `lanes` adjacent elements of a row are an aligned vector.
-bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
+bool is_vector_in_row(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
 
 }  // namespace ingot::codegen

@@ -7,14 +7,14 @@
 namespace ingot::codegen {
 
 // Enough to keep four AVX-512 vectors in flight; a shorter row has fewer.
-uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
+uint32_t cpu_accumulators(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
 
 // At least sixteen elements per accumulator: the error of a sum grows with the square root of the number of elements
 // added one after the other. The chunks of very long rows are longer, so that a row does not have too many chunks.
-uint32_t cpu_piece(uint32_t length_bits) {
-  constexpr uint32_t kPieceBits = 10, kClassBits = 6;
-  if (length_bits <= kPieceBits) return 0;
-  return 1u << std::max(kPieceBits, kClassBits + (length_bits - 2 * kClassBits + 1) / 2);
+uint32_t cpu_chunk_length(uint32_t length_bits) {
+  constexpr uint32_t kChunkBits = 10, kAccumulatorBits = 6;
+  if (length_bits <= kChunkBits) return 0;
+  return 1u << std::max(kChunkBits, kAccumulatorBits + (length_bits - 2 * kAccumulatorBits + 1) / 2);
 }
 
 namespace {
@@ -23,13 +23,13 @@ constexpr uint32_t kCpuLaneBits = 6;
 
 /// Whether the access's elements can be transposed into a buffer.
 bool can_be_transposed(const AccessFacts& access) {
-  return access.moves_in_row && is_element_wise(access) && access.inner == StrideClass::One &&
+  return access.varies_in_row && is_element_wise(access) && access.inner == StrideClass::One &&
          access.along_rows == StrideClass::Other;
 }
 
 }  // namespace
 
-bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout) {
+bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kShortBits = 7;
   constexpr uint64_t kStackBytes = 512 << 10;  // for all buffers
   if (layout.length_bits > kShortBits || layout.reduced_axes != 1) return false;
@@ -44,26 +44,27 @@ namespace {
 
 /// Whether rows in memory order fill whole vectors, and enough of them that combining a row's accumulators costs little
 /// (docs/performance.md: cpu-row-order).
-bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
+bool rows_fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
   constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
   const bool has_vectors = facts.row_multiple >= kVector;
   if (is_plain_sum) return has_vectors || layout.length_bits > kShortSumBits;
   const bool stores = std::ranges::any_of(facts.accesses, [](const AccessFacts& access) {
-    return access.moves_in_row && access.kind == AccessUse::Kind::Store;
+    return access.varies_in_row && access.kind == AccessUse::Kind::Store;
   });
-  const uint32_t enough_bits = facts.has_functions && !stores ? kLongBits : kTwoVectorsBits;
+  const uint32_t enough_bits = facts.has_transcendentals && !stores ? kLongBits : kTwoVectorsBits;
   return has_vectors && (layout.rows_bits <= kFewRowsBits || layout.length_bits >= enough_bits);
 }
 
 /// Whether short rows should be copied to a buffer in which adjacent rows are adjacent, to vectorise over rows.
 bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   constexpr uint32_t kRowsBits = 4;  // with fewer rows most elements of a vector are unused
-  if (layout.rows_bits < kRowsBits || fill_vectors(facts, layout, !has_several_phases && !facts.has_functions))
+  if (layout.rows_bits < kRowsBits ||
+      rows_fill_vectors(facts, layout, !has_several_phases && !facts.has_transcendentals))
     return false;
-  const auto stages = [&](const AccessFacts& access) { return cpu_stages(access, facts, layout); };
-  return std::ranges::any_of(facts.accesses, stages) &&
+  const auto is_copied = [&](const AccessFacts& access) { return cpu_copies_to_buffer(access, facts, layout); };
+  return std::ranges::any_of(facts.accesses, is_copied) &&
          std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-           return stages(access) || !access.moves_in_row || access.along_rows != StrideClass::Other;
+           return is_copied(access) || !access.varies_in_row || access.along_rows != StrideClass::Other;
          });
 }
 
@@ -72,12 +73,12 @@ bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, 
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   constexpr uint32_t kEnoughRowsBits = 6;  // one unit each
   RowSchedule rows;
-  rows.classes = cpu_classes(layout.length_bits);
-  rows.piece = cpu_piece(layout.length_bits);
+  rows.accumulators = cpu_accumulators(layout.length_bits);
+  rows.chunk_length = cpu_chunk_length(layout.length_bits);
   // The bits of a row must not depend on its neighbours.
   rows.across =
-      !facts.has_bits_of_vectors && (lies_across(facts) || should_be_transposed(facts, layout, has_several_phases));
-  rows.splits = rows.piece != 0 && !has_several_phases && (rows.across || layout.rows_bits < kEnoughRowsBits);
+      !facts.depends_on_vector_width && (lies_across(facts) || should_be_transposed(facts, layout, has_several_phases));
+  rows.is_split = rows.chunk_length != 0 && !has_several_phases && (rows.across || layout.rows_bits < kEnoughRowsBits);
   return rows;
 }
 
@@ -86,12 +87,12 @@ uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, con
   constexpr uint32_t kCacheBytes = 64 << 10;
   if (!rows.across) return 1;
   uint32_t lanes = 1u << std::clamp<uint32_t>(layout.rows_bits, 1, kCpuLaneBits);
-  while (lanes > 2 && rows.classes * lanes * facts.result_bytes > kCacheBytes) lanes /= 2;
+  while (lanes > 2 && rows.accumulators * lanes * facts.result_bytes > kCacheBytes) lanes /= 2;
   return lanes;
 }
 
 // A single row may use up to 1 MiB, about the L2 cache (docs/performance.md: cpu-cached-rows).
-bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes) {
+bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes) {
   constexpr uint64_t kBytesOfRow = 1 << 20, kBytesOfRows = 64 << 10;
   return (uint64_t{lanes} * bytes << layout.length_bits) <= (lanes == 1 ? kBytesOfRow : kBytesOfRows);
 }

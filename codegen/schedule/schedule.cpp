@@ -14,7 +14,8 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLayout& layout, uint32_t leader) {
+std::vector<GroupVector> group_vectors_of_leader(const KernelOutline& outline, const KernelLayout& layout,
+                                                 uint32_t leader) {
   std::vector<uint32_t> used;
   for (const AccessLayout& access : layout.accesses)
     if (access.leader == leader) used.push_back(access.neighbour);
@@ -22,14 +23,14 @@ std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLay
   const auto repeats = std::ranges::unique(used);
   used.erase(repeats.begin(), repeats.end());
   const AccessUse& use = outline.accesses[leader];
-  return chunks_of(used, static_cast<uint32_t>(ir::size_of(use.dtype)), layout.accesses[leader].alignment,
-                   use.kind == Kind::Store);
+  return vectors_of_group(used, static_cast<uint32_t>(ir::size_of(use.dtype)), layout.accesses[leader].alignment,
+                          use.kind == Kind::Store);
 }
 
 /// The `where`s that are lazy, in the graph's order.
 std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                     const KernelFacts& facts, const Target& target, Lazy lazy) {
-  const auto may_profit = [&](const AccessFacts& access) { return access.grouped || access.kind == Kind::Gather; };
+  const auto may_profit = [&](const AccessFacts& access) { return access.is_grouped || access.kind == Kind::Gather; };
   if (lazy == Lazy::Never || (lazy == Lazy::Auto && std::ranges::none_of(facts.accesses, may_profit))) return {};
   std::vector<ir::NodeId> wheres;
   const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
@@ -50,7 +51,7 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
     const bool reads = access.kind == Kind::Load && is_masked(access, facts, lazy, target.cuda());
     for_each_enclosing_arm(access_regions[a], [&](ArmFacts& arm) {
       arm.gathers |= access.kind == Kind::Gather;
-      arm.reads_groups |= access.grouped && reads;
+      arm.reads_groups |= access.is_grouped && reads;
       arm.computes |= reads;
     });
   }
@@ -101,32 +102,32 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
-  if (facts.has_regions) facts.early_phase = 0;
+  if (facts.has_regions) facts.speculative_phase = 0;
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   const std::vector<std::vector<Region>> access_regions = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < access_regions.size(); ++a) {
     AccessFacts& access = facts.accesses[a];
-    access.masked = access_regions[a].front() != kAlways && is_masked(access, facts, lazy, target.cuda());
-    access.foreseen = access.masked && foreseen(regions, access_regions[a], graph, outline).has_value();
+    access.is_masked = access_regions[a].front() != kAlways && is_masked(access, facts, lazy, target.cuda());
+    access.is_hoistable = access.is_masked && hoisted_predicate(regions, access_regions[a], graph, outline).has_value();
   }
   const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
   const std::vector<bool> has_lazy_index = gathers_with_lazy_indices(graph, outline, regions);
   for (size_t a = 0; a < skips_rows.size(); ++a) {
     facts.accesses[a].skips_rows = skips_rows[a];
-    if (has_lazy_index[a]) facts.accesses[a].shares_place = false;
+    if (has_lazy_index[a]) facts.accesses[a].row_shares_index = false;
   }
   return facts;
 }
 
 /// The loop map of all axes as one: a block has adjacent elements, and so does a thread, unless its elements are
 /// interleaved.
-Walk walk_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
-  Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
-  if (steps.count > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps.count});
-  if (lanes == 1) return walk;
-  const auto position = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
-  walk.steps.insert(position, {Scope::Vector, lanes});
-  return walk;
+LoopMap loop_map_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
+  LoopMap loop_map{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
+  if (steps.count > 1) loop_map.steps.insert(loop_map.steps.begin() + 1, {Scope::Serial, steps.count});
+  if (lanes == 1) return loop_map;
+  const auto position = preset == Preset::Interleaved ? loop_map.steps.end() - 1 : loop_map.steps.end();
+  loop_map.steps.insert(position, {Scope::Vector, lanes});
+  return loop_map;
 }
 
 Coordinates coordinates_of(Preset preset, uint32_t rank) {
@@ -144,19 +145,21 @@ Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t s
   schedule.across = across;
   const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
   for (uint32_t d = 0; d + 1 < rank; ++d) {
-    schedule.walks.push_back({d, 1, {{Scope::Grid}}});
-    if (d == across) schedule.walks.back().steps = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
+    schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
+    if (d == across)
+      schedule.loop_maps.back().steps = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
   }
-  schedule.walks.push_back({rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, schedule.lanes}}});
+  schedule.loop_maps.push_back(
+      {rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, schedule.lanes}}});
   schedule.coordinates = Coordinates::None;
   return schedule;
 }
 
 /// Blocks take several steps through their part of a row.
 Schedule with_rows(Schedule schedule, uint32_t rank, Steps steps) {
-  Walk row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
+  LoopMap row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
   if (steps.count > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, steps.count});
-  schedule.walks = {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
+  schedule.loop_maps = {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
   return schedule;
 }
 
@@ -168,22 +171,22 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     AccessSchedule access{how_for(facts.accesses[a], facts, preset, schedule.lanes)};
     if (access.how == How::Grouped && layout.accesses[a].leader == a)
-      access.chunks = chunks_of_group(outline, layout, a);
-    access.masked = facts.accesses[a].masked;
-    access.foreseen = schedule.lanes > 1 && foresees(facts.accesses[a], access.chunks, schedule.lanes);
+      access.group_vectors = group_vectors_of_leader(outline, layout, a);
+    access.is_masked = facts.accesses[a].is_masked;
+    access.is_hoisted = schedule.lanes > 1 && should_hoist(facts.accesses[a], access.group_vectors, schedule.lanes);
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
   schedule.threads = steps.threads;
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
-  schedule.own_quotients = divides_by_own_steps(facts);
+  schedule.uses_quotient_of = uses_quotient_of(facts);
   if (preset == Preset::RowByRow)
     schedule = with_rows(std::move(schedule), layout.rank, steps);
   else
-    schedule.walks.push_back(walk_of(preset, layout.rank, steps, schedule.lanes));
+    schedule.loop_maps.push_back(loop_map_of(preset, layout.rank, steps, schedule.lanes));
   schedule.coordinates = coordinates_of(preset, layout.rank);
-  schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
+  schedule.has_partial_vectors = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
 }
 
@@ -200,31 +203,31 @@ Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
   for (const AccessFacts& access : facts.accesses)
     schedule.accesses.push_back(
-        {.how = access.inner == StrideClass::Zero ? How::Fixed : How::Single, .masked = access.masked});
-  if (layout.rank > 1) schedule.walks.push_back({0, layout.rank - 1, {{Scope::Grid}, {Scope::Serial}}});
-  schedule.walks.push_back({std::max(layout.rank, 1u) - 1, 1, {{Scope::Grid}, {Scope::Vector}}});
+        {.how = access.inner == StrideClass::Zero ? How::Fixed : How::Single, .is_masked = access.is_masked});
+  if (layout.rank > 1) schedule.loop_maps.push_back({0, layout.rank - 1, {{Scope::Grid}, {Scope::Serial}}});
+  schedule.loop_maps.push_back({std::max(layout.rank, 1u) - 1, 1, {{Scope::Grid}, {Scope::Vector}}});
   return schedule;
 }
 
 Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
   schedule.across = cpu_axis_across(facts);
-  schedule.walks.clear();
+  schedule.loop_maps.clear();
   for (uint32_t d = 0; d + 1 < layout.rank; ++d)
-    if (d != schedule.across) schedule.walks.push_back({d, 1, {{Scope::Grid}}});
-  schedule.walks.push_back({schedule.across, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
-  schedule.walks.push_back({layout.rank - 1, 1, {{Scope::Grid}, {Scope::Vector, kCpuTileColumns}}});
+    if (d != schedule.across) schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
+  schedule.loop_maps.push_back({schedule.across, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
+  schedule.loop_maps.push_back({layout.rank - 1, 1, {{Scope::Grid}, {Scope::Vector, kCpuTileColumns}}});
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
     if (is_transposed(facts.accesses[a], schedule.across)) schedule.accesses[a].how = How::Staged;
   return schedule;
 }
 
 /// A batch of rows at a time, in one loop.
-Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+Schedule short_rows_schedule(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
-  schedule.walks = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_chunk(facts)}}}};
+  schedule.loop_maps = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_short_row_elements(facts)}}}};
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    schedule.accesses[a].how = *how_in_chunk(facts.accesses[a], facts);
+    schedule.accesses[a].how = *how_in_short_rows(facts.accesses[a], facts);
   return schedule;
 }
 
@@ -232,10 +235,10 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
   bool is_any_widened = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    is_any_widened |= schedule.accesses[a].widened =
-        !schedule.accesses[a].masked && is_widened(facts.accesses[a], schedule.accesses[a].how);
-  if (is_any_widened && !schedule.is_chunk())
-    schedule.walks.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuPiece}};
+    is_any_widened |= schedule.accesses[a].is_widened =
+        !schedule.accesses[a].is_masked && is_widened(facts.accesses[a], schedule.accesses[a].how);
+  if (is_any_widened && !schedule.joins_short_rows())
+    schedule.loop_maps.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuConversionBlock}};
   return schedule;
 }
 
@@ -248,23 +251,23 @@ Schedule reducing_on_cpu(const ir::Graph& graph, const KernelOutline& outline, c
   schedule.lanes = cpu_row_lanes(facts, layout, schedule.rows);
   const bool across = schedule.rows.across;
   for (const AccessFacts& access : facts.accesses)
-    schedule.accesses.push_back({.how = across && cpu_stages(access, facts, layout) ? How::Staged
-                                        : access.moves_in_row                       ? How::Single
-                                                                                    : How::Fixed,
-                                 .masked = access.masked});
-  uint32_t kept_bytes = 0;
+    schedule.accesses.push_back({.how = across && cpu_copies_to_buffer(access, facts, layout) ? How::Staged
+                                        : access.varies_in_row                                ? How::Single
+                                                                                              : How::Fixed,
+                                 .is_masked = access.is_masked});
+  uint32_t cached_bytes = 0;
   for (const ir::NodeId id : shared_by_phases(graph, outline, layout)) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
-    if (facts.has_regions || !cpu_keeps(layout, schedule.lanes, kept_bytes + bytes)) continue;
-    schedule.rows.kept.push_back(id);
-    kept_bytes += bytes;
+    if (facts.has_regions || !cpu_can_cache(layout, schedule.lanes, cached_bytes + bytes)) continue;
+    schedule.rows.cached.push_back(id);
+    cached_bytes += bytes;
   }
-  const uint32_t kept_axes = layout.rank - layout.reduced_axes;
-  if (kept_axes > 0) schedule.walks.push_back({0, kept_axes, {{Scope::Grid}, {Scope::Serial}}});
-  if (across) schedule.walks.back().steps.back() = {Scope::Vector, schedule.lanes};
+  const uint32_t row_axes = layout.rank - layout.reduced_axes;
+  if (row_axes > 0) schedule.loop_maps.push_back({0, row_axes, {{Scope::Grid}, {Scope::Serial}}});
+  if (across) schedule.loop_maps.back().steps.back() = {Scope::Vector, schedule.lanes};
   if (layout.reduced_axes > 0) {
-    schedule.walks.push_back({kept_axes, layout.reduced_axes, {{Scope::Serial}}});
-    if (!across) schedule.walks.back().steps.push_back({Scope::Vector});
+    schedule.loop_maps.push_back({row_axes, layout.reduced_axes, {{Scope::Serial}}});
+    if (!across) schedule.loop_maps.back().steps.push_back({Scope::Vector});
   }
   return schedule;
 }
@@ -277,7 +280,7 @@ std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline
   if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
   if (facts.has_regions) return all;
   if (cpu_axis_across(facts) != kNoAxis) all.push_back(in_tiles(outline, layout, facts));
-  if (cpu_chunk(facts) != 0) all.push_back(widened(in_chunks(outline, layout, facts), facts));
+  if (cpu_short_row_elements(facts) != 0) all.push_back(widened(short_rows_schedule(outline, layout, facts), facts));
   return all;
 }
 
@@ -286,51 +289,52 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
   schedule.rows = cuda_rows(facts, layout, outline.phases() > 1);
-  const bool has_several_phases = schedule.rows.early > 0 ? outline.phases() > 2 : outline.phases() > 1;
+  const bool has_several_phases = schedule.rows.speculative_phase > 0 ? outline.phases() > 2 : outline.phases() > 1;
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
-  const uint32_t kept_axes = layout.rank - layout.reduced_axes;
+  const uint32_t row_axes = layout.rank - layout.reduced_axes;
   const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, has_several_phases);
   const bool across = schedule.rows.across;
-  schedule.ragged = cuda_rows_are_ragged(facts, layout, schedule.rows, schedule.lanes);
+  schedule.has_partial_vectors = cuda_vectors_may_cross_rows(facts, layout, schedule.rows, schedule.lanes);
   const uint32_t lanes_of_row = across ? 1 : schedule.lanes, lanes_of_rows = schedule.lanes / lanes_of_row;
   schedule.threads = rows / lanes_of_rows * schedule.rows.threads;
-  uint32_t kept_bytes = 0;
-  for (const ir::NodeId id : shared_by_phases(graph, outline, layout, schedule.rows.early)) {
+  uint32_t cached_bytes = 0;
+  for (const ir::NodeId id : shared_by_phases(graph, outline, layout, schedule.rows.speculative_phase)) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
-    if (facts.has_regions || !cuda_keeps(schedule.rows, schedule.lanes, kept_bytes + bytes)) continue;
-    schedule.rows.kept.push_back(id);
-    kept_bytes += bytes;
+    if (facts.has_regions || !cuda_can_cache(schedule.rows, schedule.lanes, cached_bytes + bytes)) continue;
+    schedule.rows.cached.push_back(id);
+    cached_bytes += bytes;
   }
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
-    const bool runs = across ? runs_across_rows(access, layout, schedule.lanes)
-                             : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
-    const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
-    const bool is_group = !across && access.grouped && is_element_wise(access);
+    const bool runs = across ? is_vector_across_rows(access, layout, schedule.lanes)
+                             : access.varies_in_row && is_vector_in_row(access, facts, schedule.lanes);
+    const bool shifts = schedule.has_partial_vectors && access.varies_in_row && access.kind == Kind::Load;
+    const bool is_group = !across && access.is_grouped && is_element_wise(access);
     const bool is_batched = schedule.rows.batch > 0 && can_be_batched(access, schedule.rows.batch);
     schedule.accesses.push_back({.how = is_batched                   ? How::Batched
                                         : shifts                     ? How::Shifted
                                         : is_group                   ? How::Grouped
                                         : schedule.lanes > 1 && runs ? How::Vector
-                                        : access.moves_in_row        ? How::Single
+                                        : access.varies_in_row       ? How::Single
                                                                      : How::Fixed,
-                                 .masked = access.masked,
-                                 .ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
+                                 .is_masked = access.is_masked,
+                                 .is_loaded_ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
     if (!is_group || layout.accesses[a].leader != a) continue;
-    schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
-    const uint32_t vectors = schedule.rows.classes / schedule.rows.pieces / schedule.rows.threads;
+    schedule.accesses.back().group_vectors = group_vectors_of_leader(outline, layout, a);
+    const uint32_t vectors = schedule.rows.accumulators / schedule.rows.chunks / schedule.rows.threads;
     const bool loads_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 &&
                                 vectors <= kRunsAhead && stores_elements(facts);
-    schedule.accesses.back().foreseen = loads_together && foresees(access, schedule.accesses.back().chunks, vectors);
+    schedule.accesses.back().is_hoisted =
+        loads_together && should_hoist(access, schedule.accesses.back().group_vectors, vectors);
   }
-  const Step by_threads{Scope::Block, schedule.rows.threads};
-  if (kept_axes > 0) {
-    schedule.walks.push_back({0, kept_axes, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
-    if (lanes_of_rows > 1) schedule.walks.back().steps.push_back({Scope::Vector, lanes_of_rows});
+  const MappedLoop by_threads{Scope::Block, schedule.rows.threads};
+  if (row_axes > 0) {
+    schedule.loop_maps.push_back({0, row_axes, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
+    if (lanes_of_rows > 1) schedule.loop_maps.back().steps.push_back({Scope::Vector, lanes_of_rows});
   }
   if (layout.reduced_axes > 0)
-    schedule.walks.push_back(
-        {kept_axes, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
+    schedule.loop_maps.push_back(
+        {row_axes, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
   return schedule;
 }
 
@@ -348,7 +352,7 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   if (outline.reduces()) return {reducing_on_cuda(graph, outline, layout, facts)};
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
-  const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
+  const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::is_grouped) > 0;
   for (const Preset preset : {Preset::Flat, Preset::RowByRow, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u}) {
       if (!allows(preset, facts, lanes) || (is_interleaved && preset != Preset::Interleaved)) continue;
@@ -377,7 +381,7 @@ KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outl
     const auto architecture = static_cast<uint32_t>(target.architecture);
     facts.shared_bytes = cuda_shared_bytes(architecture);
     facts.cluster_blocks = cuda_cluster_blocks(architecture);
-    facts.reads_exactly = target.reads_exactly;
+    facts.never_reads_past_end = target.never_reads_past_end;
   }
   std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
@@ -388,18 +392,19 @@ KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outl
 
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& whole_layout,
                   const Target& target, const Options& options) {
-  const KernelLayout layout = read_by(target, whole_layout);
+  const KernelLayout layout = relevant_to(target, whole_layout);
   const KernelProperties properties = properties_of(graph, outline, layout, target, options.lazy);
   Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, properties.facts)
                                 : allowed_on_cpu(graph, outline, layout, properties.facts).back();
   best.lazy = properties.wheres;
-  if (options.fast_math) best.own_quotients = false;  // with fast math, the processor's approximate division is shorter
+  if (options.fast_math)
+    best.uses_quotient_of = false;  // with fast math, the processor's approximate division is shorter
   return best;
 }
 
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& whole_layout, const Target& target) {
-  const KernelLayout layout = read_by(target, whole_layout);
+  const KernelLayout layout = relevant_to(target, whole_layout);
   std::vector<Schedule> all;
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
     const KernelProperties properties = properties_of(graph, outline, layout, target, lazy);

@@ -26,20 +26,20 @@ enum class Scope : uint8_t {
 };
 
 /// One loop of a loop map: `count` iterations, each of which covers all inner loops. 0: enough to cover the extent.
-struct Step {
+struct MappedLoop {
   Scope scope;
   uint32_t count = 0;
-  bool operator==(const Step&) const = default;
+  bool operator==(const MappedLoop&) const = default;
 };
 
 /// A loop map: the loop nest (`steps`, outermost first) that iterates over a merged axis, with the level that executes
 /// each loop. The merged axis consists of `axes` adjacent axes from `first` on. For example
 ///  grid · 256 block · 4 vector      a thread has four adjacent elements;
 ///  grid · 4 vector · 256 block      a thread has four elements that are 256 apart (interleaved).
-struct Walk {
+struct LoopMap {
   uint32_t first = 0, axes = 1;
-  std::vector<Step> steps;
-  bool operator==(const Walk&) const = default;
+  std::vector<MappedLoop> steps;
+  bool operator==(const LoopMap&) const = default;
 };
 
 /// How a thread computes the coordinates of its elements along merged axes. Here, a row is a line of elements along the
@@ -55,9 +55,9 @@ enum class Coordinates : uint8_t {
 /// Adjacent elements of one access group that are loaded or stored as a vector. An access group consists of the
 /// accesses of one tensor at neighbouring elements; its leader is the access with the smallest offset
 /// (AccessLayout::leader).
-struct Chunk {
+struct GroupVector {
   uint32_t first, width;  ///< in elements from the group's leader
-  bool operator==(const Chunk&) const = default;
+  bool operator==(const GroupVector&) const = default;
 };
 
 /// CUDA: the largest number of runs for which a thread loads its vectors in advance; more would need too many
@@ -78,11 +78,11 @@ struct AccessSchedule {
     Spread,    ///< CPU: broadcast along rows: each element fills a row of a buffer
     Repeated,  ///< CPU: broadcast over rows: each row of a buffer is a copy of the same elements
   } how = How::Single;
-  std::vector<Chunk> chunks = {};  ///< of a leader
-  bool widened = false;            ///< CPU: float16 is converted in bulk; the loop reads or writes float32
-  bool masked = false;             ///< loaded only if a selected arm of a `where` needs it
-  bool foreseen = false;           ///< CUDA: loaded for all runs at once under a hoisted predicate
-  bool ahead = false;              ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
+  std::vector<GroupVector> group_vectors = {};  ///< of a leader
+  bool is_widened = false;                      ///< CPU: float16 is converted in bulk; the loop reads or writes float32
+  bool is_masked = false;                       ///< loaded only if a selected arm of a `where` needs it
+  bool is_hoisted = false;                      ///< CUDA: loaded for all runs at once under a hoisted predicate
+  bool is_loaded_ahead = false;  ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
 
@@ -93,30 +93,32 @@ struct AccessSchedule {
 /// indices: lowest first on CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then
 /// combined in the same way.
 struct RowSchedule {
-  uint32_t classes = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
-  uint32_t piece = 0;    ///< CPU: elements of a chunk; 0: a row is one chunk
-  bool splits = false;   ///< chunks are distributed over units (CUDA blocks, or indices of the CPU's parallel_for), and
-                         ///< a second launch combines them
-  uint32_t pieces = 1;   ///< CUDA: chunks of a split row; the elements of a chunk are those of adjacent accumulators,
-                         ///< which one block has
-  uint32_t threads = 1;  ///< CUDA: threads per row, or per chunk, in a block; a power of two
-  uint32_t cluster = 1;  ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
-  bool across = false;   ///< vectors, and on CUDA adjacent threads, have adjacent rows
-  uint32_t group = 0;    ///< CUDA, across: adjacent accumulators that a thread has at a time; a power of two
-  uint32_t batch = 0;    ///< CUDA: rows that a warp copies through shared memory together; 0: none
-  uint32_t steps = 0;    ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
-                         ///< in each phase
-  uint32_t full = 0;     ///< CUDA: the number of first steps that need no guard, because every thread has elements
-  uint32_t shared = 0;   ///< CUDA: the number of last steps whose elements are in shared memory instead of registers
-  uint32_t blocks = 0;   ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
-  uint32_t early = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again for rows that
-                       ///< take the other arm; 0: none
-  uint32_t passing = 0;     ///< CUDA: the number of chunks of each column for fused column partials; row r belongs to
-                            ///< chunk r mod `passing`; 0: there are no such partials
-  bool prefetches = false;  ///< CUDA: the next row is loaded while one is computed
-  bool by_runs = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the other, and loads the
-                         ///< elements of one run in `steps` vectors
-  std::vector<ir::NodeId> kept;  ///< the element values that the phase that computes them caches for later phases
+  uint32_t accumulators = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
+  uint32_t chunk_length = 0;  ///< CPU: elements of a chunk; 0: a row is one chunk
+  bool is_split = false;  ///< chunks are distributed over units (CUDA blocks, or indices of the CPU's parallel_for),
+                          ///< and a second launch combines them
+  uint32_t chunks = 1;    ///< CUDA: chunks of a split row; the elements of a chunk are those of adjacent accumulators,
+                          ///< which one block has
+  uint32_t threads = 1;   ///< CUDA: threads per row, or per chunk, in a block; a power of two
+  uint32_t cluster = 1;   ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
+  bool across = false;    ///< vectors, and on CUDA adjacent threads, have adjacent rows
+  uint32_t group = 0;     ///< CUDA, across: adjacent accumulators that a thread has at a time; a power of two
+  uint32_t batch = 0;     ///< CUDA: rows that a warp copies through shared memory together; 0: none
+  uint32_t steps = 0;  ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
+                       ///< in each phase
+  uint32_t unguarded_steps =
+      0;  ///< CUDA: the number of first steps that need no guard, because every thread has elements
+  uint32_t shared_steps =
+      0;                    ///< CUDA: the number of last steps whose elements are in shared memory instead of registers
+  uint32_t min_blocks = 0;  ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
+  uint32_t speculative_phase = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again
+                                   ///< for rows that take the other arm; 0: none
+  uint32_t column_chunks = 0;  ///< CUDA: the number of chunks of each column for fused column partials; row r belongs
+                               ///< to chunk r mod `passing`; 0: there are no such partials
+  bool prefetches = false;     ///< CUDA: the next row is loaded while one is computed
+  bool has_blocked_accumulators = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the
+                                          ///< other, and loads the elements of one run in `steps` vectors
+  std::vector<ir::NodeId> cached;  ///< the element values that the phase that computes them caches for later phases
   bool operator==(const RowSchedule&) const = default;
 };
 
@@ -124,16 +126,16 @@ struct RowSchedule {
 struct Schedule {
   /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. Empty for a kernel of one
   /// element. Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
-  std::vector<Walk> walks;
+  std::vector<LoopMap> loop_maps;
   Coordinates coordinates = Coordinates::None;
-  bool ragged = false;         ///< a thread's vector may reach past the end of the domain or row
-  uint8_t index_bits = 32;     ///< the width of the integers in index arithmetic
-  uint32_t across = 0;         ///< if is_tile(): the tile spans this axis and the innermost axis
-  uint32_t threads = 1;        ///< per block
-  uint32_t lanes = 1;          ///< elements per thread
-  bool own_quotients = false;  ///< CUDA: float32 is divided by the prelude's `quotient_of`
-  uint32_t simd = 0;           ///< CPU: elements of a vector; 0: the machine's widest vectors
-  uint32_t weight = 1;         ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
+  bool has_partial_vectors = false;  ///< a thread's vector may reach past the end of the domain or row
+  uint8_t index_bits = 32;           ///< the width of the integers in index arithmetic
+  uint32_t across = 0;               ///< if is_tile(): the tile spans this axis and the innermost axis
+  uint32_t threads = 1;              ///< per block
+  uint32_t lanes = 1;                ///< elements per thread
+  bool uses_quotient_of = false;     ///< CUDA: float32 is divided by the prelude's `quotient_of`
+  uint32_t simd = 0;                 ///< CPU: elements of a vector; 0: the machine's widest vectors
+  uint32_t weight = 1;  ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one per access of the outline
   RowSchedule rows = {};
   std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only if it is selected, in the graph's order
@@ -141,11 +143,11 @@ struct Schedule {
 
   /// Whether a block computes a square tile of the domain instead of a linear range.
   bool is_tile() const {
-    return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
+    return loop_maps.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
   /// CPU: whether rows are so short that one loop computes several of them.
-  bool is_chunk() const {
-    return threads == 1 && walks.size() == 1 && walks[0].axes > 1 && walks[0].steps.back().count > 0;
+  bool joins_short_rows() const {
+    return threads == 1 && loop_maps.size() == 1 && loop_maps[0].axes > 1 && loop_maps[0].steps.back().count > 0;
   }
 };
 

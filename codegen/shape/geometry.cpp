@@ -31,8 +31,8 @@ class AccessReader {
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (value(access.dims[j].size) != 1) result.strides[shift + j] = stride(access.dims[j].terms, strides);
     for (const ir::IndirectIndex& lead : access.indirect) {
-      result.lead_strides.push_back(stride(lead.terms, strides));
-      result.lead_extents.push_back(value(lead.extent));
+      result.gather_strides.push_back(stride(lead.terms, strides));
+      result.gather_extents.push_back(value(lead.extent));
     }
     return result;
   }
@@ -158,7 +158,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   const size_t order_access =
       kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
   const AccessGeometry order = result.accesses[order_access];
-  drop_and_order(result, kernel.reduced, kernel.passed.empty() ? &order : nullptr);
+  drop_and_order(result, kernel.reduced, kernel.column_reductions.empty() ? &order : nullptr);
   merge(result);
   result.length = product(std::span(result.extents).last(result.reduced_axes));
   return result;

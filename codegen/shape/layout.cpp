@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kVectorBytes = 16;
 /// CPU: the most accumulators of a row. Larger powers of two in its innermost extent make no difference.
-constexpr uint8_t kMostClasses = 64;
+constexpr uint8_t kMostAccumulators = 64;
 
 StrideClass class_of(int64_t stride) {
   return stride == 0 ? StrideClass::Zero : stride == 1 ? StrideClass::One : StrideClass::Other;
@@ -43,9 +43,9 @@ bool fits_32_bits(const KernelGeometry& geometry) {
       (distance < 0 ? lowest : end) += distance;
     };
     for (size_t d = 0; d < access.strides.size(); ++d) reach(access.strides[d], geometry.extents[d]);
-    for (size_t l = 0; l < access.lead_strides.size(); ++l) {
-      reach(access.lead_strides[l], access.lead_extents[l]);
-      if (access.lead_extents[l] > kLimit) return false;
+    for (size_t l = 0; l < access.gather_strides.size(); ++l) {
+      reach(access.gather_strides[l], access.gather_extents[l]);
+      if (access.gather_extents[l] > kLimit) return false;
     }
     if (end > kLimit || -lowest > kLimit) return false;
   }
@@ -102,7 +102,7 @@ size_t unit_axis(const std::vector<int64_t>& strides) {
 
 uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
   uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
-  for (const int64_t stride : access.lead_strides)
+  for (const int64_t stride : access.gather_strides)
     alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(stride * bytes)));
   if (linear) return alignment;
   const size_t along = unit_axis(access.strides);
@@ -128,13 +128,13 @@ std::string KernelLayout::text() const {
   if (row_multiple > 1) text += fmt::format(" and of {}k", row_multiple);
   if (has_empty_rows) text += ", empty";
   if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
-  if (pieces > 0) text += fmt::format(", {} pieces", pieces);
+  if (column_chunks > 0) text += fmt::format(", {} pieces", column_chunks);
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
     text += " | ";
     for (const StrideClass stride : access.axes) text += "01s"[static_cast<int>(stride)];
     if (access.inner_step != 0) text.back() = static_cast<char>('0' + access.inner_step);
-    text += fmt::format("{}@{}", access.linear ? "=" : "", access.alignment);
+    text += fmt::format("{}@{}", access.is_linear ? "=" : "", access.alignment);
     if (access.leader != a) text += fmt::format(" {}+{}", access.leader, access.neighbour);
     if (access.is_empty) text += " empty";
   }
@@ -159,9 +159,10 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
       layout.fills_eighths = int64_t{layout.length_eighths} << layout.length_bits == 8 * geometry.length;
     }
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
-    layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRows));
-    if (!kernel.passed.empty() || kernel.pieces_of)
-      layout.pieces = static_cast<uint16_t>(pieces_in_passing(kernel.pieces_of ? geometry.rows() : geometry.length));
+    layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRowsBits));
+    if (!kernel.column_reductions.empty() || kernel.partials_kernel)
+      layout.column_chunks =
+          static_cast<uint16_t>(chunks_of_column(kernel.partials_kernel ? geometry.rows() : geometry.length));
   }
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);
@@ -174,27 +175,27 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     AccessLayout& access = layout.accesses[a];
     for (const int64_t stride : geometry.accesses[a].strides) access.axes.push_back(class_of(stride));
     access.is_empty = geometry.accesses[a].is_empty;
-    access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
+    access.is_linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
     const AccessUse& use = kernel.accesses[a];
     const int bytes = ir::size_of(use.dtype);
     const bool has_unit_axis = use.has_tensor() && std::ranges::count(access.axes, StrideClass::One) > 0;
     if (use.has_tensor() && layout.rank > 0) access.inner_step = small_step(geometry.accesses[a].strides.back());
     if (has_unit_axis && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
     access.alignment = has_unit_axis || is_grouped[a]
-                           ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
+                           ? alignment_of(geometry.accesses[a], access.is_linear, bytes, addresses[a])
                            : static_cast<uint8_t>(bytes);
   }
-  if (const uint32_t kept_axes = layout.rank - layout.reduced_axes; layout.reduces && kept_axes > 0) {
+  if (const uint32_t row_axes = layout.rank - layout.reduced_axes; layout.reduces && row_axes > 0) {
     const auto lies_across = [&](size_t a) {
       const std::vector<StrideClass>& axes = layout.accesses[a].axes;
       const bool varies_in_row =
-          std::any_of(axes.begin() + kept_axes, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
+          std::any_of(axes.begin() + row_axes, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
       return kernel.accesses[a].kind == AccessUse::Kind::Load && varies_in_row &&
-             axes[kept_axes - 1] == StrideClass::One;
+             axes[row_axes - 1] == StrideClass::One;
     };
     for (size_t a = 0; a < layout.accesses.size(); ++a)
       if (lies_across(a)) {
-        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept_axes - 1]));
+        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[row_axes - 1]));
         layout.length_eighths = 0, layout.fills_eighths = false;
       }
   }
@@ -208,16 +209,16 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   layout.has_long_rows = has_long_axis && layout.inner_multiple < 8;
   layout.has_many_steps = has_long_axis && geometry.numel >= kManyElements;
   if (layout.reduced_axes > 0)
-    layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostClasses);
+    layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostAccumulators);
   return layout;
 }
 
-KernelLayout read_by(const Target& target, KernelLayout layout) {
+KernelLayout relevant_to(const Target& target, KernelLayout layout) {
   // The properties that CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed
-  // fills whole vectors. kMostClasses (several reduced axes): whether each run starts with the first accumulator.
-  // kCpuKeptBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make no
-  // difference. kCpuRowsBits: more rows than a unit has.
-  constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
+  // fills whole vectors. kMostAccumulators (several reduced axes): whether each run starts with the first accumulator.
+  // kCpuCachedBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make
+  // no difference. kCpuRowsBits: more rows than a unit has.
+  constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuCachedBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;
     layout.row_multiple = 1;
@@ -226,12 +227,12 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
   }
   layout.index_bits = 64;
   layout.length_eighths = 0, layout.fills_eighths = false;
-  if (layout.length_bits > kCpuKeptBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
+  if (layout.length_bits > kCpuCachedBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
   layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
   layout.inner_multiple = kVectorBytes;
   const bool has_runs = layout.reduced_axes > 1,
              could_be_transposed = !has_runs && layout.length_bits <= kCpuTransposedBits;
-  if (layout.row_multiple < (has_runs ? kMostClasses : could_be_transposed ? kCpuMultiple : UINT8_MAX))
+  if (layout.row_multiple < (has_runs ? kMostAccumulators : could_be_transposed ? kCpuMultiple : UINT8_MAX))
     layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;

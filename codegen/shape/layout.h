@@ -18,9 +18,9 @@ namespace ingot::codegen {
 /// The numbers of one access over the kernel's axes; strides and offset in elements.
 struct AccessGeometry {
   int64_t offset = 0;
-  std::vector<int64_t> strides;       ///< one per axis
-  std::vector<int64_t> lead_strides;  ///< one per gathered coordinate
-  std::vector<int64_t> lead_extents;
+  std::vector<int64_t> strides;         ///< one per axis
+  std::vector<int64_t> gather_strides;  ///< one per gathered coordinate
+  std::vector<int64_t> gather_extents;
   bool is_empty = false;  ///< the tensor has no elements
 };
 
@@ -59,8 +59,8 @@ inline constexpr int64_t kManyElements = 1 << 24;
 /// limits are the longest rows that may be cached by a kernel that reads them once, or several times.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
-/// More than 2^kManyRows rows do not change the schedule.
-inline constexpr int kManyRows = 12;
+/// More than 2^kManyRowsBits rows do not change the schedule.
+inline constexpr int kManyRowsBits = 12;
 
 /// The longest stride along the innermost axis that a kernel may know.
 inline constexpr int64_t kSmallStep = 4;
@@ -72,7 +72,7 @@ enum class StrideClass : uint8_t { Zero, One, Other };
 struct AccessLayout {
   std::vector<StrideClass> axes;
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise
-  bool linear = false;     ///< element i of the domain is i elements after the first: contiguous over all axes
+  bool is_linear = false;  ///< element i of the domain is i elements after the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. This number
   /// divides the base pointer plus offset. Unless the access is linear, it also divides the strides of gathered
   /// coordinates, and all strides except 0 and the stride 1 along a vector. The number is the element's own size if no
@@ -112,14 +112,14 @@ struct KernelLayout {
   /// two, rounded up, from 5 to 8; otherwise 0.
   uint8_t length_eighths = 0;
   bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths
-  uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRows
+  uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRowsBits
   bool has_empty_rows = false;  ///< nothing is read, since there are no elements
   /// The largest power of two, at most 16, that divides the innermost kept extent, if corresponding elements of
   /// adjacent rows are adjacent in memory; otherwise 1.
   uint8_t rows_multiple = 1;
   /// With fused column partials: the number of chunks of a column, to which rows are distributed in turn, in both
   /// kernels; otherwise 0.
-  uint16_t pieces = 0;
+  uint16_t column_chunks = 0;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 
@@ -134,6 +134,6 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 
 /// The layout with everything that the target's kernels ignore set to a default, so that it does not cause more
 /// kernels.
-KernelLayout read_by(const Target& target, KernelLayout layout);
+KernelLayout relevant_to(const Target& target, KernelLayout layout);
 
 }  // namespace ingot::codegen

@@ -239,21 +239,22 @@ class Outliner {
 
   /// The reason why a node cannot be in a kernel that reduces; nothing if it can. The node may read the kernel's own
   /// reductions by rows only, and reductions of earlier kernels in any way.
-  std::optional<Apart> apart(size_t k, const Reader& reader) const {
+  std::optional<SplitReason> split_reason(size_t k, const Reader& reader) const {
     const KernelOutline& kernel = outline_.kernels[k];
     const std::span<const ir::NodeId> reads = reads_in(k, reader);
     const auto is_gather = [&](ir::NodeId load) { return graph_[load].op == Op::Gather; };
     const auto by_other_rows = [&](ir::NodeId load) { return !reads_rows(graph_, load); };
     const bool of_row = !reader.reduced && is_of_rows(kernel, reader.domain);
     const bool is_same_domain = of_row || same_domain(host_, kernel.domain, reader.domain);
-    if (std::ranges::any_of(reads, is_gather)) return Apart::Gathered;
-    if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
-    if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return Apart::OtherRows;
-    if (reads_later(k, reader)) return Apart::LaterReads;
+    if (std::ranges::any_of(reads, is_gather)) return SplitReason::Gathered;
+    if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return SplitReason::OtherReduction;
+    if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return SplitReason::OtherRows;
+    if (reads_later(k, reader)) return SplitReason::LaterReads;
     // A kernel that finalizes partial results does not read elements: it only has the values of its rows.
-    if (kernel.pieces_of && !reader.reduced && !of_row) return Apart::OtherRows;
-    if (kernel.pieces_of && reader.reduced && !is_passed_by(*kernel.pieces_of, reader)) return Apart::OtherReduction;
-    if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return Apart::LoneRow;
+    if (kernel.partials_kernel && !reader.reduced && !of_row) return SplitReason::OtherRows;
+    if (kernel.partials_kernel && reader.reduced && !takes_columns_of(*kernel.partials_kernel, reader))
+      return SplitReason::OtherReduction;
+    if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return SplitReason::LoneRow;
     return std::nullopt;
   }
 
@@ -266,7 +267,7 @@ class Outliner {
   }
 
   /// Whether, while a kernel traverses its rows, every operand of a reduction along its columns is available.
-  bool is_passed_by(size_t k, const Reader& reader) const {
+  bool takes_columns_of(size_t k, const Reader& reader) const {
     return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
       return graph_[load].op == Op::Load && reads_rows(graph_, load);
     });
@@ -291,9 +292,10 @@ class Outliner {
     if (strategy_ != PartitionStrategy::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
     for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
       const KernelOutline& kernel = outline_.kernels[k];
-      if (kernel.pieces_of || !kernel.passed.empty() || has_lone_row(host_, kernel)) continue;
+      if (kernel.partials_kernel || !kernel.column_reductions.empty() || has_lone_row(host_, kernel)) continue;
       if (!is_along(kernel.domain, kernel.reduced)) continue;
-      if (are_across(kernel, reader) && is_passed_by(k, reader) && shares_reads(kernel, graph_[id].args[0])) return k;
+      if (are_across(kernel, reader) && takes_columns_of(k, reader) && shares_reads(kernel, graph_[id].args[0]))
+        return k;
     }
     return std::nullopt;
   }
@@ -338,7 +340,7 @@ class Outliner {
     KernelOutline& kernel = outline_.kernels.emplace_back();
     kernel.domain = reduction.domain;
     kernel.reduced = reduction.reduced;
-    kernel.pieces_of = row_kernel;
+    kernel.partials_kernel = row_kernel;
     return outline_.kernels.size() - 1;
   }
 
@@ -348,13 +350,13 @@ class Outliner {
     const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
     std::optional<size_t> suitable;
     for (size_t k = outline_.kernels.size(); k-- > first && !suitable;)
-      if (!apart(k, reader)) suitable = k;
+      if (!split_reason(k, reader)) suitable = k;
     const size_t k = suitable ? *suitable : kernel_for(id, reader);
     kernel_of_[id] = k;
     phase_of_[id] = phase_after(k, reader);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
-    const std::optional<uint32_t> row_kernel = outline_.kernels[k].pieces_of;
-    if (row_kernel) outline_.kernels[*row_kernel].passed.push_back({id, phase_after(*row_kernel, reader)});
+    const std::optional<uint32_t> row_kernel = outline_.kernels[k].partials_kernel;
+    if (row_kernel) outline_.kernels[*row_kernel].column_reductions.push_back({id, phase_after(*row_kernel, reader)});
     add_workspaces(row_kernel.value_or(k), reader);
   }
 
@@ -370,10 +372,11 @@ class Outliner {
       outline_.workspaces.push_back({graph_[load].dtype, reduction.domain, reduction.reduced});
       KernelOutline& kernel = outline_.kernels[producer];
       const auto ref = std::ranges::find(kernel.reductions, value.first, &KernelOutline::ReductionRef::node);
-      kernel.kept.push_back({.reduction = static_cast<uint32_t>(ref - kernel.reductions.begin()),
-                             .value = value.second,
-                             .workspace = workspace,
-                             .apart = apart(producer, reader).value_or(Apart::LaterReads)});
+      kernel.workspace_stores.push_back(
+          {.reduction = static_cast<uint32_t>(ref - kernel.reductions.begin()),
+           .value = value.second,
+           .workspace = workspace,
+           .split_reason = split_reason(producer, reader).value_or(SplitReason::LaterReads)});
     }
   }
 
@@ -392,7 +395,7 @@ class Outliner {
     // which it shares an operand.
     std::optional<size_t> joined;
     for (size_t k = first_plain_kernel_; k-- > 0;) {
-      if (apart(k, reader)) continue;
+      if (split_reason(k, reader)) continue;
       const KernelOutline& kernel = outline_.kernels[k];
       const uint32_t phase = phase_after(k, reader);
       if (phase == 0 && (is_of_rows(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
@@ -401,7 +404,7 @@ class Outliner {
     }
     if (joined) {
       KernelOutline& kernel = outline_.kernels[*joined];
-      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_after(*joined, reader)});
+      kernel.output_blocks.push_back({r, p, is_of_rows(kernel, part.domain), phase_after(*joined, reader)});
       return add_workspaces(*joined, reader);
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(first_plain_kernel_);
@@ -411,21 +414,21 @@ class Outliner {
       outline_.kernels.emplace_back().domain = part.domain;
       kernel = outline_.kernels.end() - 1;
     }
-    kernel->parts.push_back({r, p});
+    kernel->output_blocks.push_back({r, p});
     add_workspaces(static_cast<size_t>(kernel - outline_.kernels.begin()), reader);
   }
 
   void list_accesses(KernelOutline& kernel) {
     for (const ir::NodeId node : nodes_of(graph_, kernel)) add_node(graph_, node, workspace_of_, kernel);
-    for (const KernelOutline::PartRef& ref : kernel.parts) {
+    for (const KernelOutline::OutputBlockRef& ref : kernel.output_blocks) {
       const ir::Result& result = graph_.results[ref.result];
       kernel.accesses.push_back({.kind = AccessUse::Kind::Store,
                                  .tensor = ref.result,
                                  .dtype = result.dtype,
-                                 .access = result.blocks[ref.part].store,
+                                 .access = result.blocks[ref.block].store,
                                  .text = result.name});
     }
-    for (const KernelOutline::KeptRef& ref : kernel.kept)
+    for (const KernelOutline::WorkspaceStore& ref : kernel.workspace_stores)
       kernel.accesses.push_back({.kind = AccessUse::Kind::Store,
                                  .tensor = ref.workspace,
                                  .dtype = outline_.workspaces[ref.workspace].dtype,
@@ -463,9 +466,9 @@ bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
 uint32_t KernelOutline::phases() const {
   uint32_t last = 0;
   for (const ReductionRef& reduction : reductions) last = std::max(last, reduction.phase);
-  for (const PartRef& part : parts)
-    if (!part.of_row) last = std::max(last, part.phase);
-  for (const ReductionRef& reduction : passed) last = std::max(last, reduction.phase);
+  for (const OutputBlockRef& part : output_blocks)
+    if (!part.is_per_row) last = std::max(last, part.phase);
+  for (const ReductionRef& reduction : column_reductions) last = std::max(last, reduction.phase);
   return last + 1;
 }
 
@@ -477,11 +480,11 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
 
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel) {
   std::vector<ir::NodeId> roots;
-  for (const KernelOutline::PartRef& ref : kernel.parts)
-    roots.push_back(graph.results[ref.result].blocks[ref.part].node);
-  if (!kernel.pieces_of)
+  for (const KernelOutline::OutputBlockRef& ref : kernel.output_blocks)
+    roots.push_back(graph.results[ref.result].blocks[ref.block].node);
+  if (!kernel.partials_kernel)
     for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
-  for (const KernelOutline::ReductionRef& ref : kernel.passed) roots.push_back(graph[ref.node].args[0]);
+  for (const KernelOutline::ReductionRef& ref : kernel.column_reductions) roots.push_back(graph[ref.node].args[0]);
   return roots;
 }
 
@@ -493,9 +496,10 @@ std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOu
   std::vector<ir::NodeId> nodes;
   for (const ir::NodeId id : nodes_of(graph, kernel))
     if (is_access(graph, kernel, id)) nodes.push_back(id);
-  for (const KernelOutline::PartRef& ref : kernel.parts)
-    nodes.push_back(graph.results[ref.result].blocks[ref.part].node);
-  for (const KernelOutline::KeptRef& ref : kernel.kept) nodes.push_back(kernel.reductions[ref.reduction].node);
+  for (const KernelOutline::OutputBlockRef& ref : kernel.output_blocks)
+    nodes.push_back(graph.results[ref.result].blocks[ref.block].node);
+  for (const KernelOutline::WorkspaceStore& ref : kernel.workspace_stores)
+    nodes.push_back(kernel.reductions[ref.reduction].node);
   return nodes;
 }
 

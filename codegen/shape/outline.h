@@ -37,7 +37,7 @@ struct ScalarUse {
 
 /// The reason why a value of a reduction is stored for a later kernel, instead of being read in the kernel that
 /// computes it.
-enum class Apart : uint8_t {
+enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
   OtherReduction,  ///< its reader is reduced over another domain or along other dims
@@ -59,13 +59,13 @@ struct KernelOutline {
   std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; then the stores of `parts`, then of `kept`
   std::vector<ScalarUse> scalars;
   /// An output block that the kernel stores.
-  struct PartRef {
-    uint32_t result, part;
-    bool of_row = false;  ///< one element per row
-    uint32_t phase = 0;   ///< in which it is stored, unless it is `of_row`
-    bool operator==(const PartRef&) const = default;
+  struct OutputBlockRef {
+    uint32_t result, block;
+    bool is_per_row = false;  ///< one element per row
+    uint32_t phase = 0;       ///< in which it is stored, unless it is `of_row`
+    bool operator==(const OutputBlockRef&) const = default;
   };
-  std::vector<PartRef> parts;  ///< one per store
+  std::vector<OutputBlockRef> output_blocks;  ///< one per store
   /// A reduction, and the phase that computes its elements.
   struct ReductionRef {
     ir::NodeId node;
@@ -74,29 +74,31 @@ struct KernelOutline {
   };
   std::vector<ReductionRef> reductions;  ///< in the graph's order
   /// A value of a reduction that the kernel stores to a workspace for a later kernel.
-  struct KeptRef {
+  struct WorkspaceStore {
     uint32_t reduction = 0, value = 0;
     uint32_t workspace = 0;
-    Apart apart = Apart::OtherRows;  ///< for its first reader
-    bool operator==(const KeptRef&) const = default;
+    SplitReason split_reason = SplitReason::OtherRows;  ///< for its first reader
+    bool operator==(const WorkspaceStore&) const = default;
   };
-  std::vector<KeptRef> kept;  ///< values of reductions that a later kernel reads
+  std::vector<WorkspaceStore> workspace_stores;  ///< values of reductions that a later kernel reads
   /// Reductions along the columns of these rows, which belong to a later kernel. This kernel computes fused column
   /// partials for them: it accumulates their elements row by row, and stores a partial result per chunk of rows.
   /// `phase` is the phase that computes the elements.
-  std::vector<ReductionRef> passed;
+  std::vector<ReductionRef> column_reductions;
   /// The kernel that computes partial results of this kernel's reductions; this one finalizes them and does not read
   /// their elements.
-  std::optional<uint32_t> pieces_of;
+  std::optional<uint32_t> partials_kernel;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
   /// Whether it traverses rows, even if only for their columns.
-  bool reduces() const { return !reductions.empty() || !passed.empty(); }
+  bool reduces() const { return !reductions.empty() || !column_reductions.empty(); }
   /// How often it traverses its elements.
   uint32_t phases() const;
   /// The index of the first store among the accesses.
-  uint32_t first_store() const { return static_cast<uint32_t>(accesses.size() - parts.size() - kept.size()); }
+  uint32_t first_store() const {
+    return static_cast<uint32_t>(accesses.size() - output_blocks.size() - workspace_stores.size());
+  }
 };
 
 /// A tensor that one kernel writes and later ones read: a value of a reduction, contiguous over its domain, whose

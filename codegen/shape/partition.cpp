@@ -24,15 +24,15 @@ Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
   return rows;
 }
 
-bool takes_columns(const KernelOutline& kernel) { return !kernel.passed.empty(); }
+bool takes_columns(const KernelOutline& kernel) { return !kernel.column_reductions.empty(); }
 
 /// Whether rows are long and numerous enough for fused column partials, and only one dim makes their columns, so that
 /// all agree on their numbering. Partial results are written and read again, which pays off if a chunk has eight rows
 /// or more.
 bool passes_well(const Rows& rows) {
-  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
+  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfChunk = 8;
   return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
-         rows.count >= kRowsOfPiece * pieces_in_passing(rows.length);
+         rows.count >= kRowsOfChunk * chunks_of_column(rows.length);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Outlines outlines(const ir::Graph& graph) {
 
 // A thread has 8 or 16 elements of a row, and as many accumulators for each reduction of columns. A multiprocessor then
 // holds 1024 or 512 threads, and all chunks run at once (docs/performance.md: fused-column-partials).
-uint32_t pieces_in_passing(int64_t columns) {
+uint32_t chunks_of_column(int64_t columns) {
   constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
   const auto padded_columns = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
   return static_cast<uint32_t>(std::clamp(kElements / padded_columns, kFewest, kMost));

@@ -32,7 +32,7 @@ PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<cons
 
 /// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows
 /// are distributed to the chunks in turn.
-uint32_t pieces_in_passing(int64_t columns);
+uint32_t chunks_of_column(int64_t columns);
 
 /// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.
 bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries);

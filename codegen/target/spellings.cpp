@@ -75,8 +75,8 @@ static_assert(has_all_columns(kCpu), "codegen/target/spellings_cpu.def lacks a r
 enum class Column : uint8_t { Floating, Wide, Narrow, Boolean };
 constexpr int kColumns = 4;
 
-Column column_of(DType work) {
-  switch (work) {
+Column column_of(DType compute_dtype) {
+  switch (compute_dtype) {
     case DType::Bool:
       return Column::Boolean;
     case DType::U8:
@@ -107,8 +107,8 @@ Spellings parse(const Table& table) {
   return parsed;
 }
 
-Text fill(const Spelling& spelling, DType work, std::span<const Text> operands) {
-  return spelling.fill(operands, type_name(work), work == DType::F64 ? "" : "f");
+Text fill(const Spelling& spelling, DType compute_dtype, std::span<const Text> operands) {
+  return spelling.fill(operands, type_name(compute_dtype), compute_dtype == DType::F64 ? "" : "f");
 }
 
 }  // namespace
@@ -153,19 +153,19 @@ std::string_view type_name(DType dtype) {
   throw_internal("a dtype without a name in generated source");
 }
 
-Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operands) {
+Text spell(Target::Kind target, Op op, DType compute_dtype, std::span<const Text> operands) {
   static const std::array<Spellings, 2> tables = {parse(kCuda), parse(kCpu)};
   const Spellings& table = tables[target == Target::Kind::Cuda ? 0 : 1];
   const auto index = static_cast<size_t>(static_cast<int>(op) - kFirstPrimitive);
-  const Column column = column_of(work);
+  const Column column = column_of(compute_dtype);
   // Unsigned products wrap as C++ defines. But 16-bit operands would be promoted to int, whose products can overflow.
   static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
-  if (op == Op::Mul && ir::is_extended_unsigned(work)) {
-    return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
+  if (op == Op::Mul && ir::is_extended_unsigned(compute_dtype)) {
+    return fill(compute_dtype == DType::U16 ? unsigned_product : wide_product, compute_dtype, operands);
   }
   if (!ir::is_primitive(op) || pattern_of((target == Target::Kind::Cuda ? kCuda : kCpu)[index], column).empty())
-    throw_internal("no spelling of " + std::string(ir::id_of(op)) + " for " + std::string(ir::name_of(work)));
-  return fill(table[index][static_cast<size_t>(column)], work, operands);
+    throw_internal("no spelling of " + std::string(ir::id_of(op)) + " for " + std::string(ir::name_of(compute_dtype)));
+  return fill(table[index][static_cast<size_t>(column)], compute_dtype, operands);
 }
 
 namespace {
@@ -179,16 +179,18 @@ const std::map<Op, Spelling>& reproducible_functions() {
 
 }  // namespace
 
-std::optional<Text> spell_reproducible(Op op, DType work, std::span<const Text> operands) {
-  if (!is_spelled_reproducibly(op, work)) return std::nullopt;
-  return fill(reproducible_functions().at(op), work, operands);
+std::optional<Text> spell_reproducible(Op op, DType compute_dtype, std::span<const Text> operands) {
+  if (!is_spelled_reproducibly(op, compute_dtype)) return std::nullopt;
+  return fill(reproducible_functions().at(op), compute_dtype, operands);
 }
 
-bool is_spelled_reproducibly(Op op, DType work) { return work == DType::F32 && reproducible_functions().contains(op); }
+bool is_spelled_reproducibly(Op op, DType compute_dtype) {
+  return compute_dtype == DType::F32 && reproducible_functions().contains(op);
+}
 
-bool needs_operands(Target::Kind target, Op op, DType work) {
+bool needs_operands(Target::Kind target, Op op, DType compute_dtype) {
   const std::array<Text, 3> markers = {Text{"$"}, Text{"$"}, Text{"$"}};
-  return spell(target, op, work, markers).text.find('$') != std::string::npos;
+  return spell(target, op, compute_dtype, markers).text.find('$') != std::string::npos;
 }
 
 namespace {

@@ -17,16 +17,16 @@ std::string_view type_name(ir::DType dtype);
 
 /// The expression of a primitive computed in type `work`, to which its operands have been cast; `work` is not an 8- or
 /// 16-bit float.
-Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
+Text spell(Target::Kind target, ir::Op op, ir::DType compute_dtype, std::span<const Text> operands);
 
 /// CPU: a call of the op's function in the prelude; nothing if the prelude has none. Unlike the C library's
 /// functions, it gives the same bits for a single number and in vectors of any width (docs/performance.md:
 /// cpu-own-functions).
-std::optional<Text> spell_reproducible(ir::Op op, ir::DType work, std::span<const Text> operands);
-bool is_spelled_reproducibly(ir::Op op, ir::DType work);
+std::optional<Text> spell_reproducible(ir::Op op, ir::DType compute_dtype, std::span<const Text> operands);
+bool is_spelled_reproducibly(ir::Op op, ir::DType compute_dtype);
 
 /// Whether the expression uses any operand; for example, isnan of integers is the constant false.
-bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
+bool needs_operands(Target::Kind target, ir::Op op, ir::DType compute_dtype);
 
 /// `value` of type `from` converted to type `to`. An 8- or 16-bit float is converted only from and to float32.
 Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);

@@ -10,7 +10,7 @@ struct Target {
   int architecture = 0;  ///< 90 means sm_90
   /// CUDA: no load may extend past the end of a tensor, not even within the tensor's last 16 bytes. The allocator's
   /// granularity is larger than that, so that only a memory checker can notice.
-  bool reads_exactly = false;
+  bool never_reads_past_end = false;
   bool operator==(const Target&) const = default;
 
   bool cuda() const { return kind == Kind::Cuda; }

@@ -56,9 +56,9 @@ class WorkspaceMap {
     if (kernel_set == nullptr) return;
     for (const Kernel& kernel : kernel_set->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
-      if (states_.contains(info.states_of)) continue;
-      const int64_t elements = codegen::count(info.state_count, resolved.geometries[info.outline].extents);
-      for (const ir::DType dtype : info.states) states_[info.states_of].push_back(reserve(elements, dtype));
+      if (states_.contains(info.partials_owner)) continue;
+      const int64_t elements = codegen::count(info.partial_count, resolved.geometries[info.outline].extents);
+      for (const ir::DType dtype : info.partials) states_[info.partials_owner].push_back(reserve(elements, dtype));
     }
   }
 
@@ -151,11 +151,11 @@ class Packer {
                                    .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});
         return;
       }
-      case KernelParameter::Kind::State:
+      case KernelParameter::Kind::Partials:
         bound_.pointers.push_back({.offset = reserve(sizeof(void*)),
                                    .source = BoundKernel::Pointer::Source::Workspace,
                                    .tensor = 0,
-                                   .shift = workspace_.state(bound_.kernel->info.states_of, parameter.a)});
+                                   .shift = workspace_.state(bound_.kernel->info.partials_owner, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);
@@ -163,10 +163,10 @@ class Packer {
         return pack_size(geometry.numel, parameter.dtype);
       case KernelParameter::Kind::Stride:
         return pack_size(geometry.accesses[parameter.a].strides[parameter.b], parameter.dtype);
-      case KernelParameter::Kind::LeadStride:
-        return pack_size(geometry.accesses[parameter.a].lead_strides[parameter.b], parameter.dtype);
-      case KernelParameter::Kind::LeadExtent:
-        return pack_size(geometry.accesses[parameter.a].lead_extents[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::GatherStride:
+        return pack_size(geometry.accesses[parameter.a].gather_strides[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::GatherExtent:
+        return pack_size(geometry.accesses[parameter.a].gather_extents[parameter.b], parameter.dtype);
       case KernelParameter::Kind::Scalar:
         return pack_scalar(outline.scalars[parameter.a].value, parameter.dtype);
       case KernelParameter::Kind::Status:
@@ -196,8 +196,9 @@ bool is_partial(const Program& program, const Resolved& resolved, uint32_t resul
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelGeometry& geometry = resolved.geometries[k];
-    for (const codegen::KernelOutline::PartRef& part : program.outlines.of(resolved.strategy).kernels[k].parts)
-      if (part.result == result) stored += part.of_row ? geometry.rows() : geometry.numel;
+    for (const codegen::KernelOutline::OutputBlockRef& part :
+         program.outlines.of(resolved.strategy).kernels[k].output_blocks)
+      if (part.result == result) stored += part.is_per_row ? geometry.rows() : geometry.numel;
   }
   return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),
                                   int64_t{1}, std::multiplies<>{});

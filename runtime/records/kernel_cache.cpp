@@ -54,7 +54,7 @@ std::string compiler_of(const KernelRequest& request) {
 /// The key of a request: everything on which the binary depends.
 std::string key_of(const KernelRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
-  if (request.target.reads_exactly) key += "exact\n";
+  if (request.target.never_reads_past_end) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
   if (request.strategy == codegen::PartitionStrategy::Whole) key += "whole\n";
   if (request.strategy == codegen::PartitionStrategy::Passing) key += "passing\n";
@@ -62,7 +62,7 @@ std::string key_of(const KernelRequest& request) {
     key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);
   for (const codegen::KernelLayout& layout : request.layouts)
-    key += codegen::read_by(request.target, layout).text() + "\n";
+    key += codegen::relevant_to(request.target, layout).text() + "\n";
   return key;
 }
 

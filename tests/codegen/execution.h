@@ -301,7 +301,7 @@ class Arguments {
  public:
   Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,
             const std::vector<std::byte*>& data, std::span<const ir::HostValue> host, int* status,
-            const std::vector<std::byte*>& states = {}) {
+            const std::vector<std::byte*>& partials = {}) {
     values_.resize(launch.parameters.size());
     for (size_t k = 0; k < launch.parameters.size(); ++k) {
       const KernelParameter& argument = launch.parameters[k];
@@ -323,17 +323,17 @@ class Arguments {
         case KernelParameter::Kind::Stride:
           put_size(access.strides[argument.b]);
           break;
-        case KernelParameter::Kind::LeadStride:
-          put_size(access.lead_strides[argument.b]);
+        case KernelParameter::Kind::GatherStride:
+          put_size(access.gather_strides[argument.b]);
           break;
-        case KernelParameter::Kind::LeadExtent:
-          put_size(access.lead_extents[argument.b]);
+        case KernelParameter::Kind::GatherExtent:
+          put_size(access.gather_extents[argument.b]);
           break;
         case KernelParameter::Kind::Status:
           put(status);
           break;
-        case KernelParameter::Kind::State:
-          put(states.at(argument.a));
+        case KernelParameter::Kind::Partials:
+          put(partials.at(argument.a));
           break;
         case KernelParameter::Kind::Scalar: {
           const ir::HostValue value = host[kernel.scalars[argument.a].value.index];

@@ -31,7 +31,7 @@ constexpr MaskedOp kMaskedOps[] = {
      [](float a, float b) { return a > 0 ? a * b : b; }},
 };
 
-TEST(Foreseen, ComputesCorrectElements) {
+TEST(HoistedPredicate, ComputesCorrectElements) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<std::shared_ptr<const frontend::Definition>> definitions;  // the graphs point into their sources
@@ -57,7 +57,7 @@ TEST(Foreseen, ComputesCorrectElements) {
     const MaskedOp& op = kMaskedOps[c * std::size(kMaskedOps) / cases.size()];
     const Prepared prepared = test_case.prepared();
     const Schedule schedule = schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
-    EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen), op.is_hoisted) << op.text;
+    EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::is_hoisted), op.is_hoisted) << op.text;
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     int64_t element_number = 0;
     std::vector<float> pair;
@@ -74,7 +74,7 @@ TEST(Foreseen, ComputesCorrectElements) {
 
 /// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands at
 /// their uses.
-TEST(Foreseen, HoistsPredicatesOnlyInRowsThatStoreElements) {
+TEST(HoistedPredicate, HoistsPredicatesOnlyInRowsThatStoreElements) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   constexpr const char* kTexts[] = {
@@ -100,7 +100,7 @@ TEST(Foreseen, HoistsPredicatesOnlyInRowsThatStoreElements) {
     const bool stores = c < cases.size() / 2;
     const Prepared prepared = test_case.prepared();
     for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
-      hoisted[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen));
+      hoisted[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::is_hoisted));
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     float sum = 0;
     for (int64_t i = 0; i < test_case.x.extents.sizes[0]; ++i) {

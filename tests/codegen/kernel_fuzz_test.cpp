@@ -162,19 +162,19 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
 
 /// Counts kernels of kinds that only some layouts allow.
 struct Coverage {
-  int tiles = 0, transposed_chunks = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
+  int tiles = 0, transposed_short_rows = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
 
   void add(const Schedule& schedule, const KernelLayout& layout) {
     const auto has = [&](AccessSchedule::How how) {
       return std::ranges::count(schedule.accesses, how, &AccessSchedule::how) > 0;
     };
     tiles += schedule.is_tile();
-    transposed_chunks += schedule.is_chunk() && has(AccessSchedule::How::Staged);
+    transposed_short_rows += schedule.joins_short_rows() && has(AccessSchedule::How::Staged);
     spread += has(AccessSchedule::How::Spread);
     repeated += has(AccessSchedule::How::Repeated);
-    widened += std::ranges::count(schedule.accesses, true, &AccessSchedule::widened) > 0;
+    widened += std::ranges::count(schedule.accesses, true, &AccessSchedule::is_widened) > 0;
     lazy += !schedule.lazy.empty();
-    masked += std::ranges::count(schedule.accesses, true, &AccessSchedule::masked) > 0;
+    masked += std::ranges::count(schedule.accesses, true, &AccessSchedule::is_masked) > 0;
     steps += std::ranges::any_of(layout.accesses, [](const AccessLayout& access) { return access.inner_step != 0; });
   }
 };
@@ -265,7 +265,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
     const std::vector<Variant> variants = variants_of(test_case, prepared, target);
     for (size_t v = 0; v < variants.size(); ++v) {
       const Kernel& kernel = variants[v].kernel;
-      coverage.add(variants[v].schedule, read_by(target, prepared.layouts[0]));
+      coverage.add(variants[v].schedule, relevant_to(target, prepared.layouts[0]));
       auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernel, v));
       ASSERT_NE(entry, nullptr);
       const int status = run(test_case, prepared, kernel, entry, random);
@@ -282,7 +282,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   if (!target.cuda()) {
     EXPECT_GT(coverage.tiles, 8);
     EXPECT_GT(coverage.steps, 15);
-    EXPECT_GT(coverage.transposed_chunks, 5);
+    EXPECT_GT(coverage.transposed_short_rows, 5);
     EXPECT_GT(coverage.widened, 10);
     EXPECT_GT(coverage.spread, 3);
     EXPECT_GT(coverage.repeated, 3);

@@ -158,8 +158,8 @@ TEST(Layout, ClassifiesStrides) {
   EXPECT_EQ(layout.accesses[0].axes, (std::vector{StrideClass::Zero, StrideClass::One}));
   EXPECT_EQ(layout.accesses[1].axes, (std::vector{StrideClass::Other, StrideClass::Other}));
   EXPECT_EQ(layout.accesses[2].axes, (std::vector{StrideClass::Other, StrideClass::Other}));
-  EXPECT_FALSE(layout.accesses[0].linear);
-  EXPECT_TRUE(layout.accesses[3].linear);
+  EXPECT_FALSE(layout.accesses[0].is_linear);
+  EXPECT_TRUE(layout.accesses[3].is_linear);
 }
 
 TEST(Layout, RecordsSmallInnermostStrides) {
@@ -178,7 +178,7 @@ TEST(Layout, RecordsSmallInnermostStrides) {
 TEST(Layout, TargetsIgnoreIrrelevantProperties) {
   const auto differ = [](const Target& target, ir::Sizes a, ir::Sizes b, int64_t rows = 8) {
     const auto text = [&](const ir::Sizes& strides, int64_t n) {
-      return read_by(target, Loads({n, 64}, {{64, 1}, strides}).layout()).text();
+      return relevant_to(target, Loads({n, 64}, {{64, 1}, strides}).layout()).text();
     };
     return text(a, 8) != text(b, rows);
   };
@@ -233,7 +233,7 @@ TEST(Layout, EveryVectorIsAlignedAndInsideItsRow) {
       int64_t offset = 0, rest = first;
       for (size_t d = geometry.extents.size(); d-- > 0; rest /= geometry.extents[d])
         offset += rest % geometry.extents[d] * geometry.accesses[0].strides[d];
-      const uint64_t at = address + static_cast<uint64_t>((access.linear ? first : offset) * bytes);
+      const uint64_t at = address + static_cast<uint64_t>((access.is_linear ? first : offset) * bytes);
       ASSERT_EQ(at % static_cast<uint64_t>(lanes * bytes), 0u) << layout.text() << " at " << first;
       ASSERT_TRUE(layout.rank == 1 || first % row + lanes <= row) << layout.text();
     }
@@ -289,8 +289,8 @@ TEST(Outline, FusesOutputBlocksOfOneShape) {
   ASSERT_EQ(result.kernels.size(), 2u);
   EXPECT_EQ(result.kernels[0].name, "exp_") << "exp is the C library's";
   EXPECT_EQ(result.kernels[1].name, "exp__1");
-  EXPECT_EQ(result.kernels[0].parts.size(), 2u);
-  EXPECT_EQ(result.kernels[1].parts[0].result, 1u);
+  EXPECT_EQ(result.kernels[0].output_blocks.size(), 2u);
+  EXPECT_EQ(result.kernels[1].output_blocks[0].result, 1u);
   EXPECT_EQ(result.kernels[0].accesses.size(), 3u);
 }
 

@@ -74,21 +74,21 @@ TEST(Outline, PlacesLateReductionsWithOutputBlocks) {
     const ir::Graph graph = graph_of(*definition, {2, 2});
     std::vector<std::pair<size_t, size_t>> kernels;
     for (const KernelOutline& kernel : outline(graph).kernels)
-      kernels.emplace_back(kernel.reductions.size(), kernel.parts.size());
+      kernels.emplace_back(kernel.reductions.size(), kernel.output_blocks.size());
     EXPECT_EQ(kernels, row.kernels) << row.text;
     EXPECT_EQ(outline(graph, PartitionStrategy::Whole).kernels.size(), 1u) << row.text;
   }
 }
 
-struct PassingRow {
+struct ColumnPartialsRow {
   std::string text;
   std::vector<uint8_t> ranks;
   /// For each kernel, the phases of the reductions for which it computes fused column partials.
-  std::vector<std::vector<uint32_t>> passed;
+  std::vector<std::vector<uint32_t>> column_reductions;
 };
 
 TEST(Outline, FusesColumnPartials) {
-  const std::vector<PassingRow> rows = {
+  const std::vector<ColumnPartialsRow> rows = {
       {"(x.sum(1), x.sum(0))", {2}, {{0}, {}}},
       {"(x.sum(0), x.sum(1))", {2}, {{0}, {}}},
       {"(x.softmax(1), x.sum(0), x.amax(0))", {2}, {{0, 0}, {}}},
@@ -119,18 +119,19 @@ TEST(Outline, FusesColumnPartials) {
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
       {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
   };
-  for (const PassingRow& row : rows) {
+  for (const ColumnPartialsRow& row : rows) {
     const auto definition = frontend::define(row.text);
     const ir::Graph graph = graph_of(*definition, row.ranks);
     const Outlines all = outlines(graph);
-    EXPECT_EQ(all.passing.has_value(), !row.passed.empty()) << row.text;
+    EXPECT_EQ(all.passing.has_value(), !row.column_reductions.empty()) << row.text;
     if (!all.passing) continue;
-    std::vector<std::vector<uint32_t>> passed;
+    std::vector<std::vector<uint32_t>> column_reductions;
     for (const KernelOutline& kernel : all.passing->kernels) {
-      passed.emplace_back();
-      for (const KernelOutline::ReductionRef& ref : kernel.passed) passed.back().push_back(ref.phase);
+      column_reductions.emplace_back();
+      for (const KernelOutline::ReductionRef& ref : kernel.column_reductions)
+        column_reductions.back().push_back(ref.phase);
     }
-    EXPECT_EQ(passed, row.passed) << row.text;
+    EXPECT_EQ(column_reductions, row.column_reductions) << row.text;
   }
 }
 
@@ -179,7 +180,7 @@ TEST(Outline, UsesOneKernelForAShortLoneRow) {
 struct WorkspaceRow {
   std::string text;
   std::vector<uint8_t> ranks;
-  Apart apart;
+  SplitReason split_reason;
   std::string line;  ///< expected in the schedule's text
 };
 
@@ -190,25 +191,25 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
   const std::vector<WorkspaceRow> rows = {
       {"x.sum(1)[i.long()]",
        {2, 1},
-       Apart::Gathered,
+       SplitReason::Gathered,
        "access 1 stores x.sum(1) for a later kernel: it is read by a gather"},
-      {"x.sum(1)[2:]", {2}, Apart::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
-      {"x.sum(1).flip(0)", {2}, Apart::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
-      {"y + x.amax(1)", {2, 2}, Apart::OtherRows, "access 1 stores x.amax(1) for a later kernel: " + other_rows},
-      {"x.sum(1).sum()", {2}, Apart::OtherReduction, "access 1 stores x.sum(1) for a later kernel: " + reduced},
+      {"x.sum(1)[2:]", {2}, SplitReason::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
+      {"x.sum(1).flip(0)", {2}, SplitReason::OtherRows, "access 1 stores x.sum(1) for a later kernel: " + other_rows},
+      {"y + x.amax(1)", {2, 2}, SplitReason::OtherRows, "access 1 stores x.amax(1) for a later kernel: " + other_rows},
+      {"x.sum(1).sum()", {2}, SplitReason::OtherReduction, "access 1 stores x.sum(1) for a later kernel: " + reduced},
       {"(x - x.mean(1, keepdim=True)).sum(0)",
        {2},
-       Apart::OtherReduction,
+       SplitReason::OtherReduction,
        "access 1 stores x.mean(1, keepdim=True) for a later kernel: " + reduced},
-      {"x / x.sum()", {2}, Apart::LoneRow, "access 1 stores x.sum() for a later kernel: " + one_row},
-      {"x.var()", {2}, Apart::LoneRow, "access 1 stores x.var() for a later kernel: " + one_row},
+      {"x / x.sum()", {2}, SplitReason::LoneRow, "access 1 stores x.sum() for a later kernel: " + one_row},
+      {"x.var()", {2}, SplitReason::LoneRow, "access 1 stores x.var() for a later kernel: " + one_row},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
-       Apart::LaterReads,
+       SplitReason::LaterReads,
        "access 1 stores x.sum(1, keepdim=True) for a later kernel: " + later},
       {"def f(x): return x / x.sum(\n    1)[\n  2]",
        {2},
-       Apart::OtherRows,
+       SplitReason::OtherRows,
        "access 1 stores x.sum( for a later kernel: " + other_rows},
   };
   for (const WorkspaceRow& row : rows) {
@@ -219,7 +220,7 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
     const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Shared);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
-    EXPECT_EQ(prepared.outline.kernels[0].kept.at(0).apart, row.apart) << row.text;
+    EXPECT_EQ(prepared.outline.kernels[0].workspace_stores.at(0).split_reason, row.split_reason) << row.text;
     for (const Target& target : {kCuda, kCpu}) {
       const std::string text = schedule_text(graph, prepared.outline, prepared.layouts, target, {});
       EXPECT_NE(text.find("\n  " + row.line + "\n"), std::string::npos) << row.text << "\n" << text;

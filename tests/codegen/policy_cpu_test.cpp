@@ -39,17 +39,17 @@ TEST(Cpu, BatchesShortRowsIfOperandsCanBeCopied) {
   const auto facts = [](std::vector<AccessFacts> accesses, bool is_short = true) {
     return KernelFacts{.accesses = std::move(accesses), .rank = 2, .has_short_rows = is_short};
   };
-  EXPECT_EQ(how_in_chunk(row, facts({})), How::Repeated);
-  EXPECT_EQ(how_in_chunk(column, facts({})), How::Spread);
-  EXPECT_EQ(how_in_chunk(transposed, facts({})), How::Staged);
-  EXPECT_EQ(how_in_chunk(padded, facts({})), std::nullopt);
-  EXPECT_EQ(cpu_chunk(facts({along(4), row, column, stored(4)})), 1024u);
-  EXPECT_EQ(cpu_chunk(facts({along(4), transposed, stored(4)})), 4096u);
-  EXPECT_EQ(cpu_chunk(facts({along(4), padded, row, stored(4)})), 0u);
-  EXPECT_EQ(cpu_chunk(facts({along(4), row, stored(4)}, false)), 0u);
+  EXPECT_EQ(how_in_short_rows(row, facts({})), How::Repeated);
+  EXPECT_EQ(how_in_short_rows(column, facts({})), How::Spread);
+  EXPECT_EQ(how_in_short_rows(transposed, facts({})), How::Staged);
+  EXPECT_EQ(how_in_short_rows(padded, facts({})), std::nullopt);
+  EXPECT_EQ(cpu_short_row_elements(facts({along(4), row, column, stored(4)})), 1024u);
+  EXPECT_EQ(cpu_short_row_elements(facts({along(4), transposed, stored(4)})), 4096u);
+  EXPECT_EQ(cpu_short_row_elements(facts({along(4), padded, row, stored(4)})), 0u);
+  EXPECT_EQ(cpu_short_row_elements(facts({along(4), row, stored(4)}, false)), 0u);
   KernelFacts heavy = facts({along(4), column, stored(4)});
   heavy.row_cost = 20;
-  EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) should be computed once per row";
+  EXPECT_EQ(cpu_short_row_elements(heavy), 0u) << "exp(column) should be computed once per row";
 }
 
 TEST(Cpu, ConvertsContiguousFloat16InBulk) {
@@ -73,21 +73,21 @@ TEST(Cpu, UsesShortVectorsInMemoryBoundKernels) {
   EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "the elements have two widths";
   KernelFacts calls = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
   EXPECT_EQ(cpu_simd(calls), 8u);
-  calls.has_functions = true;
+  calls.has_transcendentals = true;
   EXPECT_EQ(cpu_simd(calls), 0u);
 }
 
 TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulator) {
-  EXPECT_EQ(cpu_piece(10), 0u);
-  EXPECT_EQ(cpu_piece(11), 1024u);
-  EXPECT_EQ(cpu_piece(20), 1024u);
-  EXPECT_EQ(cpu_piece(30), 1u << 15);
+  EXPECT_EQ(cpu_chunk_length(10), 0u);
+  EXPECT_EQ(cpu_chunk_length(11), 1024u);
+  EXPECT_EQ(cpu_chunk_length(20), 1024u);
+  EXPECT_EQ(cpu_chunk_length(30), 1u << 15);
 }
 
 TEST(CpuRows, SplitsFewRows) {
   const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool has_several_phases = false) {
     const RowSetup rows({row_elements(4)}, length_bits, rows_bits);
-    return cpu_rows(rows.facts, rows.layout, has_several_phases).splits;
+    return cpu_rows(rows.facts, rows.layout, has_several_phases).is_split;
   };
   EXPECT_TRUE(splits(20, 3));
   EXPECT_FALSE(splits(20, 6)) << "each row has a unit";
@@ -100,7 +100,7 @@ TEST(CpuRows, VectorisesAcrossAdjacentRows) {
   EXPECT_TRUE(cpu_rows(across.facts, across.layout, false).across);
   EXPECT_FALSE(cpu_rows(along.facts, along.layout, false).across);
   RowSetup with_functions = across;
-  with_functions.facts.has_bits_of_vectors = true;
+  with_functions.facts.depends_on_vector_width = true;
   EXPECT_FALSE(cpu_rows(with_functions.facts, with_functions.layout, false).across)
       << "the bits would depend on the other rows";
 }
@@ -108,7 +108,7 @@ TEST(CpuRows, VectorisesAcrossAdjacentRows) {
 /// Whether short rows that are contiguous in memory are transposed.
 bool are_transposed(RowSetup rows, bool has_several_phases, uint8_t multiple = 1) {
   for (AccessFacts& access : rows.facts.accesses)
-    if (access.moves_in_row) access.along_rows = StrideClass::Other;
+    if (access.varies_in_row) access.along_rows = StrideClass::Other;
   rows.facts.row_multiple = multiple;
   return cpu_rows(rows.facts, rows.layout, has_several_phases).across;
 }
@@ -120,15 +120,15 @@ TEST(CpuRows, VectorisesAcrossShortRows) {
   EXPECT_TRUE(are_transposed({{element}, 6, 6}, false, 8)) << "40 columns, half vectors";
   EXPECT_FALSE(are_transposed({{element}, 7, 6}, false));
   RowSetup stored_rows({element, stored(4)}, 6, 6);
-  stored_rows.facts.accesses[1].moves_in_row = true;
-  stored_rows.facts.has_functions = true;
+  stored_rows.facts.accesses[1].varies_in_row = true;
+  stored_rows.facts.has_transcendentals = true;
   EXPECT_FALSE(are_transposed(stored_rows, true, 16)) << "softmax of 48 columns";
   EXPECT_TRUE(are_transposed(stored_rows, true, 8)) << "softmax of 40 columns";
   stored_rows.layout.length_bits = 4;
   EXPECT_TRUE(are_transposed(stored_rows, true, 16))
       << "softmax of 16 columns: most of the time combines the accumulators of a single vector";
   RowSetup numbers({element}, 6, 6);
-  numbers.facts.has_functions = true;
+  numbers.facts.has_transcendentals = true;
   EXPECT_TRUE(are_transposed(numbers, true, 64)) << "logsumexp of 64 columns: the values per row are vectors, too";
   numbers.layout.length_bits = 7;
   EXPECT_FALSE(are_transposed(numbers, true, 64)) << "logsumexp of 128 columns";
@@ -162,10 +162,10 @@ TEST(CpuRows, RowsAcrossFillVectorsAndFitTheCache) {
 TEST(CpuRows, CachesValuesThatFit) {
   KernelLayout layout;
   layout.length_bits = 18;
-  EXPECT_TRUE(cpu_keeps(layout, 1, 4));
-  EXPECT_FALSE(cpu_keeps(layout, 1, 8));
+  EXPECT_TRUE(cpu_can_cache(layout, 1, 4));
+  EXPECT_FALSE(cpu_can_cache(layout, 1, 8));
   layout.length_bits = 9;
-  EXPECT_FALSE(cpu_keeps(layout, 64, 4));
+  EXPECT_FALSE(cpu_can_cache(layout, 64, 4));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(Steps, AreTwoForHeavyBodiesWithVectorsOrUniformAccesses) {
     return steps_for({std::move(accesses), rank, inner_multiple, cost}, Preset::Flat, lanes).count;
   };
   AccessFacts scalar = column_bias(4), masked = along(4);
-  scalar.still = masked.masked = true;
+  scalar.is_uniform = masked.is_masked = true;
   EXPECT_EQ(steps({along(4), scalar, stored(4)}, 40), 2u);
   EXPECT_EQ(steps({along(4), stored(4)}, 39), 1u) << "fewer than 5 instructions a byte";
   EXPECT_EQ(steps({along(4), along(4), stored(4)}, 50), 1u);
@@ -74,7 +74,7 @@ TEST(Blocks, AreSmallerForBusyOrConditionalKernels) {
   EXPECT_EQ(threads({along(4), stored(4)}, 17), 128u);
   EXPECT_EQ(threads({along(4), stored(4)}, 17, Preset::Tile), 256u);
   AccessFacts group = along(4);
-  group.grouped = true;
+  group.is_grouped = true;
   EXPECT_EQ(threads({group, stored(4)}, 66), 256u);
 }
 
@@ -82,7 +82,7 @@ TEST(Lanes, AreOneForUniformAccessesAndGroups) {
   EXPECT_EQ(lanes({column_bias(4)}), 1u);
   EXPECT_EQ(lanes({along(4)}, 0, 0), 1u);
   AccessFacts group = strided(4);
-  group.grouped = true;
+  group.is_grouped = true;
   EXPECT_EQ(lanes({group, along(4)}), 1u);
 }
 
@@ -90,7 +90,7 @@ TEST(Lanes, AreTwoVectorsForGatheredRows) {
   AccessFacts row = gathered(4);
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 4u);
   row.inner = StrideClass::One;
-  row.shares_place = true;
+  row.row_shares_index = true;
   EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 8u);
 }
 
@@ -172,20 +172,21 @@ TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
   EXPECT_EQ(how_for(stored(4), facts(2), Preset::Tile, 4), How::Single);
 }
 
-TEST(Chunks, CornersOfABoxAreOneVector) {
-  EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}}));
-  EXPECT_EQ(chunks_of({0, 1, 2, 3}, 8, 16, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));
-  EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 8, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));
-  EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 4, true), (std::vector<Chunk>{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
-  EXPECT_EQ(chunks_of({0, 1, 2, 3}, 2, 16, true), (std::vector<Chunk>{{0, 4}}));
+TEST(GroupVectors, CornersOfABoxAreOneVector) {
+  EXPECT_EQ(vectors_of_group({0, 1, 2, 3}, 4, 16, false), (std::vector<GroupVector>{{0, 4}}));
+  EXPECT_EQ(vectors_of_group({0, 1, 2, 3}, 8, 16, false), (std::vector<GroupVector>{{0, 2}, {2, 2}}));
+  EXPECT_EQ(vectors_of_group({0, 1, 2, 3}, 4, 8, false), (std::vector<GroupVector>{{0, 2}, {2, 2}}));
+  EXPECT_EQ(vectors_of_group({0, 1, 2, 3}, 4, 4, true), (std::vector<GroupVector>{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_EQ(vectors_of_group({0, 1, 2, 3}, 2, 16, true), (std::vector<GroupVector>{{0, 4}}));
 }
 
-TEST(Chunks, StayInsideTheTensorAndStoreOnlyUsedElements) {
-  EXPECT_EQ(chunks_of({0, 1, 2}, 4, 16, false), (std::vector<Chunk>{{0, 2}, {2, 1}}))
+TEST(GroupVectors, StayInsideTheTensorAndStoreOnlyUsedElements) {
+  EXPECT_EQ(vectors_of_group({0, 1, 2}, 4, 16, false), (std::vector<GroupVector>{{0, 2}, {2, 1}}))
       << "a fourth element may not exist";
-  EXPECT_EQ(chunks_of({0, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}})) << "elements between two used ones exist";
-  EXPECT_EQ(chunks_of({0, 1, 3}, 4, 16, true), (std::vector<Chunk>{{0, 2}, {3, 1}}));
-  EXPECT_EQ(chunks_of({0, 2, 3}, 4, 16, true), (std::vector<Chunk>{{0, 1}, {2, 2}}));
+  EXPECT_EQ(vectors_of_group({0, 3}, 4, 16, false), (std::vector<GroupVector>{{0, 4}}))
+      << "elements between two used ones exist";
+  EXPECT_EQ(vectors_of_group({0, 1, 3}, 4, 16, true), (std::vector<GroupVector>{{0, 2}, {3, 1}}));
+  EXPECT_EQ(vectors_of_group({0, 2, 3}, 4, 16, true), (std::vector<GroupVector>{{0, 1}, {2, 2}}));
 }
 
 TEST(Cost, TranscendentalsAreHeavy) {

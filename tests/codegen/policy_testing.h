@@ -18,21 +18,21 @@ inline AccessFacts stored(uint32_t bytes, uint32_t alignment = 16) {
   return {.bytes = bytes, .alignment = alignment, .kind = AccessUse::Kind::Store};
 }
 /// Rows with padding: contiguous within a row only.
-inline AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .linear = false}; }
-inline AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .linear = false, .broadcasts = true}; }
+inline AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .is_linear = false}; }
+inline AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .is_linear = false, .broadcasts = true}; }
 inline AccessFacts column_bias(uint32_t bytes) {
-  return {.bytes = bytes, .inner = StrideClass::Zero, .linear = false, .broadcasts = true};
+  return {.bytes = bytes, .inner = StrideClass::Zero, .is_linear = false, .broadcasts = true};
 }
-inline AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideClass::Other, .linear = false}; }
+inline AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideClass::Other, .is_linear = false}; }
 inline AccessFacts gathered(uint32_t bytes) {
-  return {.bytes = bytes, .inner = StrideClass::Other, .linear = false, .kind = AccessUse::Kind::Gather};
+  return {.bytes = bytes, .inner = StrideClass::Other, .is_linear = false, .kind = AccessUse::Kind::Gather};
 }
-inline const AccessFacts position{.bytes = 8, .linear = false, .kind = AccessUse::Kind::Index};
+inline const AccessFacts position{.bytes = 8, .is_linear = false, .kind = AccessUse::Kind::Index};
 
 /// An access that advances by one element per element of a row.
 inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
   AccessFacts access = along(bytes, alignment);
-  access.moves_in_row = true;
+  access.varies_in_row = true;
   return access;
 }
 
@@ -63,7 +63,7 @@ struct RowSetup {
   RowSchedule one_phase() const { return cuda_rows(facts, layout, false); }
   RowSchedule several_phases() const { return cuda_rows(facts, layout, true); }
   uint32_t lanes() const { return cuda_row_lanes(facts, layout, one_phase()); }
-  bool are_ragged() const { return cuda_rows_are_ragged(facts, layout, one_phase(), lanes()); }
+  bool vectors_may_cross_rows() const { return cuda_vectors_may_cross_rows(facts, layout, one_phase(), lanes()); }
 };
 
 }  // namespace ingot::codegen

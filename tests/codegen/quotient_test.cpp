@@ -45,9 +45,9 @@ def op(x):
     const Prepared prepared = test_case.prepared();
     const std::string text = generate(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;
     EXPECT_NE(text.find("= quotient_of("), std::string::npos) << text;
-    EXPECT_TRUE(schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0].own_quotients);
+    EXPECT_TRUE(schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0].uses_quotient_of);
     EXPECT_FALSE(
-        schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].own_quotients);
+        schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].uses_quotient_of);
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     for (int64_t i = 0; i < 3001; ++i) {
       const float a = test_case.x.at({i, 0}), b = test_case.x.at({i, 1}), exact = expected(a, b),

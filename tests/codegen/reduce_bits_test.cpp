@@ -161,7 +161,7 @@ TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
   };
   EXPECT_NO_THROW(build_kernel());
   schedule.rows = schedule_of(first, first.prepared()).rows;
-  ASSERT_GT(schedule.rows.shared, 0u);
+  ASSERT_GT(schedule.rows.shared_steps, 0u);
   std::string error_message;
   try {
     build_kernel();
@@ -178,10 +178,11 @@ TEST(ReduceSchedules, TestsCoverEveryKind) {
                        : rows.across            ? "across"
                        : rows.threads == 1      ? "alone"
                                                 : "along") +
-           (rows.splits ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") + (rows.cluster > 1 ? ", cluster" : "") +
-           (rows.shared > 0  ? ", shared"
-            : rows.steps > 0 ? ", kept"
-                             : "");
+           (rows.is_split ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") +
+           (rows.cluster > 1 ? ", cluster" : "") +
+           (rows.shared_steps > 0 ? ", shared"
+            : rows.steps > 0      ? ", kept"
+                                  : "");
   };
   for (const int64_t n : {1, 9, 75, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
     for (const int64_t columns : {0, 40, 160}) {

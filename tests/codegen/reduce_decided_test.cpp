@@ -108,8 +108,8 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
       const Prepared prepared = cases.back().prepared();
       const std::vector<Schedule> all =
           schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {});
-      if (all[0].rows.early > 0)
-        seen_kinds.insert(all[0].rows.by_runs                     ? "by runs"
+      if (all[0].rows.speculative_phase > 0)
+        seen_kinds.insert(all[0].rows.has_blocked_accumulators    ? "by runs"
                           : all[0].rows.steps == 0                ? "again"
                           : all[0].threads == all[0].rows.threads ? "block"
                           : all[0].rows.threads > 32              ? "some in a block"
@@ -156,8 +156,8 @@ TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
       ReduceGraphBuilder op(2, reduced);
       const auto sum = [&](ir::NodeId operand) { return op.read(op.reduce(ReduceKind::Sum, operand)); };
       const auto decided = [&](ir::NodeId m, float least, ir::NodeId early, ir::NodeId other) {
-        const ir::NodeId is_early = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
-        return sum(op.graph().add(Op::Where, DType::F32, {is_early, early, other}));
+        const ir::NodeId is_speculative = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
+        return sum(op.graph().add(Op::Where, DType::F32, {is_speculative, early, other}));
       };
       if (caches_late) {
         const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
@@ -183,12 +183,12 @@ TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
     const int64_t n = x.extents.sizes[1];
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     for (int64_t row = 0; row < 6; ++row) {
-      const bool is_early = row % 2 == 0;
-      const double m = caches_late ? (is_early ? 6 : 8) : (is_early ? 64 : 256);
+      const bool is_speculative = row % 2 == 0;
+      const double m = caches_late ? (is_speculative ? 6 : 8) : (is_speculative ? 64 : 256);
       const auto e = [&](int64_t i) { return std::exp2(x.at({row, i}) - (caches_late ? m : 0)); };
       double s = 0, t = 0;
       for (int64_t i = 0; i < n; ++i)
-        s += caches_late ? (is_early ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_early ? 1 : -m);
+        s += caches_late ? (is_speculative ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_speculative ? 1 : -m);
       for (int64_t i = 0; i < n; ++i) t += e(i) * s;
       const double expected = caches_late ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
       ASSERT_NEAR(element<float>(results[0], row), expected, near) << "row " << row << " of " << n;

@@ -133,7 +133,7 @@ struct ReduceCase {
     Prepared prepared = prepare(graph, tensors(), false, strategy);
     if (use_many_rows_kernels)
       for (KernelLayout& layout : prepared.layouts) {
-        layout.rows_bits = kManyRows;
+        layout.rows_bits = kManyRowsBits;
         layout.has_many_steps = layout.has_long_rows;
       }
     return prepared;
@@ -178,11 +178,11 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
         std::byte{0x7b});
   for (size_t w = 0; w < prepared.workspaces.size(); ++w)
     workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
-  std::map<uint32_t, std::vector<Bytes>> states;
+  std::map<uint32_t, std::vector<Bytes>> partials;
   for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {})) {
     const uint32_t k = kernel.launch.outline;
     const KernelGeometry& geometry = prepared.geometries[k];
-    std::vector<std::byte*> data, state_data;
+    std::vector<std::byte*> data, partials_data;
     for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
       const bool is_store = use.kind == AccessUse::Kind::Store;
       data.push_back(!use.has_tensor()  ? nullptr
@@ -190,14 +190,14 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
                      : is_store         ? results[use.tensor].data()
                                         : reinterpret_cast<std::byte*>(const_cast<float*>(test_case.x.memory.data())));
     }
-    const uint32_t owner = kernel.launch.states_of;
-    if (!states.contains(owner))
-      for (size_t s = 0; s < kernel.launch.states.size(); ++s)
-        states[owner].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
-    for (Bytes& state : states[owner]) state_data.push_back(state.data());
+    const uint32_t owner = kernel.launch.partials_owner;
+    if (!partials.contains(owner))
+      for (size_t s = 0; s < kernel.launch.partials.size(); ++s)
+        partials[owner].emplace_back(static_cast<size_t>(8 * count(kernel.launch.partial_count, geometry.extents)));
+    for (Bytes& buffer : partials[owner]) partials_data.push_back(buffer.data());
     int status = 0;
     const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
-                              state_data);
+                              partials_data);
     const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
     auto* entry = library.find<Entry>(name);
     EXPECT_NE(entry, nullptr) << name;

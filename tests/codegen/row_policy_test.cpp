@@ -17,16 +17,16 @@ TEST(Rows, AreCachedInRegistersThenInSharedMemory) {
   };
   EXPECT_EQ(rows(12).steps, 4u);
   EXPECT_EQ(rows(14).steps, 8u);
-  EXPECT_EQ(rows(14).shared, 0u);
-  EXPECT_EQ(rows(15).shared, 8u);
-  EXPECT_EQ(rows(15).blocks, 2u);
+  EXPECT_EQ(rows(14).shared_steps, 0u);
+  EXPECT_EQ(rows(15).shared_steps, 8u);
+  EXPECT_EQ(rows(15).min_blocks, 2u);
   EXPECT_EQ(rows(16).threads, 1024u);
-  EXPECT_EQ(rows(16).shared, 8u);
+  EXPECT_EQ(rows(16).shared_steps, 8u);
   EXPECT_EQ(rows(16, 89).steps, 0u) << "shared memory cannot hold half of the row, so it is loaded again";
   EXPECT_EQ(rows(16).cluster, 1u);
   EXPECT_EQ(rows(17).cluster, 4u);
   EXPECT_EQ(rows(17).threads, 512u);
-  EXPECT_EQ(rows(17).shared, 8u);
+  EXPECT_EQ(rows(17).shared_steps, 8u);
   EXPECT_EQ(rows(18).cluster, 8u);
   EXPECT_EQ(rows(19).steps, 0u);
   EXPECT_EQ(rows(17, 80).steps, 0u) << "there are no clusters";
@@ -42,21 +42,21 @@ TEST(Rows, HaveExactStepCounts) {
     return setup.several_phases();
   };
   EXPECT_EQ(rows(14, 0).steps, 8u);
-  EXPECT_EQ(rows(14, 0).full, 4u) << "a row fills more than half of its steps";
+  EXPECT_EQ(rows(14, 0).unguarded_steps, 4u) << "a row fills more than half of its steps";
   EXPECT_EQ(rows(14, 5).steps, 5u);
-  EXPECT_EQ(rows(14, 5).full, 4u);
+  EXPECT_EQ(rows(14, 5).unguarded_steps, 4u);
   EXPECT_EQ(rows(14, 6, true).steps, 6u);
-  EXPECT_EQ(rows(14, 6, true).full, 6u);
-  EXPECT_EQ(rows(14, 8).full, 7u);
+  EXPECT_EQ(rows(14, 6, true).unguarded_steps, 6u);
+  EXPECT_EQ(rows(14, 8).unguarded_steps, 7u);
   EXPECT_EQ(rows(16, 5).steps, 10u);
-  EXPECT_EQ(rows(16, 5).shared, 2u) << "eight steps stay in registers";
-  EXPECT_EQ(rows(16, 5).full, 5u) << "more unguarded steps would spill registers";
+  EXPECT_EQ(rows(16, 5).shared_steps, 2u) << "eight steps stay in registers";
+  EXPECT_EQ(rows(16, 5).unguarded_steps, 5u) << "more unguarded steps would spill registers";
 }
 
 TEST(Rows, CacheSingleElementsInTheRegistersOfACluster) {
   const auto rows = [](uint32_t bytes, uint8_t length_bits, uint32_t architecture = 90) {
     RowSetup setup({row_elements(bytes, bytes), stored(bytes, bytes)}, length_bits, 12);
-    setup.facts.accesses[1].moves_in_row = true;
+    setup.facts.accesses[1].varies_in_row = true;
     setup.facts.inner_multiple = 1;
     setup.facts.shared_bytes = cuda_shared_bytes(architecture);
     setup.facts.cluster_blocks = cuda_cluster_blocks(architecture);
@@ -67,19 +67,19 @@ TEST(Rows, CacheSingleElementsInTheRegistersOfACluster) {
     EXPECT_EQ(rows(bytes, 15).cluster, 2u);
     EXPECT_EQ(rows(bytes, 17).cluster, 8u);
     EXPECT_EQ(rows(bytes, 17).steps, 32u);
-    EXPECT_EQ(rows(bytes, 17).shared, 0u);
+    EXPECT_EQ(rows(bytes, 17).shared_steps, 0u);
     EXPECT_EQ(rows(bytes, 18).threads, 1024u);
     EXPECT_EQ(rows(bytes, 19).steps, 0u);
   }
   EXPECT_EQ(rows(4, 15, 80).threads, 1024u) << "there are no clusters";
-  EXPECT_EQ(rows(4, 16, 80).shared, 32u);
+  EXPECT_EQ(rows(4, 16, 80).shared_steps, 32u);
 }
 
 TEST(Rows, FormBatchesIfShortAndUnaligned) {
   const auto odd = [](uint32_t bytes, uint8_t length_bits, uint8_t eighths,
                       std::vector<AccessFacts> more_accesses = {}) {
-    RowSetup setup({row_elements(bytes), stored(bytes)}, length_bits, kManyRows);
-    setup.facts.accesses[1].moves_in_row = true;
+    RowSetup setup({row_elements(bytes), stored(bytes)}, length_bits, kManyRowsBits);
+    setup.facts.accesses[1].varies_in_row = true;
     setup.facts.accesses.insert(setup.facts.accesses.end(), more_accesses.begin(), more_accesses.end());
     setup.facts.inner_multiple = 1;
     setup.layout.length_eighths = eighths;
@@ -98,19 +98,19 @@ TEST(Rows, FormBatchesIfShortAndUnaligned) {
   EXPECT_EQ(batch(1, 7, 8), 0u) << "rows of bytes are not";
   EXPECT_EQ(odd(4, 7, 5).several_phases().threads, 4u);
   EXPECT_EQ(odd(4, 7, 5).several_phases().steps, 20u);
-  EXPECT_EQ(odd(4, 7, 5).several_phases().full, 16u);
+  EXPECT_EQ(odd(4, 7, 5).several_phases().unguarded_steps, 16u);
   EXPECT_EQ(odd(4, 7, 5).one_phase().batch, 8u);
   AccessFacts unaligned = row_elements(4, 4), result = stored(4, 4), strided_result = stored(4), row = stored(4);
-  result.moves_in_row = strided_result.moves_in_row = true;
-  strided_result.linear = false;
-  row.linear = false;
+  result.varies_in_row = strided_result.varies_in_row = true;
+  strided_result.is_linear = false;
+  row.is_linear = false;
   EXPECT_EQ(batch(4, 7, 5, std::vector{unaligned}), 8u) << "loads may be unaligned";
   EXPECT_EQ(batch(4, 7, 5, std::vector{row}), 8u) << "a result with one element per row may be strided";
   EXPECT_EQ(batch(4, 7, 5, std::vector{result}), 0u);
   EXPECT_EQ(batch(4, 7, 5, std::vector{strided_result}), 0u);
   EXPECT_EQ(batch(4, 7, 5, std::vector{gathered(4)}), 0u) << "a row past the end must gather nothing";
   RowSetup few = odd(4, 7, 5), vectors = odd(4, 7, 5), numbers = odd(4, 7, 5);
-  few.layout.rows_bits = kManyRows - 1;
+  few.layout.rows_bits = kManyRowsBits - 1;
   vectors.facts.inner_multiple = 4;
   numbers.facts.accesses.pop_back();
   EXPECT_EQ(few.several_phases().batch, 0u);
@@ -125,10 +125,10 @@ TEST(Rows, FitInSharedMemoryAsABatch) {
         for (const uint8_t length_bits : {3, 5, 6, 7})
           for (uint8_t eighths = 5; eighths <= 8; ++eighths) {
             AccessFacts result = stored(4);
-            result.moves_in_row = true;
+            result.varies_in_row = true;
             std::vector<AccessFacts> accesses(loads, row_elements(bytes));
             accesses.insert(accesses.end(), stores, result);
-            RowSetup setup(std::move(accesses), length_bits, kManyRows);
+            RowSetup setup(std::move(accesses), length_bits, kManyRowsBits);
             setup.facts.inner_multiple = 1;
             setup.layout.length_eighths = eighths;
             const RowSchedule rows = setup.several_phases();
@@ -144,7 +144,7 @@ TEST(Rows, LoadSingleElementsIfUnalignedAndReadsAreExact) {
   setup.facts.accesses[0].inner = StrideClass::One;
   setup.facts.inner_multiple = 1;
   EXPECT_EQ(setup.lanes(), 4u);
-  setup.facts.reads_exactly = true;
+  setup.facts.never_reads_past_end = true;
   EXPECT_EQ(setup.lanes(), 1u);
 }
 
@@ -160,31 +160,31 @@ TEST(Rows, KeepFourVectorsOf16BitFloatsInRegisters) {
     setup.facts.shared_bytes = cuda_shared_bytes(90);
     return setup.several_phases();
   };
-  EXPECT_EQ(rows(14).shared, 0u);
+  EXPECT_EQ(rows(14).shared_steps, 0u);
   EXPECT_EQ(rows(15).steps, 8u);
-  EXPECT_EQ(rows(15).shared, 4u);
+  EXPECT_EQ(rows(15).shared_steps, 4u);
   EXPECT_EQ(rows(16).steps, 16u);
-  EXPECT_EQ(rows(16).shared, 12u);
-  EXPECT_EQ(rows(16).blocks, 2u);
+  EXPECT_EQ(rows(16).shared_steps, 12u);
+  EXPECT_EQ(rows(16).min_blocks, 2u);
 }
 
 TEST(Rows, HaveBlockedAccumulatorsForSpeculativeSums) {
   const auto rows = [](uint8_t length_bits, uint32_t phases = 2, uint32_t ordered_bytes = 4) {
     RowSetup setup({row_elements(2)}, length_bits, 12);
-    setup.facts.early_phase = 1, setup.facts.phases = phases, setup.facts.ordered_bytes = ordered_bytes;
+    setup.facts.speculative_phase = 1, setup.facts.phases = phases, setup.facts.ordered_bytes = ordered_bytes;
     return setup.several_phases();
   };
-  EXPECT_EQ(rows(16).early, 1u);
-  EXPECT_TRUE(rows(16).by_runs);
+  EXPECT_EQ(rows(16).speculative_phase, 1u);
+  EXPECT_TRUE(rows(16).has_blocked_accumulators);
   EXPECT_EQ(rows(16).steps, 4u);
   EXPECT_EQ(rows(16).threads, 256u);
-  EXPECT_EQ(rows(16).blocks, 6u);
-  EXPECT_FALSE(rows(13).by_runs) << "a thread's elements fit its registers";
-  EXPECT_FALSE(rows(24).by_runs) << "a run has too many elements";
-  EXPECT_TRUE(rows(18, 2, 4).by_runs);
-  EXPECT_FALSE(rows(18, 2, 8).by_runs) << "the results of two sums' runs do not fit in shared memory";
-  EXPECT_FALSE(rows(16, 3).by_runs) << "a later phase traverses the rows again anyway";
-  EXPECT_EQ(rows(16, 3).early, 1u);
+  EXPECT_EQ(rows(16).min_blocks, 6u);
+  EXPECT_FALSE(rows(13).has_blocked_accumulators) << "a thread's elements fit its registers";
+  EXPECT_FALSE(rows(24).has_blocked_accumulators) << "a run has too many elements";
+  EXPECT_TRUE(rows(18, 2, 4).has_blocked_accumulators);
+  EXPECT_FALSE(rows(18, 2, 8).has_blocked_accumulators) << "the results of two sums' runs do not fit in shared memory";
+  EXPECT_FALSE(rows(16, 3).has_blocked_accumulators) << "a later phase traverses the rows again anyway";
+  EXPECT_EQ(rows(16, 3).speculative_phase, 1u);
 }
 
 TEST(Rows, HaveMoreBlocksIfHeavy) {
@@ -193,7 +193,7 @@ TEST(Rows, HaveMoreBlocksIfHeavy) {
   heavy.facts.cost = 80;
   EXPECT_EQ(heavy.several_phases().threads, 256u);
   EXPECT_EQ(heavy.several_phases().steps, 8u);
-  EXPECT_EQ(heavy.several_phases().blocks, 4u);
+  EXPECT_EQ(heavy.several_phases().min_blocks, 4u);
   AccessFacts weight = row_elements(4);
   weight.inner = StrideClass::Zero;
   heavy.facts.accesses.push_back(weight);
@@ -218,7 +218,7 @@ TEST(Rows, LoadSingleElementsIfFewAndShort) {
 
 TEST(Rows, HaveAWarpOrFourSingleElementsPerThread) {
   AccessFacts result = stored(4);
-  result.moves_in_row = true, result.inner = StrideClass::Other;
+  result.varies_in_row = true, result.inner = StrideClass::Other;
   const auto threads = [&](uint8_t length_bits, uint8_t rows_bits) {
     return RowSetup({row_elements(4), result}, length_bits, rows_bits).several_phases().threads;
   };
@@ -231,54 +231,54 @@ TEST(Rows, HaveAWarpOrFourSingleElementsPerThread) {
 
 TEST(Rows, LoadTwoGroupsAtATime) {
   AccessFacts corner = row_elements(4);
-  corner.inner = StrideClass::Other, corner.grouped = true;
+  corner.inner = StrideClass::Other, corner.is_grouped = true;
   const RowSchedule groups = RowSetup({corner}, 24, 0).one_phase(),
                     elements = RowSetup({row_elements(4)}, 24, 0).one_phase();
-  EXPECT_EQ(groups.classes / groups.pieces / groups.threads, 2u);
-  EXPECT_EQ(elements.classes / elements.pieces / elements.threads, 4u);
+  EXPECT_EQ(groups.accumulators / groups.chunks / groups.threads, 2u);
+  EXPECT_EQ(elements.accumulators / elements.chunks / elements.threads, 4u);
   AccessFacts gradient = stored(4);
-  gradient.moves_in_row = true;
+  gradient.varies_in_row = true;
   RowSetup boxes({corner, gradient}, 22, 0);
   boxes.facts.loads = 8;
-  EXPECT_EQ(boxes.one_phase().pieces, 8192u) << "the blocks run in more waves";
+  EXPECT_EQ(boxes.one_phase().chunks, 8192u) << "the blocks run in more waves";
   EXPECT_EQ(boxes.one_phase().threads, 128u);
   boxes.facts.accesses.pop_back();
-  EXPECT_EQ(boxes.one_phase().pieces, 4096u) << "with no stored elements, fewer chunks shorten the second launch";
+  EXPECT_EQ(boxes.one_phase().chunks, 4096u) << "with no stored elements, fewer chunks shorten the second launch";
   EXPECT_EQ(boxes.one_phase().threads, 256u);
   boxes.layout.length_bits = 21;
   EXPECT_EQ(boxes.one_phase().threads, 512u);
 }
 
 TEST(Rows, AreSplitIfFewAndLong) {
-  EXPECT_TRUE(RowSetup({row_elements(4)}, 20, 4).one_phase().splits);
-  EXPECT_FALSE(RowSetup({row_elements(4)}, 12, 12).one_phase().splits);
-  EXPECT_TRUE(RowSetup({row_elements(4)}, 15, 0).one_phase().splits);
+  EXPECT_TRUE(RowSetup({row_elements(4)}, 20, 4).one_phase().is_split);
+  EXPECT_FALSE(RowSetup({row_elements(4)}, 12, 12).one_phase().is_split);
+  EXPECT_TRUE(RowSetup({row_elements(4)}, 15, 0).one_phase().is_split);
   const RowSchedule of_one_block = RowSetup({row_elements(4)}, 14, 0).one_phase();
-  EXPECT_FALSE(of_one_block.splits) << "a second launch takes longer";
+  EXPECT_FALSE(of_one_block.is_split) << "a second launch takes longer";
   EXPECT_EQ(of_one_block.threads, 1024u);
   EXPECT_EQ(RowSetup({row_elements(4)}, 14, 9).one_phase().threads, 256u);
-  EXPECT_FALSE(RowSetup({row_elements(4)}, 20, 4).several_phases().splits);
+  EXPECT_FALSE(RowSetup({row_elements(4)}, 20, 4).several_phases().is_split);
 }
 
 TEST(Rows, AreSplitOverMoreThreadsIfTheyGather) {
   AccessFacts index = row_elements(8), gathered = row_elements(2);
   gathered.kind = AccessUse::Kind::Gather;
   const RowSetup loss({index, gathered}, 14, 0);
-  EXPECT_TRUE(loss.one_phase().splits);
-  EXPECT_EQ(loss.one_phase().pieces * loss.one_phase().threads * loss.lanes(), loss.one_phase().classes);
-  EXPECT_EQ(loss.one_phase().pieces, 32u);
-  EXPECT_FALSE(RowSetup({index, gathered}, 10, 0).one_phase().splits);
-  EXPECT_FALSE(RowSetup({index, gathered}, 14, 12).one_phase().splits) << "there are enough rows";
-  EXPECT_EQ(RowSetup({index, gathered}, 22, 0).one_phase().pieces, 1024u);
-  EXPECT_FALSE(RowSetup({index}, 14, 0).one_phase().splits);
+  EXPECT_TRUE(loss.one_phase().is_split);
+  EXPECT_EQ(loss.one_phase().chunks * loss.one_phase().threads * loss.lanes(), loss.one_phase().accumulators);
+  EXPECT_EQ(loss.one_phase().chunks, 32u);
+  EXPECT_FALSE(RowSetup({index, gathered}, 10, 0).one_phase().is_split);
+  EXPECT_FALSE(RowSetup({index, gathered}, 14, 12).one_phase().is_split) << "there are enough rows";
+  EXPECT_EQ(RowSetup({index, gathered}, 22, 0).one_phase().chunks, 1024u);
+  EXPECT_FALSE(RowSetup({index}, 14, 0).one_phase().is_split);
 }
 
 TEST(Rows, AreShiftedIfUnalignedUnlessElementsAreStored) {
   EXPECT_EQ(RowSetup({row_elements(2, 2)}, 10, 12).lanes(), 8u);
-  EXPECT_TRUE(RowSetup({row_elements(2, 2)}, 10, 12).are_ragged());
-  EXPECT_FALSE(RowSetup({row_elements(2)}, 10, 12).are_ragged());
+  EXPECT_TRUE(RowSetup({row_elements(2, 2)}, 10, 12).vectors_may_cross_rows());
+  EXPECT_FALSE(RowSetup({row_elements(2)}, 10, 12).vectors_may_cross_rows());
   AccessFacts result = stored(2, 2);
-  result.moves_in_row = true;
+  result.varies_in_row = true;
   EXPECT_EQ(RowSetup({row_elements(2, 2), result}, 10, 12).lanes(), 1u);
 }
 
@@ -299,10 +299,10 @@ TEST(Rows, FitInSharedMemoryAcross) {
 }
 
 TEST(Rows, AreSplitAcrossIfLongOrFew) {
-  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true).one_phase().pieces, 1u);
-  EXPECT_EQ(RowSetup({row_elements(4)}, 16, 12, true).one_phase().pieces, 64u);
-  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 10, true).one_phase().pieces, 8u);
-  EXPECT_EQ(RowSetup({row_elements(4)}, 24, 1, true).one_phase().pieces, 1024u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true).one_phase().chunks, 1u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 16, 12, true).one_phase().chunks, 64u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 10, true).one_phase().chunks, 8u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 24, 1, true).one_phase().chunks, 1024u);
 }
 
 }  // namespace

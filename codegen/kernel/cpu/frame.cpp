@@ -7,14 +7,14 @@
 namespace ingot::codegen {
 
 CpuFrame::CpuFrame(const KernelContext& context) : CpuKernel(context), inner_axis_(std::max(context.rank(), 1u) - 1) {
-  assembly_.place({Level::Kernel, Level::Row, Level::Thread}, row_);
+  assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, row_);
 }
 
 Kernel CpuFrame::build() {
   begin();
   start();
   const std::vector<ValueId> results =
-      compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+      compute(context_, assembly_, memory_, *this, job_of_output_blocks(context_.graph, context_.outline));
   const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
   for (uint32_t r = 0; r < results.size(); ++r) store(first_store + r, results[r]);
   append(assembly_.kernel.body, loops());
@@ -28,7 +28,7 @@ ValueId CpuFrame::base(uint32_t access) {
   ValueId& cached = row_pointers_[leader];
   if (cached) return cached;
   ValueId value = assembly_.read(pointer);
-  if (has_rows() && layout.linear) {
+  if (has_rows() && layout.is_linear) {
     value = assembly_.index(IndexOp::Add, value, row_index());
   } else {
     for (uint32_t d = 0; d < inner_axis_; ++d) {
@@ -39,18 +39,18 @@ ValueId CpuFrame::base(uint32_t access) {
     }
   }
   if (assembly_[value].kind == Value::Kind::Index)
-    value = let(pointers_, value, assembly_[pointer].name + name_of_place());
+    value = let(pointers_, value, assembly_[pointer].name + row_suffix());
   return cached = value;
 }
 
 ValueId CpuFrame::row_of(uint32_t access) {
   const uint32_t neighbour = context_.layout.accesses[access].neighbour;
-  return neighbour == 0 ? base(access) : assembly_.index(IndexOp::Add, base(access), whole(neighbour));
+  return neighbour == 0 ? base(access) : assembly_.index(IndexOp::Add, base(access), integer(neighbour));
 }
 
 ValueId CpuFrame::unrounded(ValueId value) const {
   const Value& rounded = assembly_[value];
-  if (rounded.kind != Value::Kind::Cast || rounded.work != ir::DType::F32)
+  if (rounded.kind != Value::Kind::Cast || rounded.operand_type != ir::DType::F32)
     throw_internal("a float16 that no float32 was rounded to is stored as one");
   return rounded.operands[0];
 }

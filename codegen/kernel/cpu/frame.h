@@ -37,7 +37,7 @@ class CpuFrame : public CpuKernel {
   virtual Body loops() = 0;
 
   /// The suffix, after the tensor's name, of a pointer to the start of a row.
-  virtual std::string name_of_place() { return "_row"; }
+  virtual std::string row_suffix() { return "_row"; }
 
   virtual void store(uint32_t access, ValueId value) { assign(memory_.target(access, Level::Element), value); }
   /// Wraps the loop over elements.

@@ -5,7 +5,7 @@ namespace ingot::codegen {
 CpuKernel::CpuKernel(const KernelContext& context)
     : context_(context), assembly_(context), memory_(context, assembly_) {
   memory_.set_space(*this);
-  assembly_.place({Level::Fetch, Level::Element}, element_);
+  assembly_.set_block({Level::Fetch, Level::Element}, element_);
 }
 
 void CpuKernel::begin() {
@@ -37,12 +37,12 @@ ValueId CpuKernel::bad() {
 
 ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
   const auto code = static_cast<int64_t>(context_.outline.accesses.size()) + division + 1;
-  const ValueId is_zero = assembly_.index(IndexOp::Equal, value, whole(0));
+  const ValueId is_zero = assembly_.index(IndexOp::Equal, value, integer(0));
   const ValueId next = assembly_.add({.kind = Value::Kind::Primitive,
                                       .type = {ir::DType::I32},
                                       .op = ir::Op::Where,
-                                      .work = ir::DType::I32,
-                                      .operands = {is_zero, whole(code), bad()},
+                                      .operand_type = ir::DType::I32,
+                                      .operands = {is_zero, integer(code), bad()},
                                       .naming = Value::Naming::Inline});
   checks_elements_ |= is_inner(value);
   assembly_.block(assembly_[value].level).push_back({Assign{bad(), next}});
@@ -50,7 +50,7 @@ ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
 }
 
 SymbolId CpuKernel::buffer(uint32_t access, std::string_view suffix, uint32_t elements) {
-  const ir::DType dtype = how(access).widened ? ir::DType::F32 : memory_.type_in_memory(access);
+  const ir::DType dtype = how(access).is_widened ? ir::DType::F32 : memory_.type_in_memory(access);
   const std::string name = assembly_[memory_.pointer(access)].name + std::string(suffix);
   const SymbolId buffer = assembly_.variable(name, {.dtype = dtype, .is_pointer = true}, Level::Row);
   assembly_[buffer].extents = {elements};
@@ -72,12 +72,12 @@ Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
 
 void CpuKernel::report_bad() {
   Kernel& kernel = assembly_.kernel;
-  kernel.before.push_back({Declare{bad_, whole(0)}});
-  const ValueId status = assembly_.add({.kind = Value::Kind::Target,
+  kernel.before.push_back({Declare{bad_, integer(0)}});
+  const ValueId status = assembly_.add({.kind = Value::Kind::Pointee,
                                         .type = {ir::DType::I32},
                                         .operands = {assembly_.read(memory_.status())},
                                         .naming = Value::Naming::Inline});
-  kernel.after.push_back({If{assembly_.index(IndexOp::NotEqual, bad(), whole(0)), {{Assign{status, bad()}}}}});
+  kernel.after.push_back({If{assembly_.index(IndexOp::NotEqual, bad(), integer(0)), {{Assign{status, bad()}}}}});
 }
 
 }  // namespace ingot::codegen

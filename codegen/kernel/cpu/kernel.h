@@ -34,7 +34,7 @@ class CpuKernel : public Space, public Access {
 
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
-  ValueId whole(int64_t number) { return assembly_.whole(number); }
+  ValueId integer(int64_t number) { return assembly_.integer(number); }
   /// Declares an integer with a unique name at the end of this block.
   ValueId let(Body& block, ValueId value, std::string_view preferred) {
     return assembly_.let(block, value, assembly_.claim(preferred));
@@ -59,7 +59,7 @@ class CpuKernel : public Space, public Access {
 
  private:
   /// Whether the check of this value is executed for each element.
-  bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.stands_in(); }
+  bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.is_redirected(); }
   /// The error code; 0 if there was no error.
   ValueId bad();
   void report_bad();

@@ -23,7 +23,7 @@ class CpuReduce : public CpuKernel {
   bool has_linear() const override { return false; }
   ValueId base(uint32_t access) override { return places_.base(access); }
   uint32_t first_axis(uint32_t access) const override { return places_.first_axis(access); }
-  uint32_t first_inner_axis() const override { return kept_; }
+  uint32_t first_inner_axis() const override { return row_axes_; }
 
  protected:
   /// For `lanes` adjacent rows, which the variable `lane` counts.
@@ -46,47 +46,48 @@ class CpuReduce : public CpuKernel {
   /// Prefetches, in the loop over elements, the elements of this access, which will be written later.
   virtual void prefetch_access(uint32_t) {}
   /// The index of an element's accumulator, in the loop over elements.
-  virtual ValueId class_number() = 0;
+  virtual ValueId accumulator_index() = 0;
   /// The index of a row's partial result among those of all chunks.
-  virtual ValueId place_of_state(ValueId piece) = 0;
+  virtual ValueId index_of_partial(ValueId chunk) = 0;
 
   /// Whether one accumulator is finished before the next one starts, so that vectors of few elements stay in registers.
-  bool goes_by_class() const;
+  bool finishes_accumulators_in_turn() const;
   bool has_runs() const { return context_.layout.reduced_axes > 1; }
-  ValueId pieces();
+  ValueId chunks();
   /// Moves the row's statements collected so far to the body of the loop over units.
-  void settle();
+  void flush_row();
 
   RowPart part_;
   const RowSchedule& rows_;
   uint32_t lanes_;
   SymbolId lane_;  ///< the index of a row among adjacent ones; none if there is one row
   Body row_;
-  Body class_begin_;  ///< of a phase that computes one accumulator at a time
+  Body accumulator_begin_;  ///< of a phase that computes one accumulator at a time
   RowReductions reductions_;
   RowPlaces places_;
-  uint32_t kept_;  ///< number of kept axes
+  uint32_t row_axes_;  ///< number of kept axes
   SymbolId unit_;
-  ValueId row_number_, piece_;
+  ValueId row_number_, chunk_;
 
  private:
-  ClassPlace class_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
-  ValueId of_row(SymbolId result);
+  AccumulatorPlace accumulator_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
+  ValueId row_value(SymbolId result);
   /// Emits the loop over elements of a phase.
-  void go_through(uint32_t phase);
+  void emit_phase(uint32_t phase);
   void prefetch_stores();
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
-  std::vector<ir::NodeId> keep(Job& job);
-  ValueId kept_element(SymbolId array);
-  void nest(const std::vector<RowReduction*>& reductions, std::vector<RowReduction>& of_piece, Body declared);
-  void over_pieces(SymbolId piece, Body inside);
-  ClassPlace class_of_piece(ValueId piece);
+  std::vector<ir::NodeId> cache_shared_values(Job& job);
+  ValueId cached_element(SymbolId array);
+  void reduce_chunks_in_turn(const std::vector<RowReduction*>& reductions, std::vector<RowReduction>& chunk_reductions,
+                             Body declared);
+  void loop_over_chunks(SymbolId chunk, Body inside);
+  AccumulatorPlace accumulator_of_chunk(ValueId chunk);
   /// Stores the partial results of a chunk.
-  void store_states();
-  void combine_pieces();
+  void store_partials();
+  void combine_chunks();
   void store_rows();
-  ValueId end_of_piece(ValueId from);
+  ValueId end_of_chunk(ValueId from);
 
   Body body_;
   std::map<ir::NodeId, SymbolId> computed_;  ///< arrays of values that are cached from phase to phase

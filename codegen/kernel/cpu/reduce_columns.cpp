@@ -19,14 +19,14 @@ class Columns : public CpuReduce {
     first_ = index("row", Level::Row);
     count_ = index("rows", Level::Row);
     element_in_row_ = index("i", Level::Thread);
-    assembly_.place({Level::Thread}, step_);
+    assembly_.set_block({Level::Thread}, step_);
   }
 
   ValueId coordinate(uint32_t axis, Level) override {
-    if (axis + 1 < kept_) return places_.coordinate(axis);
-    if (axis < kept_) return assembly_.index(IndexOp::Add, places_.coordinate(axis), assembly_.read(lane_));
+    if (axis + 1 < row_axes_) return places_.coordinate(axis);
+    if (axis < row_axes_) return assembly_.index(IndexOp::Add, places_.coordinate(axis), assembly_.read(lane_));
     const ValueId at = element_index();
-    return has_runs() ? memory_.quotient(at, kept_, context_.rank(), axis) : at;
+    return has_runs() ? memory_.quotient(at, row_axes_, context_.rank(), axis) : at;
   }
   std::string suffix() override { return "_" + assembly_[lane_].name; }
 
@@ -40,27 +40,28 @@ class Columns : public CpuReduce {
   /// Units are numbered along the axis of their rows, then along the axes outside it, then by chunk: units that run at
   /// the same time should read adjacent memory.
   void find_row() override {
-    const uint32_t axis = kept_ - 1;
+    const uint32_t axis = row_axes_ - 1;
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
     grid = {{0, axis, 1}, {axis, 1, lanes_}};
-    const ValueId extent = places_.extent(axis), padded = assembly_.index(IndexOp::Add, extent, whole(lanes_ - 1));
-    const ValueId across = assembly_.index(IndexOp::Div, padded, whole(lanes_));
+    const ValueId extent = places_.extent(axis), padded = assembly_.index(IndexOp::Add, extent, integer(lanes_ - 1));
+    const ValueId across = assembly_.index(IndexOp::Div, padded, integer(lanes_));
     ValueId at = assembly_.read(unit_);
-    if (part_ == RowPart::Pieces) {
-      grid.push_back({kept_, context_.layout.reduced_axes, rows_.piece});
-      const ValueId of_piece = axis == 0 ? across : assembly_.index(IndexOp::Mul, places_.elements(0, axis), across);
-      const ValueId units = let(units_, of_piece, "units_of_piece");
-      piece_ = let(units_, assembly_.index(IndexOp::Div, at, units), "piece");
+    if (part_ == RowPart::Chunks) {
+      grid.push_back({row_axes_, context_.layout.reduced_axes, rows_.chunk_length});
+      const ValueId units_of_chunk =
+          axis == 0 ? across : assembly_.index(IndexOp::Mul, places_.elements(0, axis), across);
+      const ValueId units = let(units_, units_of_chunk, "units_of_piece");
+      chunk_ = let(units_, assembly_.index(IndexOp::Div, at, units), "piece");
       at = assembly_.index(IndexOp::Rem, at, units);
     }
-    ValueId base = whole(0);
+    ValueId base = integer(0);
     if (axis > 0) {
       base = let(units_, assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, across), extent), "base");
       at = assembly_.index(IndexOp::Rem, at, across);
     }
-    const ValueId within = assembly_.index(IndexOp::Mul, at, whole(lanes_));
+    const ValueId within = assembly_.index(IndexOp::Mul, at, integer(lanes_));
     const ValueId first = let(units_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");
-    const ValueId next = assembly_.index(IndexOp::Add, first, whole(lanes_));
+    const ValueId next = assembly_.index(IndexOp::Add, first, integer(lanes_));
     const ValueId end = axis == 0 ? extent : assembly_.index(IndexOp::Add, base, extent);
     rows_begin_ = first, rows_end_ = let(units_, assembly_.index(IndexOp::Min, next, end), "to_row");
     row_number_ = assembly_.read(first_);
@@ -70,12 +71,12 @@ class Columns : public CpuReduce {
   Body units(Body body) override {
     Body unit = std::move(units_);
     append(body, std::move(written_));
-    unit.push_back({Pieces{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
+    unit.push_back({ChunkLoop{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
     const ValueId begin = assembly_.read(assembly_.kernel.begin), end = assembly_.read(assembly_.kernel.end);
     return {{Loop{Loop::Kind::Serial, unit_, begin, end, std::move(unit)}}};
   }
 
-  Loop over_rows(Body of_row) { return simd(lane_, whole(0), assembly_.read(count_), std::move(of_row)); }
+  Loop over_rows(Body of_row) { return simd(lane_, integer(0), assembly_.read(count_), std::move(of_row)); }
 
   void for_each_row(Body& block, Body of_row) override {
     if (!of_row.empty()) block.push_back({over_rows(std::move(of_row))});
@@ -84,28 +85,28 @@ class Columns : public CpuReduce {
   void loop_over(Body& block, ValueId from, ValueId to) override {
     Body step = take(step_);
     step.push_back({over_rows(take(element_))});
-    if (class_begin_.empty()) {
+    if (accumulator_begin_.empty()) {
       block.push_back({Loop{Loop::Kind::Serial, element_in_row_, from, to, std::move(step)}});
       return;
     }
-    const SymbolId c = reductions_.class_counter();
-    Body of_class = take(class_begin_);
+    const SymbolId c = reductions_.accumulator_counter();
+    Body of_class = take(accumulator_begin_);
     of_class.push_back({Loop{.kind = Loop::Kind::Strided,
                              .variable = element_in_row_,
                              .begin = assembly_.read(c),
                              .end = to,
                              .body = std::move(step),
-                             .step = rows_.classes}});
-    block.push_back({Loop{Loop::Kind::Serial, c, whole(0), whole(rows_.classes), std::move(of_class)}});
+                             .step = rows_.accumulators}});
+    block.push_back({Loop{Loop::Kind::Serial, c, integer(0), integer(rows_.accumulators), std::move(of_class)}});
   }
 
-  ValueId class_number() override {
-    if (rows_.classes == 1) return whole(0);
-    if (goes_by_class()) return assembly_.read(reductions_.class_counter());
-    if (rows_.classes == 1u << context_.layout.length_bits) return element_index();
-    const ValueId number = assembly_.index(IndexOp::Rem, element_index(), whole(rows_.classes));
+  ValueId accumulator_index() override {
+    if (rows_.accumulators == 1) return integer(0);
+    if (finishes_accumulators_in_turn()) return assembly_.read(reductions_.accumulator_counter());
+    if (rows_.accumulators == 1u << context_.layout.length_bits) return element_index();
+    const ValueId number = assembly_.index(IndexOp::Rem, element_index(), integer(rows_.accumulators));
     return assembly_.let(step_, number,
-                         class_name_.empty() ? class_name_ = assembly_.claim("class_of_i") : class_name_);
+                         counter_name_.empty() ? counter_name_ = assembly_.claim("class_of_i") : counter_name_);
   }
 
   // Rows in a buffer
@@ -115,8 +116,8 @@ class Columns : public CpuReduce {
     SymbolId& array = staged_arrays_[access];
     if (array) return array;
     array = buffer(access, "_rows", lanes_ << context_.layout.length_bits);
-    const ValueId buffered = assembly_.read(array), lanes = whole(lanes_), rows = assembly_.read(count_);
-    const ValueId first = place_of_rows(access), stride = memory_.stride(access, kept_ - 1);
+    const ValueId buffered = assembly_.read(array), lanes = integer(lanes_), rows = assembly_.read(count_);
+    const ValueId first = place_of_rows(access), stride = memory_.stride(access, row_axes_ - 1);
     row_.push_back({Declare{array}});
     if (context_.outline.accesses[access].kind == AccessUse::Kind::Load)
       row_.push_back(
@@ -127,7 +128,7 @@ class Columns : public CpuReduce {
   }
 
   ValueId staged_element(uint32_t access) {
-    const ValueId of_rows = assembly_.index(IndexOp::Mul, element_index(), whole(lanes_));
+    const ValueId of_rows = assembly_.index(IndexOp::Mul, element_index(), integer(lanes_));
     return element_of(staged(access), access, assembly_.index(IndexOp::Add, of_rows, assembly_.read(lane_)));
   }
 
@@ -138,20 +139,21 @@ class Columns : public CpuReduce {
   /// The pointer to the first element of the first row.
   ValueId place_of_rows(uint32_t access) {
     const ValueId step =
-        assembly_.index(IndexOp::Mul, places_.coordinate(kept_ - 1), memory_.stride(access, kept_ - 1));
+        assembly_.index(IndexOp::Mul, places_.coordinate(row_axes_ - 1), memory_.stride(access, row_axes_ - 1));
     return assembly_.index(IndexOp::Add, base(access), step);
   }
 
   /// The partial results of one chunk are adjacent for adjacent rows.
-  ValueId place_of_state(ValueId piece) override {
-    const ValueId of_piece = assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_));
-    return assembly_.index(IndexOp::Add, of_piece, assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
+  ValueId index_of_partial(ValueId chunk) override {
+    const ValueId units_of_chunk = assembly_.index(IndexOp::Mul, chunk, places_.elements(0, row_axes_));
+    return assembly_.index(IndexOp::Add, units_of_chunk,
+                           assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
   }
 
   SymbolId element_in_row_;
   SymbolId first_, count_;  ///< the first of the adjacent rows, and their number
   ValueId rows_begin_, rows_end_;
-  std::string class_name_;
+  std::string counter_name_;
   Body units_, step_, written_;
   std::map<uint32_t, SymbolId> staged_arrays_;
 };

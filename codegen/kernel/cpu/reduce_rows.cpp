@@ -17,17 +17,17 @@ class Rows : public CpuReduce {
     const auto index = [&](std::string_view name, Level level) {
       return assembly_.variable(name, {ir::DType::I64}, level);
     };
-    unit_ = index(part == RowPart::Pieces ? "unit" : "row", Level::Row);
+    unit_ = index(part == RowPart::Chunks ? "unit" : "row", Level::Row);
     in_vector_ = index("k", Level::Element);
     run_ = index("e", Level::Thread);
     valid_ = assembly_.variable("valid", {ir::DType::Bool}, Level::Element);
     first_ = index("first", Level::Thread);
     count_ = index("count", Level::Thread);
-    assembly_.place({Level::Thread}, run_lets_);
+    assembly_.set_block({Level::Thread}, run_lets_);
   }
 
   ValueId coordinate(uint32_t axis, Level) override {
-    if (axis < kept_) return places_.coordinate(axis);
+    if (axis < row_axes_) return places_.coordinate(axis);
     if (axis + 1 < context_.rank()) return run_coordinate(axis);
     return has_runs() ? assembly_.index(IndexOp::Sub, element_index(), run_begin()) : element_index();
   }
@@ -40,12 +40,12 @@ class Rows : public CpuReduce {
 
   void find_row() override {
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
-    grid = {{0, kept_, 1}};
+    grid = {{0, row_axes_, 1}};
     row_number_ = assembly_.read(unit_);
-    if (part_ == RowPart::Pieces) {
-      grid = assembly_.kernel.launch.state_count;
-      piece_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), pieces()), "piece");
-      row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), pieces()), "row");
+    if (part_ == RowPart::Chunks) {
+      grid = assembly_.kernel.launch.partial_count;
+      chunk_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), chunks()), "piece");
+      row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), chunks()), "row");
     }
     places_.set_row(row_number_);
   }
@@ -57,9 +57,9 @@ class Rows : public CpuReduce {
 
   void for_each_row(Body& block, Body of_row) override { append(block, std::move(of_row)); }
 
-  ValueId place_of_state(ValueId piece) override {
-    if (part_ == RowPart::Pieces) return assembly_.read(unit_);
-    return assembly_.index(IndexOp::Add, assembly_.index(IndexOp::Mul, row_number_, pieces()), piece);
+  ValueId index_of_partial(ValueId chunk) override {
+    if (part_ == RowPart::Chunks) return assembly_.read(unit_);
+    return assembly_.index(IndexOp::Add, assembly_.index(IndexOp::Mul, row_number_, chunks()), chunk);
   }
 
   // Elements
@@ -82,31 +82,31 @@ class Rows : public CpuReduce {
   ValueId run_coordinate(uint32_t axis) {
     ValueId& cached = coordinates_[axis];
     if (cached) return cached;
-    const ValueId at = memory_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
+    const ValueId at = memory_.quotient(assembly_.read(run_), row_axes_, context_.rank(), axis);
     return cached = let_run(at, fmt::format("i{}", axis));
   }
 
   /// Whether the first element of each run belongs to the first accumulator.
-  bool begins_with_first_class() { return !has_runs() || context_.layout.row_multiple >= rows_.classes; }
+  bool begins_with_first_accumulator() { return !has_runs() || context_.layout.row_multiple >= rows_.accumulators; }
 
   /// Vectors start and end at multiples of the number of accumulators, so that an accumulator has the same place in
   /// each.
   void loop_over(Body& block, ValueId from, ValueId to) override {
-    Pieces pieces{std::max(rows_.classes, kVector), first_, count_, from, to, take(in_piece_),
-                  !begins_with_first_class()};
-    Loop elements = simd(in_vector_, whole(0), assembly_.read(count_), take(element_));
-    if (computes_past_end()) elements.kind = Loop::Kind::Over, elements.valid = valid_;
-    pieces.body.push_back({std::move(elements)});
+    ChunkLoop chunk_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_chunk_),
+                         !begins_with_first_accumulator()};
+    Loop elements = simd(in_vector_, integer(0), assembly_.read(count_), take(element_));
+    if (computes_past_end()) elements.kind = Loop::Kind::SimdWhole, elements.valid = valid_;
+    chunk_loop.body.push_back({std::move(elements)});
     if (!has_runs()) {
       append(block, take(run_lets_));
-      block.push_back({std::move(pieces)});
+      block.push_back({std::move(chunk_loop)});
     } else {
       const ValueId at = assembly_.read(run_);
       const ValueId next = assembly_.index(IndexOp::Add, run_begin(), places_.extent(context_.rank() - 1));
       const ValueId end = let_run(assembly_.index(IndexOp::Min, next, to), "run_end");
-      pieces.begin = at, pieces.end = end;
+      chunk_loop.begin = at, chunk_loop.end = end;
       Body body = take(run_lets_);
-      body.push_back({std::move(pieces)});
+      body.push_back({std::move(chunk_loop)});
       body.push_back({Advance{run_, assembly_.index(IndexOp::Sub, end, at)}});
       block.push_back({Loop{Loop::Kind::Rows, run_, from, to, std::move(body)}});
     }
@@ -118,37 +118,38 @@ class Rows : public CpuReduce {
   /// cpu-masked-tail). Elements past the end must not be checked or used as an index, and there must be accumulators
   /// for them.
   bool computes_past_end() {
-    return rows_.classes >= kVector && begins_with_first_class() && context_.outline.divisions.empty() &&
+    return rows_.accumulators >= kVector && begins_with_first_accumulator() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
                                 [](const auto& use) { return use.kind == AccessUse::Kind::Gather; });
   }
   ValueId valid() override { return computes_past_end() ? assembly_.read(valid_) : ValueId{}; }
   ValueId load(uint32_t access) override {
-    return memory_.load(access, Level::Element, {}, places_.moves_in_row(access) ? valid() : ValueId{});
+    return memory_.load(access, Level::Element, {}, places_.varies_in_row(access) ? valid() : ValueId{});
   }
 
   void prefetch_access(uint32_t access) override {
     if (has_runs()) return;
     const ValueId place = assembly_.index(IndexOp::Add, base(access), assembly_.read(first_));
-    in_piece_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
+    in_chunk_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
   }
 
-  ValueId class_number() override {
-    if (rows_.classes == 1) return whole(0);
+  ValueId accumulator_index() override {
+    if (rows_.accumulators == 1) return integer(0);
     const ValueId in_vector = assembly_.read(in_vector_);
-    if (begins_with_first_class()) return in_vector;
-    const ValueId class_of_first = assembly_.index(IndexOp::Rem, assembly_.read(first_), whole(rows_.classes));
-    if (class_name_.empty()) class_name_ = assembly_.claim("class_of_first");
-    return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, class_of_first, class_name_), in_vector);
+    if (begins_with_first_accumulator()) return in_vector;
+    const ValueId accumulator_of_first =
+        assembly_.index(IndexOp::Rem, assembly_.read(first_), integer(rows_.accumulators));
+    if (counter_name_.empty()) counter_name_ = assembly_.claim("class_of_first");
+    return assembly_.index(IndexOp::Add, assembly_.let(in_chunk_, accumulator_of_first, counter_name_), in_vector);
   }
 
   SymbolId run_, first_, count_;  ///< of a vector: its first element, and the number of its elements
   SymbolId in_vector_, valid_;
-  std::string class_name_;
+  std::string counter_name_;
   std::map<std::string, std::string> run_names_;
   ValueId run_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  Body run_lets_, in_piece_;
+  Body run_lets_, in_chunk_;
 };
 
 }  // namespace

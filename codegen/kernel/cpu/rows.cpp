@@ -24,18 +24,18 @@ class Rows : public CpuFrame {
   ValueId row_index() override { return row_index_; }
   Body loops() override;
 
-  ValueId load(uint32_t access) override { return how(access).widened ? widened(access) : CpuFrame::load(access); }
+  ValueId load(uint32_t access) override { return how(access).is_widened ? widened(access) : CpuFrame::load(access); }
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
   /// Elements of a part of a row; 0 if rows are not divided into parts.
-  uint32_t piece() const { return context_.schedule.walks.back().steps.back().count; }
+  uint32_t block_elements() const { return context_.schedule.loop_maps.back().steps.back().count; }
   ValueId widened(uint32_t access);
   ValueId place(SymbolId buffer, uint32_t access);
-  ValueId start_of_piece(uint32_t access) {
-    return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_piece_));
+  ValueId start_of_chunk(uint32_t access) {
+    return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_block_));
   }
 
-  SymbolId linear_, first_of_piece_, count_;
+  SymbolId linear_, first_of_block_, count_;
   ValueId first_, last_, row_index_;
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
@@ -44,8 +44,8 @@ class Rows : public CpuFrame {
 
 void Rows::start() {
   assembly_.kernel.launch.grid = {{0, context_.rank(), 1}};
-  if (piece() > 0) {
-    first_of_piece_ = assembly_.variable("start", {ir::DType::I64}, Level::Row);
+  if (block_elements() > 0) {
+    first_of_block_ = assembly_.variable("start", {ir::DType::I64}, Level::Row);
     count_ = assembly_.variable("count", {ir::DType::I64}, Level::Row);
   }
   if (!has_rows()) return;
@@ -65,36 +65,36 @@ ValueId Rows::row_coordinate(uint32_t axis) {
 }
 
 ValueId Rows::place(SymbolId buffer, uint32_t access) {
-  const ValueId at = assembly_.index(IndexOp::Sub, assembly_.read(element_index_), assembly_.read(first_of_piece_));
+  const ValueId at = assembly_.index(IndexOp::Sub, assembly_.read(element_index_), assembly_.read(first_of_block_));
   declared_.push_back({Declare{buffer}});
   return element_of(buffer, access, at);
 }
 
 ValueId Rows::widened(uint32_t access) {
-  const SymbolId floats = buffer(access, "_piece", piece());
+  const SymbolId floats = buffer(access, "_piece", block_elements());
   const ValueId value = place(floats, access);
   filled_.push_back({Call{
-      Call::Function::ToFloats, {start_of_piece(access), assembly_.read(floats), assembly_.read(count_)}, floats}});
+      Call::Function::ToFloats, {start_of_chunk(access), assembly_.read(floats), assembly_.read(count_)}, floats}});
   return value;
 }
 
 void Rows::store(uint32_t access, ValueId value) {
-  if (!how(access).widened) return CpuFrame::store(access, value);
-  const SymbolId floats = buffer(access, "_piece", piece());
+  if (!how(access).is_widened) return CpuFrame::store(access, value);
+  const SymbolId floats = buffer(access, "_piece", block_elements());
   assign(place(floats, access), unrounded(value));
   written_.push_back(
-      {Call{Call::Function::FromFloats, {assembly_.read(floats), start_of_piece(access), assembly_.read(count_)}}});
+      {Call{Call::Function::FromFloats, {assembly_.read(floats), start_of_chunk(access), assembly_.read(count_)}}});
 }
 
 Body Rows::around(Loop elements) {
-  if (piece() == 0) return CpuFrame::around(std::move(elements));
-  Pieces pieces{piece(), first_of_piece_, count_, elements.begin, elements.end, std::move(declared_)};
-  elements.begin = assembly_.read(first_of_piece_);
+  if (block_elements() == 0) return CpuFrame::around(std::move(elements));
+  ChunkLoop chunk_loop{block_elements(), first_of_block_, count_, elements.begin, elements.end, std::move(declared_)};
+  elements.begin = assembly_.read(first_of_block_);
   elements.end = assembly_.index(IndexOp::Add, elements.begin, assembly_.read(count_));
-  append(pieces.body, std::move(filled_));
-  pieces.body.push_back({std::move(elements)});
-  append(pieces.body, std::move(written_));
-  return {{std::move(pieces)}};
+  append(chunk_loop.body, std::move(filled_));
+  chunk_loop.body.push_back({std::move(elements)});
+  append(chunk_loop.body, std::move(written_));
+  return {{std::move(chunk_loop)}};
 }
 
 Body Rows::loops() {

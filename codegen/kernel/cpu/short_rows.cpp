@@ -17,7 +17,7 @@ using How = AccessSchedule::How;
 class ShortRows : public CpuFrame {
  public:
   explicit ShortRows(const KernelContext& context)
-      : CpuFrame(context), across_(inner_axis_ - 1), chunk_(context.schedule.walks[0].steps.back().count) {
+      : CpuFrame(context), across_(inner_axis_ - 1), batch_elements_(context.schedule.loop_maps[0].steps.back().count) {
     row_number_ = assembly_.variable(across_ == 0 ? "i0" : "row", {ir::DType::I64}, Level::Row);
     element_index_ = assembly_.variable("i", {ir::DType::I64}, Level::Element);
     column_ = assembly_.variable(fmt::format("i{}", inner_axis_), {ir::DType::I64}, Level::Element);
@@ -29,24 +29,24 @@ class ShortRows : public CpuFrame {
   ValueId load(uint32_t access) override {
     const AccessSchedule& schedule = how(access);
     const bool is_in_place = schedule.how == How::Single || schedule.how == How::Fixed;
-    return is_in_place && !schedule.widened ? CpuFrame::load(access) : laid_out(access);
+    return is_in_place && !schedule.is_widened ? CpuFrame::load(access) : load_from_buffer(access);
   }
 
  private:
   void start() override;
   ValueId row_coordinate(uint32_t axis) override;
   ValueId row_index() override { return assembly_.index(IndexOp::Mul, assembly_.read(row_number_), length()); }
-  std::string name_of_place() override { return "_rows"; }
+  std::string row_suffix() override { return "_rows"; }
   ValueId length() { return assembly_.read(memory_.extent(inner_axis_)); }
   bool is_the_same_for_all_rows(uint32_t access) const;
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
   ValueId size() { return assembly_.index(IndexOp::Mul, rows_, length()); }
-  ValueId laid_out(uint32_t access);
+  ValueId load_from_buffer(uint32_t access);
   Call fill(uint32_t access, ValueId to);
   Body loops() override;
 
-  uint32_t across_, chunk_;
+  uint32_t across_, batch_elements_;
   SymbolId row_number_, column_;  ///< the latter appears only in comments
   ValueId most_, rows_;           ///< the most rows in a batch, and the number in this one
   std::map<uint32_t, ValueId> coordinates_;
@@ -57,7 +57,7 @@ class ShortRows : public CpuFrame {
 /// A batch ends at the end of its rows' axis, so that one coordinate changes from row to row.
 void ShortRows::start() {
   assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
-  most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.whole(chunk_), length()), "most");
+  most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.integer(batch_elements_), length()), "most");
   const ValueId end = assembly_.read(assembly_.kernel.end);
   rows_ = assembly_.index(IndexOp::Min, most_, assembly_.index(IndexOp::Sub, end, assembly_.read(row_number_)));
   if (across_ > 0) {
@@ -81,23 +81,24 @@ bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
   return std::all_of(axes.begin(), axes.end() - 1, [](StrideClass stride) { return stride == StrideClass::Zero; });
 }
 
-ValueId ShortRows::laid_out(uint32_t access) {
+ValueId ShortRows::load_from_buffer(uint32_t access) {
   constexpr uint32_t kBehind = 8;  // elements that `spread` may write past the end
-  const SymbolId chunk = buffer(access, "_chunk", how(access).how == How::Spread ? chunk_ + kBehind : chunk_);
-  declared_.push_back({Declare{chunk}});
+  const SymbolId array =
+      buffer(access, "_chunk", how(access).how == How::Spread ? batch_elements_ + kBehind : batch_elements_);
+  declared_.push_back({Declare{array}});
   const bool is_filled_once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);
-  Call call = fill(access, assembly_.read(chunk));
-  call.filled = chunk;
+  Call call = fill(access, assembly_.read(array));
+  call.filled = array;
   (is_filled_once ? once_ : filled_).push_back({std::move(call)});
-  return element_of(chunk, access, assembly_.read(element_index_));
+  return element_of(array, access, assembly_.read(element_index_));
 }
 
 void ShortRows::store(uint32_t access, ValueId value) {
-  if (!how(access).widened) return CpuFrame::store(access, value);
-  const SymbolId chunk = buffer(access, "_chunk", chunk_);
-  declared_.push_back({Declare{chunk}});
-  assign(element_of(chunk, access, assembly_.read(element_index_)), unrounded(value));
-  written_.push_back({Call{Call::Function::FromFloats, {assembly_.read(chunk), row_of(access), size()}}});
+  if (!how(access).is_widened) return CpuFrame::store(access, value);
+  const SymbolId array = buffer(access, "_chunk", batch_elements_);
+  declared_.push_back({Declare{array}});
+  assign(element_of(array, access, assembly_.read(element_index_)), unrounded(value));
+  written_.push_back({Call{Call::Function::FromFloats, {assembly_.read(array), row_of(access), size()}}});
 }
 
 Body ShortRows::around(Loop elements) {
@@ -110,7 +111,7 @@ Call ShortRows::fill(uint32_t access, ValueId to) {
   const How how = CpuFrame::how(access).how;
   const auto stride = [&](uint32_t axis) {
     const bool is_one = context_.layout.accesses[access].axes[axis] == StrideClass::One;
-    return is_one ? assembly_.whole(1) : memory_.stride(access, axis);
+    return is_one ? assembly_.integer(1) : memory_.stride(access, axis);
   };
   const ValueId from = row_of(access);
   if (how == How::Single) return {Call::Function::ToFloats, {from, to, size()}};
@@ -125,13 +126,13 @@ Body ShortRows::loops() {
   Body body = std::move(before_);
   append(body, std::move(declared_));
   append(body, std::move(once_));
-  Body chunk;
-  for (uint32_t d = across_ + 1; d-- > 0;) append(chunk, std::move(coordinate_lets_[d]));
-  append(chunk, std::move(indices_));
-  append(chunk, row(assembly_.whole(0), size(), std::move(filled_)));
-  chunk.push_back({Advance{row_number_, rows_}});
+  Body batch;
+  for (uint32_t d = across_ + 1; d-- > 0;) append(batch, std::move(coordinate_lets_[d]));
+  append(batch, std::move(indices_));
+  append(batch, row(assembly_.integer(0), size(), std::move(filled_)));
+  batch.push_back({Advance{row_number_, rows_}});
   body.push_back({Loop{Loop::Kind::Rows, row_number_, assembly_.read(assembly_.kernel.begin),
-                       assembly_.read(assembly_.kernel.end), std::move(chunk)}});
+                       assembly_.read(assembly_.kernel.end), std::move(batch)}});
   return body;
 }
 

@@ -17,9 +17,9 @@ using How = AccessSchedule::How;
 class Tile : public CpuFrame {
  public:
   explicit Tile(const KernelContext& context) : CpuFrame(context), across_(context.schedule.across) {
-    const auto size = [&](const Walk& walk) { return walk.steps.back().count; };
-    columns_ = size(context.schedule.walks.back());
-    rows_ = size(context.schedule.walks[context.schedule.walks.size() - 2]);
+    const auto size = [&](const LoopMap& loop_map) { return loop_map.steps.back().count; };
+    columns_ = size(context.schedule.loop_maps.back());
+    rows_ = size(context.schedule.loop_maps[context.schedule.loop_maps.size() - 2]);
     tile_ = assembly_.variable("t", {ir::DType::I64}, Level::Row);
     row_number_ = assembly_.variable(fmt::format("i{}", across_), {ir::DType::I64}, Level::Row);
     element_index_ = assembly_.variable(fmt::format("i{}", inner_axis_), {ir::DType::I64}, Level::Element);
@@ -80,14 +80,14 @@ void Tile::start() {
 
 ValueId Tile::tiles_along(uint32_t axis, uint32_t size) {
   const ValueId rounded =
-      assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.whole(size - 1));
-  return let(counts_, assembly_.index(IndexOp::Div, rounded, assembly_.whole(size)), fmt::format("tiles{}", axis));
+      assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.integer(size - 1));
+  return let(counts_, assembly_.index(IndexOp::Div, rounded, assembly_.integer(size)), fmt::format("tiles{}", axis));
 }
 
 Tile::Side Tile::side_of(uint32_t axis, uint32_t size, ValueId number) {
   const ValueId first =
-      let(indices_, assembly_.index(IndexOp::Mul, number, assembly_.whole(size)), fmt::format("first{}", axis));
-  const ValueId end = assembly_.index(IndexOp::Add, first, assembly_.whole(size));
+      let(indices_, assembly_.index(IndexOp::Mul, number, assembly_.integer(size)), fmt::format("first{}", axis));
+  const ValueId end = assembly_.index(IndexOp::Add, first, assembly_.integer(size));
   const ValueId last = let(indices_, assembly_.index(IndexOp::Min, end, assembly_.read(memory_.extent(axis))),
                            fmt::format("last{}", axis));
   return {first, last};
@@ -121,7 +121,7 @@ ValueId Tile::staged(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId buffer = CpuFrame::buffer(access, "_tile", rows_ * columns_);
   declared_.push_back({Declare{buffer}});
-  const ValueId pitch = assembly_.whole(columns_);
+  const ValueId pitch = assembly_.integer(columns_);
   const auto length = [&](const Side& side) { return assembly_.index(IndexOp::Sub, side.last, side.first); };
   filled_.push_back({Call{Call::Function::Transpose,
                           {corner_of(access), memory_.stride(access, inner_axis_), assembly_.read(buffer), pitch,

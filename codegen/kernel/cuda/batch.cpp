@@ -7,27 +7,28 @@
 
 namespace ingot::codegen {
 
-ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_done_with) {
+ValueId Batch::pointer_to_row(uint32_t access, const std::function<bool(uint32_t)>& is_done_with) {
   const auto entry = places_.find(access);
-  if (entry != places_.end()) return entry->second.own;
+  if (entry != places_.end()) return entry->second.row;
   const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
   const auto is_free = [&](const auto& other) {
     const auto& [load, place] = other;
     return !place.is_written && is_done_with(load) && memory_.type_in_memory(load) == memory_.type_in_memory(access);
   };
   const auto reusable = is_store ? std::ranges::find_if(places_, is_free) : places_.end();
-  Place place = reusable != places_.end() ? reusable->second : place_of_rows(access);
+  SharedRows place = reusable != places_.end() ? reusable->second : declare_rows(access);
   if (is_store) {
     place.is_written = true;
     if (reusable != places_.end()) reusable->second.is_written = true;
-    stores_.push_back({Call{Call::Function::LeaveRows, {in_tensor(access), of_warp(place.rows), count_}}});
+    stores_.push_back({Call{Call::Function::StoreRows, {batch_in_tensor(access), rows_of_warp(place.rows), count_}}});
   } else {
-    loads_.push_back({Call{Call::Function::TakeRows, {of_warp(place.rows), in_tensor(access), count_}, place.rows}});
+    loads_.push_back(
+        {Call{Call::Function::LoadRows, {rows_of_warp(place.rows), batch_in_tensor(access), count_}, place.rows}});
   }
-  return places_.emplace(access, place).first->second.own;
+  return places_.emplace(access, place).first->second.row;
 }
 
-Batch::Place Batch::place_of_rows(uint32_t access) {
+Batch::SharedRows Batch::declare_rows(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId rows = assembly_.variable(name + "_rows", {memory_.type_in_memory(access)}, Level::Kernel);
   const RowSchedule& schedule = context_.schedule.rows;
@@ -37,18 +38,18 @@ Batch::Place Batch::place_of_rows(uint32_t access) {
   symbol.extents = {context_.schedule.threads / (schedule.batch * schedule.threads),
                     schedule.batch * schedule.steps * schedule.threads};
   declared_.push_back({Declare{rows}});
-  const ValueId row = assembly_.index(IndexOp::Add, of_warp(rows), own_);
+  const ValueId row = assembly_.index(IndexOp::Add, rows_of_warp(rows), row_offset_);
   return {rows, assembly_.let(pointers_, row, assembly_.claim(name + "_row"))};
 }
 
-ValueId Batch::of_warp(SymbolId rows) {
-  return assembly_.add({.kind = Value::Kind::Lane,
+ValueId Batch::rows_of_warp(SymbolId rows) {
+  return assembly_.add({.kind = Value::Kind::Element,
                         .type = {.dtype = assembly_[rows].type.dtype, .is_pointer = true},
                         .operands = {assembly_.read(rows), warp_},
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Batch::in_tensor(uint32_t access) {
+ValueId Batch::batch_in_tensor(uint32_t access) {
   return assembly_.index(IndexOp::Add, assembly_.read(memory_.pointer(access)), first_);
 }
 

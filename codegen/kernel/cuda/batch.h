@@ -18,13 +18,13 @@ class Batch {
   /// Sets the position of the batch: `warp` is the warp's index in its block; `first` and `count` are the linear index
   /// of the batch's first element and the number of its elements; `own` is the first element of this thread's row,
   /// counted from `first`.
-  void set_place(ValueId warp, ValueId first, ValueId count, ValueId own) {
-    warp_ = warp, first_ = first, count_ = count, own_ = own;
+  void set_position(ValueId warp, ValueId first, ValueId count, ValueId row) {
+    warp_ = warp, first_ = first, count_ = count, row_offset_ = row;
   }
 
   /// The pointer to this thread's row of a batched access. A store reuses the memory of a load of the same type if
   /// `is_done_with` holds for that load: the load's elements are in registers by then.
-  ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
+  ValueId pointer_to_row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
   /// The statements before and after the computation of the rows.
   Body loads();
@@ -32,22 +32,22 @@ class Batch {
 
  private:
   /// The shared memory of an access.
-  struct Place {
+  struct SharedRows {
     SymbolId rows;            ///< the array with the batches of all warps
-    ValueId own;              ///< the pointer to this thread's row
+    ValueId row;              ///< the pointer to this thread's row
     bool is_written = false;  ///< a store uses it
   };
 
-  Place place_of_rows(uint32_t access);
+  SharedRows declare_rows(uint32_t access);
   /// A warp's part of the shared memory, and the batch in the tensor.
-  ValueId of_warp(SymbolId rows);
-  ValueId in_tensor(uint32_t access);
+  ValueId rows_of_warp(SymbolId rows);
+  ValueId batch_in_tensor(uint32_t access);
 
   const KernelContext& context_;
   Assembly& assembly_;
   Memory& memory_;
-  ValueId warp_, first_, count_, own_;
-  std::map<uint32_t, Place> places_;
+  ValueId warp_, first_, count_, row_offset_;
+  std::map<uint32_t, SharedRows> places_;
   Body declared_, loads_, pointers_, stores_;
 };
 

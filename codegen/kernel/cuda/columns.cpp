@@ -16,34 +16,35 @@ constexpr uint32_t kWarp = 32;
 
 /// The number of threads of a row that combine its chunks in the second launch: more if there are many chunks
 /// (docs/performance.md: column-sums-second-launch).
-uint32_t threads_of_rest(uint32_t pieces) { return std::min(pieces, std::clamp(pieces / kWarp, 8u, 32u)); }
+uint32_t threads_of_finalize(uint32_t chunks) { return std::min(chunks, std::clamp(chunks / kWarp, 8u, 32u)); }
 
 class Columns : public CudaReduce {
  public:
   Columns(const KernelContext& context, RowPart part)
-      : CudaReduce(
-            context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
-            part == RowPart::Rest ? threads_of_rest(context.schedule.rows.pieces) : context.schedule.rows.threads, 1),
-        own_(classes() / threads_),
+      : CudaReduce(context, part, part == RowPart::Finalize ? 1 : context.schedule.lanes,
+                   part == RowPart::Finalize ? threads_of_finalize(context.schedule.rows.chunks)
+                                             : context.schedule.rows.threads,
+                   1),
+        own_(accumulators() / threads_),
         group_(std::min(own_, std::max(context.schedule.rows.group, 1u))) {}
 
   // Space
 
-  uint32_t first_inner_axis() const override { return kept_ - 1; }
+  uint32_t first_inner_axis() const override { return row_axes_ - 1; }
   ValueId coordinate(uint32_t axis, Level level) override {
-    if (axis >= kept_)
-      return context_.layout.reduced_axes > 1 ? memory_.quotient(element_index_, kept_, context_.rank(), axis)
+    if (axis >= row_axes_)
+      return context_.layout.reduced_axes > 1 ? memory_.quotient(element_index_, row_axes_, context_.rank(), axis)
                                               : element_index_;
     const ValueId first = places_.coordinate(axis);
-    return axis + 1 < kept_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
+    return axis + 1 < row_axes_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
   }
 
   // Access
 
   ValueId load(uint32_t access) override {
     const bool is_vector = lanes_ > 1 && how(access).how == How::Vector;
-    if (how(access).masked || (lanes_ > 1 && !is_vector)) return memory_.load(access, Level::Element);
-    if (places_.moves_in_row(access)) return lane_of(of_group(group_of(access)));
+    if (how(access).is_masked || (lanes_ > 1 && !is_vector)) return memory_.load(access, Level::Element);
+    if (places_.varies_in_row(access)) return lane_of(of_group(group_of(access)));
     if (!is_vector) return memory_.load(access, Level::Element);
     SymbolId& vector = of_rows_[access];
     if (!vector) {
@@ -55,7 +56,9 @@ class Columns : public CudaReduce {
 
  private:
   /// The accumulators that a block distributes over its threads. In the finalize step each chunk is one accumulator.
-  uint32_t classes() const { return part_ == RowPart::Rest ? rows_.pieces : rows_.classes / rows_.pieces; }
+  uint32_t accumulators() const {
+    return part_ == RowPart::Finalize ? rows_.chunks : rows_.accumulators / rows_.chunks;
+  }
 
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
@@ -74,7 +77,7 @@ class Columns : public CudaReduce {
     loads_.step.push_back({Assign{of_group(array), from}});
     return array;
   }
-  ValueId of_group(SymbolId array) { return assembly_.item(assembly_.read(array), class_of_element().number); }
+  ValueId of_group(SymbolId array) { return assembly_.item(assembly_.read(array), accumulator_of_element().number); }
 
   // The position of a thread
 
@@ -82,17 +85,17 @@ class Columns : public CudaReduce {
     Body& indices = assembly_.kernel.indices;
     const uint32_t rows = kWarp * lanes_;
     launch(kWarp * threads_, rows);
-    const ValueId all = places_.elements(0, kept_), self = thread_number(assembly_, Level::Row);
+    const ValueId all = places_.elements(0, row_axes_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
-    if (part_ == RowPart::Pieces) {
+    if (part_ == RowPart::Chunks) {
       // Blocks that run at the same time should read adjacent memory.
-      const ValueId padded = assembly_.index(IndexOp::Add, all, whole(rows - 1));
-      const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, padded, whole(rows)), "blocks");
-      piece_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
+      const ValueId padded = assembly_.index(IndexOp::Add, all, integer(rows - 1));
+      const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, padded, integer(rows)), "blocks");
+      chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
       block = assembly_.index(IndexOp::Rem, block, blocks);
     }
-    thread_ = threads_ == 1 ? whole(0) : let(indices, assembly_.index(IndexOp::Div, self, whole(kWarp)), "thread");
-    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, whole(kWarp));
+    thread_ = threads_ == 1 ? integer(0) : let(indices, assembly_.index(IndexOp::Div, self, integer(kWarp)), "thread");
+    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, integer(kWarp));
     row_number_ = let(indices, plus(times(block, rows), times(in_block, lanes_)), "row");
     indices.push_back({Return{row_number_, all}});
     places_.set_row(row_number_);
@@ -100,7 +103,7 @@ class Columns : public CudaReduce {
 
   void find_element() override {
     const Type type{context_.index_dtype()};
-    first_ = times(part_ == RowPart::Pieces ? plus(times(piece_, threads_), thread_) : thread_, own_);
+    first_ = times(part_ == RowPart::Chunks ? plus(times(chunk_, threads_), thread_) : thread_, own_);
     if (groups() > 1) {
       first_ = let(assembly_.kernel.indices, first_, "first");
       group_number_ = assembly_.variable("g", type, Level::Thread);
@@ -108,10 +111,10 @@ class Columns : public CudaReduce {
     }
     from_ = assembly_.variable(group_ == 1 ? "i" : "from", type, Level::Thread);
     element_index_ = assembly_.read(from_);
-    if (group_ == 1 || part_ == RowPart::Rest) return;
+    if (group_ == 1 || part_ == RowPart::Finalize) return;
     element_index_ = named(plus(element_index_, assembly_.read(step_number_)), assembly_.claim("i"));
     const ValueId last =
-        let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), whole(1)), "last");
+        let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), integer(1)), "last");
     loaded_index_ =
         named(assembly_.index(IndexOp::Min, plus(assembly_.read(from_), assembly_.read(step_number_)), last),
               assembly_.claim("at"));
@@ -130,7 +133,7 @@ class Columns : public CudaReduce {
     if (group_ > 1) step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
     append(both, each_of_group(std::move(step)));
     Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(both)};
-    elements.step = rows_.classes;
+    elements.step = rows_.accumulators;
     before.push_back({std::move(elements)});
     in_groups(std::move(before), std::move(after));
   }
@@ -139,15 +142,15 @@ class Columns : public CudaReduce {
     if (group_ == 1 || step.empty()) return step;
     Body body = {{Let{element_index_}}};
     append(body, std::move(step));
-    return {{Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(group_), std::move(body)}}};
+    return {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_), std::move(body)}}};
   }
 
   void in_groups(Body group, Body after) {
     append(group, std::move(after));
     if (groups() == 1) return append(body_, std::move(group));
-    Loop loop{Loop::Kind::Strided, group_number_, whole(0), whole(own_), std::move(group)};
+    Loop loop{Loop::Kind::Strided, group_number_, integer(0), integer(own_), std::move(group)};
     loop.step = group_;
-    if (part_ == RowPart::Rest)
+    if (part_ == RowPart::Finalize)
       loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
     else
       loop.unroll = 1;
@@ -160,22 +163,22 @@ class Columns : public CudaReduce {
     reductions_.declare(carries ? before : body_, reduction, group_, Loop::Kind::Unrolled);
     if (!carries) return;
     reductions_.declare_levels(body_, reduction, groups());
-    reductions_.carry(after, reduction, assembly_.index(IndexOp::Div, assembly_.read(group_number_), whole(group_)));
+    reductions_.carry(after, reduction, assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_)));
   }
 
   void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }
 
-  ClassPlace class_of_element() {
-    return {group_ == 1 ? whole(0) : assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+  AccumulatorPlace accumulator_of_element() {
+    return {group_ == 1 ? integer(0) : assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
   }
 
-  void go_through(uint32_t phase) override {
-    const RowWork work = reductions_.of_phase(phase);
+  void emit_phase(uint32_t phase) override {
+    const RowWork work = reductions_.work_of_phase(phase);
     if (work.job.roots.empty()) return;
     if (context_.layout.has_empty_rows) return set_empty_results(work);
     vectors_.clear();
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
-    settle();
+    flush_row();
     Body before, behind_step, after;
     auto value = values.begin();
     for (RowReduction* reduction : work.reductions) {
@@ -183,10 +186,10 @@ class Columns : public CudaReduce {
       std::vector<ValueId> operands = {*value++};
       if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
       if (reduction->types.size() > 1) operands.push_back(wide(element_index_));
-      reductions_.fold(element(), *reduction, class_of_element(), operands);
+      reductions_.fold(element(), *reduction, accumulator_of_element(), operands);
     }
     for (const uint32_t access : work.stores) store(access, *value++, behind_step);
-    settle();
+    flush_row();
     loop_over_groups(std::move(before), take_step(std::move(behind_step)), std::move(after));
     for (RowReduction* reduction : work.reductions) combine(*reduction);
   }
@@ -201,34 +204,35 @@ class Columns : public CudaReduce {
   // Split rows
 
   /// The partial results of one chunk are adjacent for adjacent rows.
-  ValueId place_of_piece(ValueId piece) {
-    return plus(assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_)), row_number_);
+  ValueId index_of_partial(ValueId chunk) {
+    return plus(assembly_.index(IndexOp::Mul, chunk, places_.elements(0, row_axes_)), row_number_);
   }
 
-  void store_states() override {
-    const ValueId at = place_of_piece(piece_);
+  void store_partials() override {
+    const ValueId at = index_of_partial(chunk_);
     for (const RowReduction& reduction : reductions_.all())
       for (uint32_t v = 0; v < reduction.results.size(); ++v) {
-        const uint32_t state = reduction.first_state + v;
+        const uint32_t partial = reduction.first_partial + v;
         const ValueId result = assembly_.read(reduction.results[v]);
         row_stores_.push_back(
-            lanes_ == 1 ? Statement{Assign{reductions_.state(state, at, true), result}}
-                        : Statement{StoreVector{assembly_.read(reductions_.states_pointer(state, true)), at, result}});
+            lanes_ == 1
+                ? Statement{Assign{reductions_.partial(partial, at, true), result}}
+                : Statement{StoreVector{assembly_.read(reductions_.partials_pointer(partial, true)), at, result}});
       }
   }
 
-  void combine_pieces() override {
-    settle();
+  void combine_chunks() override {
+    flush_row();
     Body before, after, loads;
-    const ValueId piece = group_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
+    const ValueId chunk = group_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
     for (RowReduction& reduction : reductions_.all()) {
       declare(reduction, before, after);
       std::vector<ValueId> operands;
       for (uint32_t v = 0; v < reduction.types.size(); ++v)
-        operands.push_back(reductions_.state(reduction.first_state + v, place_of_piece(piece), false));
-      reductions_.fold(loads, reduction, class_of_element(), operands);
+        operands.push_back(reductions_.partial(reduction.first_partial + v, index_of_partial(chunk), false));
+      reductions_.fold(loads, reduction, accumulator_of_element(), operands);
     }
-    if (group_ > 1) loads = {{Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(group_), std::move(loads)}}};
+    if (group_ > 1) loads = {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_), std::move(loads)}}};
     append(before, std::move(loads));
     in_groups(std::move(before), std::move(after));
     for (RowReduction& reduction : reductions_.all()) combine(reduction);
@@ -237,13 +241,13 @@ class Columns : public CudaReduce {
   // Values computed once per row
 
   void store_rows() override {
-    const RowWork work = reductions_.of_rows();
+    const RowWork work = reductions_.work_of_rows();
     vectors_.clear();
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     Body after;
     for (size_t s = 0; s < values.size(); ++s) store(work.stores[s], values[s], after);
-    for (const auto& [access, value] : reductions_.kept_values()) store(access, value, after);
-    settle();
+    for (const auto& [access, value] : reductions_.values_for_later_kernels()) store(access, value, after);
+    flush_row();
     row_stores_ = take_step(std::move(after));
   }
 
@@ -259,9 +263,9 @@ class Columns : public CudaReduce {
 }  // namespace
 
 std::vector<Kernel> build_cuda_columns(const KernelContext& context) {
-  if (context.outline.pieces_of) return {Columns(context, RowPart::Rest).build()};
-  if (!context.schedule.rows.splits) return {Columns(context, RowPart::Whole).build()};
-  return {Columns(context, RowPart::Pieces).build(), Columns(context, RowPart::Rest).build()};
+  if (context.outline.partials_kernel) return {Columns(context, RowPart::Finalize).build()};
+  if (!context.schedule.rows.is_split) return {Columns(context, RowPart::Whole).build()};
+  return {Columns(context, RowPart::Chunks).build(), Columns(context, RowPart::Finalize).build()};
 }
 
 }  // namespace ingot::codegen

@@ -33,8 +33,8 @@ class ElementsKernel : public Access {
   Kernel build() {
     place_.find();
     load_vectors();
-    const Job job = job_of_parts(context_.graph, context_.outline);
-    foresee(job);
+    const Job job = job_of_output_blocks(context_.graph, context_.outline);
+    load_hoisted(job);
     const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job);
     store(results);
     assemble();
@@ -50,7 +50,8 @@ class ElementsKernel : public Access {
       case How::Shifted:
         return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
       case How::Grouped:
-        if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
+        if (const GroupVector* group_vector = memory_.group_vector_of(access))
+          return group_element(access, *group_vector);
         return single(access);
       case How::Single:
         return single(access);
@@ -81,14 +82,14 @@ class ElementsKernel : public Access {
     const KernelOutline& outline = context_.outline;
     const bool may_be_wrong_past_end =
         outline.divisions.empty() && std::ranges::count(outline.accesses, Kind::Gather, &AccessUse::kind) == 0;
-    if (!may_be_wrong_past_end || !place_.has_neighbours() || !context_.layout.accesses[access].linear)
+    if (!may_be_wrong_past_end || !place_.has_neighbours() || !context_.layout.accesses[access].is_linear)
       return memory_.position(access, Level::Element);
-    return assembly_.index(IndexOp::Join, place_.first(), place_.lane_number(Level::Element));
+    return assembly_.index(IndexOp::BitOr, place_.first(), place_.lane_number(Level::Element));
   }
 
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
     const Level of_elements = place_.has_lanes() ? Level::Fetch : Level::Thread;
-    if (!schedule_.own_quotients || assembly_[divisor].level < of_elements) return std::nullopt;
+    if (!schedule_.uses_quotient_of || assembly_[divisor].level < of_elements) return std::nullopt;
     return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
 
@@ -97,7 +98,7 @@ class ElementsKernel : public Access {
  private:
   /// Loads a thread's elements of a gathered row as a vector; if there is a guard, only if it holds.
   void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
-    if (schedule_.accesses[access].masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
+    if (schedule_.accesses[access].is_masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
     const ValueId vector = vector_at(access, Value::Kind::Vector, wrapped);
     body_.thread.push_back({Declare{row, guard ? ValueId{} : vector}});
@@ -111,12 +112,12 @@ class ElementsKernel : public Access {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a) {
       const How how = schedule_.accesses[a].how;
       if (context_.outline.accesses[a].kind != Kind::Load) continue;
-      if (how == How::Grouped && context_.layout.accesses[a].leader == a && !schedule_.accesses[a].masked)
-        for (const Chunk& chunk : schedule_.accesses[a].chunks) load_chunk(a, chunk);
+      if (how == How::Grouped && context_.layout.accesses[a].leader == a && !schedule_.accesses[a].is_masked)
+        for (const GroupVector& group_vector : schedule_.accesses[a].group_vectors) load_group_vector(a, group_vector);
       if (how != How::Vector && how != How::Shifted) continue;
       const SymbolId vector = vector_of(a);
       const ValueId value = vector_at(a, how == How::Vector ? Value::Kind::Vector : Value::Kind::Shifted);
-      if (!schedule_.ragged && how == How::Vector) {
+      if (!schedule_.has_partial_vectors && how == How::Vector) {
         body_.loads.push_back({Declare{vector, value}});
         continue;
       }
@@ -152,7 +153,7 @@ class ElementsKernel : public Access {
   ValueId is_whole() {
     if (whole_) return whole_;
     if (const ValueId is_known_whole = place_.is_whole()) return whole_ = is_known_whole;
-    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(schedule_.lanes));
+    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.integer(schedule_.lanes));
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
     if (const ValueId begin = place_.begin())
       is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, place_.first()), is_whole);
@@ -164,22 +165,22 @@ class ElementsKernel : public Access {
 
   /// Whether the aligned vectors around all of a thread's elements are inside the tensor.
   ValueId is_inside() {
-    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(2 * schedule_.lanes));
+    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.integer(2 * schedule_.lanes));
     const ValueId ends = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
-    const ValueId begins = assembly_.index(IndexOp::Less, assembly_.whole(0), place_.first());
+    const ValueId begins = assembly_.index(IndexOp::Less, assembly_.integer(0), place_.first());
     return assembly_.index(IndexOp::And, begins, ends);
   }
 
   /// Loads a vector of a group of adjacent accesses: for all of a thread's elements before anything is computed, or, if
   /// masked, at its use.
-  void load_chunk(uint32_t leader, const Chunk& chunk) {
-    if (chunk.width == 1) return;
-    const bool is_masked = schedule_.accesses[leader].masked, is_fetched = place_.has_lanes() && !is_masked;
+  void load_group_vector(uint32_t leader, const GroupVector& group_vector) {
+    if (group_vector.width == 1) return;
+    const bool is_masked = schedule_.accesses[leader].is_masked, is_fetched = place_.has_lanes() && !is_masked;
     const Level level = is_fetched ? Level::Fetch : is_masked ? Level::Element : Level::Thread;
-    const Type type{memory_.type_in_memory(leader), chunk.width};
-    const SymbolId vector =
-        assembly_.variable(memory_.chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
-    const ValueId value = memory_.vector(leader, chunk, level);
+    const Type type{memory_.type_in_memory(leader), group_vector.width};
+    const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type,
+                                               is_masked ? Level::Element : Level::Thread);
+    const ValueId value = memory_.vector(leader, group_vector, level);
     if (is_fetched) {
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
@@ -187,52 +188,52 @@ class ElementsKernel : public Access {
     } else {
       (is_masked ? assembly_.block(Level::Element) : body_.loads).push_back({Declare{vector, value}});
     }
-    chunks_[{leader, chunk.first}] = vector;
+    group_vectors_[{leader, group_vector.first}] = vector;
   }
 
   /// Loads masked groups with hoisted predicates: once the conditions are known, together with the loads of all
   /// elements, before anything else is computed.
-  void foresee(const Job& job) {
-    const auto [conditions, groups] = foreseeing(context_, job);
+  void load_hoisted(const Job& job) {
+    const auto [conditions, groups] = hoisted_predicates_of(context_, job);
     if (groups.empty()) return;
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
     for (size_t g = 0; g < groups.size(); ++g) {
       const auto [leader, holds] = groups[g];
-      Body vectors = foreseen_vectors(leader);
+      Body vectors = hoisted_vectors(leader);
       body_.element.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
     }
-    body_.foreseen = std::exchange(body_.element, {});
+    body_.hoisted = std::exchange(body_.element, {});
     place_.forget_element();
   }
 
-  Body foreseen_vectors(uint32_t leader) {
+  Body hoisted_vectors(uint32_t leader) {
     Body filled;
-    for (const Chunk& chunk : schedule_.accesses[leader].chunks) {
-      if (chunk.width == 1) continue;
-      const Type type{memory_.type_in_memory(leader), chunk.width};
-      const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
+    for (const GroupVector& group_vector : schedule_.accesses[leader].group_vectors) {
+      if (group_vector.width == 1) continue;
+      const Type type{memory_.type_in_memory(leader), group_vector.width};
+      const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
       const ValueId target = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
-      filled.push_back({Assign{target, memory_.vector(leader, chunk, Level::Element)}});
-      chunks_[{leader, chunk.first}] = vector;
+      filled.push_back({Assign{target, memory_.vector(leader, group_vector, Level::Element)}});
+      group_vectors_[{leader, group_vector.first}] = vector;
     }
     return filled;
   }
 
   /// An element of a group's vector.
-  ValueId of_chunk(uint32_t access, const Chunk& chunk) {
+  ValueId group_element(uint32_t access, const GroupVector& group_vector) {
     const AccessLayout& layout = context_.layout.accesses[access];
-    if (!chunks_.contains({layout.leader, chunk.first})) load_chunk(layout.leader, chunk);
-    const SymbolId symbol = chunks_.at({layout.leader, chunk.first});
+    if (!group_vectors_.contains({layout.leader, group_vector.first})) load_group_vector(layout.leader, group_vector);
+    const SymbolId symbol = group_vectors_.at({layout.leader, group_vector.first});
     ValueId vector = assembly_.read(symbol);
     if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, place_.lane_number(Level::Element));
-    return assembly_.lane(vector, assembly_.whole(layout.neighbour - chunk.first));
+    return assembly_.lane(vector, assembly_.integer(layout.neighbour - group_vector.first));
   }
 
   /// An element that is loaded by itself.
   ValueId single(uint32_t access) {
-    if (schedule_.accesses[access].masked) return memory_.load(access, Level::Element);
+    if (schedule_.accesses[access].is_masked) return memory_.load(access, Level::Element);
     return place_.has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
   }
 
@@ -255,7 +256,7 @@ class ElementsKernel : public Access {
     for (uint32_t a = first_store; a < schedule_.accesses.size(); ++a) {
       switch (schedule_.accesses[a].how) {
         case How::Grouped:
-          if (context_.layout.accesses[a].leader == a) store_chunks(a, results);
+          if (context_.layout.accesses[a].leader == a) store_group_vectors(a, results);
           break;
         case How::Vector: {
           const SymbolId vector = vector_of(a);
@@ -263,8 +264,8 @@ class ElementsKernel : public Access {
           body_.element.push_back({Assign{assembly_.lane(assembly_.read(vector), place_.lane_number(Level::Element)),
                                           results[a - first_store]}});
           const StoreVector all{place_.base(a), memory_.index(a, Level::Thread, 0), assembly_.read(vector)};
-          (schedule_.ragged ? whole : body_.stores).push_back({all});
-          if (schedule_.ragged)
+          (schedule_.has_partial_vectors ? whole : body_.stores).push_back({all});
+          if (schedule_.has_partial_vectors)
             rest.push_back({StoreVector{all.pointer, all.index, all.vector, place_.end(), place_.begin()}});
           break;
         }
@@ -284,12 +285,12 @@ class ElementsKernel : public Access {
   /// The block for an element's stores. The block has a guard if elements may be past the end.
   Body& stores_of_a_lane() {
     if (!place_.has_lanes()) return body_.thread;
-    if (!schedule_.ragged) return body_.element;
+    if (!schedule_.has_partial_vectors) return body_.element;
     store_guard_ = assembly_.index(IndexOp::Less, place_.stored(), place_.end());
     return guarded_stores_;
   }
 
-  void store_chunks(uint32_t leader, const std::vector<ValueId>& results) {
+  void store_group_vectors(uint32_t leader, const std::vector<ValueId>& results) {
     const auto first_store = static_cast<uint32_t>(schedule_.accesses.size() - results.size());
     const auto value_at = [&](uint32_t neighbour) {
       for (uint32_t a = first_store;; ++a)
@@ -297,12 +298,12 @@ class ElementsKernel : public Access {
           return results[a - first_store];
     };
     Body& stores = stores_of_a_lane();
-    for (const Chunk& chunk : schedule_.accesses[leader].chunks) {
+    for (const GroupVector& group_vector : schedule_.accesses[leader].group_vectors) {
       std::vector<ValueId> members;
-      for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(value_at(chunk.first + k));
-      const ValueId index = memory_.index(leader, Level::Element, chunk.first);
-      const Type type{memory_.type_in_memory(leader), chunk.width};
-      if (chunk.width == 1) {
+      for (uint32_t k = 0; k < group_vector.width; ++k) members.push_back(value_at(group_vector.first + k));
+      const ValueId index = memory_.index(leader, Level::Element, group_vector.first);
+      const Type type{memory_.type_in_memory(leader), group_vector.width};
+      if (group_vector.width == 1) {
         const ValueId target = assembly_.add({.kind = Value::Kind::Load,
                                               .type = type,
                                               .operands = {place_.base(leader), index},
@@ -327,7 +328,7 @@ class ElementsKernel : public Access {
       step.push_back({place_.over_lanes(std::move(body_.fetch))});
     }
     append(step, std::move(body_.thread));
-    if (!body_.foreseen.empty()) step.push_back({place_.over_lanes(std::move(body_.foreseen))});
+    if (!body_.hoisted.empty()) step.push_back({place_.over_lanes(std::move(body_.hoisted))});
     if (!guarded_stores_.empty()) body_.element.push_back({If{store_guard_, std::move(guarded_stores_)}});
     if (!body_.element.empty()) step.push_back({place_.over_lanes(std::move(body_.element))});
     append(step, std::move(body_.stores));
@@ -342,7 +343,7 @@ class ElementsKernel : public Access {
   ThreadElements place_;
   ValueId whole_, store_guard_;
   std::map<uint32_t, SymbolId> vectors_;
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;
   Body guarded_stores_;
 };
 

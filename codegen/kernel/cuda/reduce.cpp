@@ -19,46 +19,46 @@ CudaReduce::CudaReduce(const KernelContext& context, RowPart part, uint32_t lane
       step_number_(assembly_.variable("v", {}, Level::Thread)),
       reductions_(context, assembly_, memory_, free_axes == 0 ? 1 : lanes, lane_),
       places_(context, assembly_, memory_, row_, free_axes),
-      kept_(places_.kept()) {
+      row_axes_(places_.row_axes()) {
   memory_.set_space(*this);
-  assembly_.place({Level::Kernel, Level::Row}, row_);
-  assembly_.place({Level::Thread}, step_);
-  assembly_.place({Level::Fetch, Level::Element}, element());
+  assembly_.set_block({Level::Kernel, Level::Row}, row_);
+  assembly_.set_block({Level::Thread}, step_);
+  assembly_.set_block({Level::Fetch, Level::Element}, element());
 }
 
 Kernel CudaReduce::build() {
   find_row();
   find_element();
   const uint32_t phases = reductions_.phases();
-  if (part_ == RowPart::Rest) {
-    combine_pieces();
+  if (part_ == RowPart::Finalize) {
+    combine_chunks();
   } else {
-    for (uint32_t phase = 0; phase < phases; ++phase) go_through(phase);
+    for (uint32_t phase = 0; phase < phases; ++phase) emit_phase(phase);
   }
-  if (part_ == RowPart::Pieces) {
-    store_states();
+  if (part_ == RowPart::Chunks) {
+    store_partials();
   } else {
     arrive();
-    go_through(phases);
+    emit_phase(phases);
     store_rows();
   }
-  settle();
-  Body of_row = ahead();
+  flush_row();
+  Body of_row = before_phases();
   append(of_row, std::move(body_));
-  append(of_row, behind());
-  if (const ValueId stores = stores_row(); !stores)
+  append(of_row, after_phases());
+  if (const ValueId stores = store_condition(); !stores)
     append(of_row, std::move(row_stores_));
   else if (!row_stores_.empty())
     of_row.push_back({If{stores, std::move(row_stores_)}});
   Body& body = assembly_.kernel.body;
-  append(body, of_all_rows(std::move(of_row)));
+  append(body, wrap_rows(std::move(of_row)));
   if (rows_.cluster > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);
 }
 
-ValueId CudaReduce::stores_row() {
-  return threads_ == 1 ? ValueId{} : assembly_.index(IndexOp::Equal, thread_, whole(0));
+ValueId CudaReduce::store_condition() {
+  return threads_ == 1 ? ValueId{} : assembly_.index(IndexOp::Equal, thread_, integer(0));
 }
 
 /// A block of a cluster exits only after all others have read its results.
@@ -97,7 +97,7 @@ ValueId CudaReduce::wide(ValueId index) {
   if (context_.index_dtype() == ir::DType::I64) return index;
   return assembly_.add({.kind = Value::Kind::Cast,
                         .type = {ir::DType::I64},
-                        .work = context_.index_dtype(),
+                        .operand_type = context_.index_dtype(),
                         .operands = {index},
                         .naming = Value::Naming::Inline});
 }
@@ -105,13 +105,13 @@ ValueId CudaReduce::wide(ValueId index) {
 void CudaReduce::launch(uint32_t threads, uint32_t rows) {
   LaunchInfo& launch = assembly_.kernel.launch;
   launch.block_threads = threads;
-  if (part_ != RowPart::Rest) assembly_.kernel.resident_blocks = rows_.blocks;
+  if (part_ != RowPart::Finalize) assembly_.kernel.resident_blocks = rows_.min_blocks;
   assembly_.kernel.cluster_blocks = rows_.cluster;
-  if (part_ == RowPart::Rest) launch.entry += "_rest";
-  launch.grid = {{0, kept_, rows, part_ == RowPart::Pieces ? rows_.pieces : rows_.cluster}};
-  if (!rows_.splits) return;
-  launch.states = reductions_.states();
-  launch.state_count = {{0, kept_, 1, rows_.pieces}};
+  if (part_ == RowPart::Finalize) launch.entry += "_rest";
+  launch.grid = {{0, row_axes_, rows, part_ == RowPart::Chunks ? rows_.chunks : rows_.cluster}};
+  if (!rows_.is_split) return;
+  launch.partials = reductions_.partials();
+  launch.partial_count = {{0, row_axes_, 1, rows_.chunks}};
 }
 
 SymbolId CudaReduce::vector_of(uint32_t access) {
@@ -151,7 +151,7 @@ Body CudaReduce::take_step(Body after) {
   return step;
 }
 
-void CudaReduce::settle() {
+void CudaReduce::flush_row() {
   append(body_, std::move(row_));
   row_.clear();
 }

@@ -45,25 +45,25 @@ class CudaReduce : public Space, public Access {
   /// Sets element_index_.
   virtual void find_element() = 0;
   /// Emits the loop over elements of a phase.
-  virtual void go_through(uint32_t phase) = 0;
+  virtual void emit_phase(uint32_t phase) = 0;
   /// Stores the partial results of a chunk.
-  virtual void store_states() = 0;
+  virtual void store_partials() = 0;
   /// Combines the partial results of all chunks.
-  virtual void combine_pieces() = 0;
+  virtual void combine_chunks() = 0;
   /// Stores the values that are computed once per row.
   virtual void store_rows() = 0;
   /// The condition under which this thread stores its row's values; none if it always does.
-  virtual ValueId stores_row();
+  virtual ValueId store_condition();
   /// Statements before and after all phases.
-  virtual Body ahead() { return {}; }
-  virtual Body behind() { return {}; }
+  virtual Body before_phases() { return {}; }
+  virtual Body after_phases() { return {}; }
   /// Wraps the statements of one row, for example in a loop over rows.
-  virtual Body of_all_rows(Body of_row) { return of_row; }
+  virtual Body wrap_rows(Body of_row) { return of_row; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
 
-  ValueId whole(int64_t number) { return assembly_.whole(number); }
-  ValueId times(ValueId a, int64_t b) { return b == 1 ? a : assembly_.index(IndexOp::Mul, a, whole(b)); }
+  ValueId integer(int64_t number) { return assembly_.integer(number); }
+  ValueId times(ValueId a, int64_t b) { return b == 1 ? a : assembly_.index(IndexOp::Mul, a, integer(b)); }
   ValueId plus(ValueId a, ValueId b) { return assembly_.index(IndexOp::Add, a, b); }
   /// An index with this name, in the index type.
   ValueId let(Body& block, ValueId value, std::string_view preferred);
@@ -85,13 +85,13 @@ class CudaReduce : public Space, public Access {
   Body& element() { return lanes_ > 1 ? element_ : step_; }
   /// Takes the statements of the step and clears them.
   Body take_step(Body after);
-  Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)}; }
+  Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, integer(0), integer(lanes_), std::move(body)}; }
 
   /// Arrives at the barrier of the cluster, if rows are distributed over one.
   void arrive();
 
   /// Moves the row's statements collected so far to the kernel's body.
-  void settle();
+  void flush_row();
   static void append(Body& body, Body statements);
 
   const KernelContext& context_;
@@ -104,8 +104,8 @@ class CudaReduce : public Space, public Access {
   RowReductions reductions_;
   Body row_;
   RowPlaces places_;
-  uint32_t kept_;
-  ValueId thread_, piece_, row_number_, element_index_;
+  uint32_t row_axes_;
+  ValueId thread_, chunk_, row_number_, element_index_;
   std::map<uint32_t, SymbolId> vectors_;  ///< of a step
   Body step_, element_, body_, row_stores_;
 };

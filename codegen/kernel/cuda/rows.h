@@ -20,9 +20,9 @@ namespace ingot::codegen {
 class Rows : public CudaReduce {
  public:
   Rows(const KernelContext& context, RowPart part)
-      : CudaReduce(context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
-                   part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u)
-                                         : context.schedule.rows.threads * context.schedule.rows.cluster,
+      : CudaReduce(context, part, part == RowPart::Finalize ? 1 : context.schedule.lanes,
+                   part == RowPart::Finalize ? std::min(context.schedule.rows.chunks, 1024u)
+                                             : context.schedule.rows.threads * context.schedule.rows.cluster,
                    0),
         run_number_(assembly_.variable("r", {}, Level::Thread)),
         batch_(context, assembly_, memory_),
@@ -33,8 +33,8 @@ class Rows : public CudaReduce {
 
   /// A linear access has a row's elements one after the other, however many axes the row has.
   bool has_linear() const override { return context_.layout.reduced_axes > 0; }
-  ValueId linear(Level level) override { return of_lane(element_index_, level); }
-  uint32_t first_inner_axis() const override { return kept_; }
+  ValueId linear(Level level) override { return index_of_lane(element_index_, level); }
+  uint32_t first_inner_axis() const override { return row_axes_; }
   ValueId coordinate(uint32_t axis, Level level) override;
   ValueId base(uint32_t access) override;
 
@@ -56,32 +56,32 @@ class Rows : public CudaReduce {
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;
   }
-  bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
+  bool is_register_cached() const { return rows_.steps > 0 && !is_read_again_; }
   /// Whether an access is loaded once and stays cached. With fused column partials, accesses that do not vary from row
   /// to row are not cached.
-  bool stays(uint32_t access) const;
+  bool is_loaded_once(uint32_t access) const;
   /// The index of an element of a vector whose first element has index `first`.
-  ValueId of_lane(ValueId first, Level level);
+  ValueId index_of_lane(ValueId first, Level level);
   /// The number of runs: a run has `lanes_` adjacent accumulators of each thread, and all runs together have all
   /// accumulators.
-  uint32_t runs() const { return std::max(1u, rows_.classes / rows_.pieces / (threads_ * lanes_)); }
+  uint32_t runs() const { return std::max(1u, rows_.accumulators / rows_.chunks / (threads_ * lanes_)); }
 
   // The position of a thread
 
   void find_row() override;
 
   /// Sets the first row of a thread that writes fused column partials: rows are distributed cyclically over the chunks.
-  void find_piece_of_rows();
-  Body of_all_rows(Body of_row) override;
+  void find_first_row_of_chunk();
+  Body wrap_rows(Body of_row) override;
 
   /// Stores a chunk's partial results for the columns of one step.
   Body store_columns();
 
   /// Sets the thread's row in its warp's batch, or the last row of the domain.
   void find_row_of_batch();
-  ValueId stores_row() override;
-  Body ahead() override { return batch_.loads(); }
-  Body behind() override { return batch_.stores(); }
+  ValueId store_condition() override;
+  Body before_phases() override { return batch_.loads(); }
+  Body after_phases() override { return batch_.stores(); }
 
   /// Sets the index of a thread's first element in one step of its loop.
   void find_element() override;
@@ -100,12 +100,12 @@ class Rows : public CudaReduce {
 
   /// The statements that fill arrays: per step, and per element of a step.
   struct Loads {
-    Body declared, step, foreseen, lane;
+    Body declared, step, hoisted, lane;
   };
 
   /// An access that is loaded once, before the first phase, and cached.
-  ValueId resident(uint32_t access);
-  ValueId of_step(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
+  ValueId cached_load(uint32_t access);
+  ValueId step_element(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
   void load(uint32_t access, SymbolId array, Loads& loads);
 
   /// An array for the next row, loaded while the current row is computed.
@@ -121,30 +121,30 @@ class Rows : public CudaReduce {
 
   /// An element of a group's vector: loaded for all steps, or runs, before anything is computed, or, if masked, at its
   /// use.
-  ValueId of_chunk(uint32_t access, const Chunk& chunk);
+  ValueId group_element(uint32_t access, const GroupVector& group_vector);
 
   /// Stores the values of groups, by access: as vectors if a whole group is stored.
   void store_groups(const std::map<uint32_t, ValueId>& values);
 
   /// The values of a group by distance from the leader; nothing if another phase stores some of them.
   std::optional<std::map<uint32_t, ValueId>> whole_group(uint32_t leader, const std::map<uint32_t, ValueId>& values);
-  void store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint32_t, ValueId>& group);
+  void store_group_vector(uint32_t leader, const GroupVector& group_vector, const std::map<uint32_t, ValueId>& group);
 
   /// Whether a group's vectors are still available in later phases.
-  bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
-  SymbolId load_chunk(uint32_t leader, const Chunk& chunk);
+  bool is_cached(SymbolId vector) const { return is_register_cached() && !assembly_[vector].extents.empty(); }
+  SymbolId load_group_vector(uint32_t leader, const GroupVector& group_vector);
 
   /// Loads masked groups with hoisted predicates before anything else of the job is computed.
-  void foresee(const Job& job);
+  void load_hoisted(const Job& job);
   /// A group's vectors for all runs; returns the statements that load those of one run.
-  Body foreseen_vectors(uint32_t leader);
+  Body hoisted_vectors(uint32_t leader);
 
   /// Guards `body` by whether the element exists; the first steps need no guard.
   Body guarded(ValueId is_element, Body body);
 
   /// Whether a thread processes all elements of one run before the next run (blocked accumulators), so that it need not
   /// hold the accumulators of all runs.
-  bool goes_by_runs(const RowWork& work) const;
+  bool uses_blocked_accumulators(const RowWork& work) const;
 
   /// The loop over a thread's elements.
   Statement loop_over(Body step, ValueId run = {});
@@ -155,60 +155,60 @@ class Rows : public CudaReduce {
   uint32_t lanes_of(const RowReduction& reduction) const;
 
   /// The index of the current element's accumulator. A reduction without order has at most `lanes_` of them.
-  ValueId class_number(const RowReduction& reduction);
+  ValueId accumulator_index(const RowReduction& reduction);
 
   /// Accumulates an element, whose values are from `value` on, into its column's accumulators (fused column partials).
   void fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value);
-  ValueId position_in_row() { return of_lane(element_index_, Level::Element); }
+  ValueId position_in_row() { return index_of_lane(element_index_, Level::Element); }
 
   // Phases
 
   /// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds
   /// them to the roots, so that they are cached. Returns the nodes that were added.
-  std::vector<ir::NodeId> keep(Job& job);
+  std::vector<ir::NodeId> cache_shared_values(Job& job);
 
   /// The array that caches a node's values. If no other node of this phase is cached, which might still read the
   /// inputs, an array of inputs that is no longer needed; otherwise a new array.
-  SymbolId place_of_values(ir::NodeId node, bool is_alone, Body& declared);
+  SymbolId array_for_values(ir::NodeId node, bool is_alone, Body& declared);
 
   /// An array of inputs of the same type that is not needed once the node's values are cached; none if there is none.
-  SymbolId place_of_input(ir::NodeId node);
+  SymbolId reusable_input_array(ir::NodeId node);
   /// Whether the array already caches the values of a node.
-  bool is_taken(SymbolId array) const;
+  bool is_in_use(SymbolId array) const;
 
   /// Whether a later phase needs an access for more than the cached values; the values of node `kept` count as cached.
-  bool is_read_later(uint32_t access, ir::NodeId kept);
-  void go_through(uint32_t phase) override;
+  bool is_read_later(uint32_t access, ir::NodeId cached);
+  void emit_phase(uint32_t phase) override;
 
   /// Values that a row's elements share are computed in `ahead`.
-  void go_through(RowWork work, Body& ahead);
+  void emit_phase(RowWork work, Body& ahead);
   Loop loop_over_runs(Body body);
 
   /// Uses the speculative sums if the row takes the arm that was guessed; otherwise computes the sums of the other arm.
-  void go_through_other_arms();
+  void emit_other_arms();
 
   /// Traverses the row again vector by vector. The path is rare, so short code matters more than speed.
   void read_again();
-  ValueId logical(ir::Op op, std::vector<ValueId> operands);
+  ValueId logical_op(ir::Op op, std::vector<ValueId> operands);
 
   /// Statements around a phase's steps: before all of them, and before and after the steps of each run.
   struct Around {
-    Body ahead, of_run, behind_run;
+    Body before, before_run, after_run;
   };
 
   /// Accumulates an element, whose values are from `value` on.
   Body fold(const RowWork& work, std::vector<ValueId>::const_iterator& value, ValueId run, Around& around);
 
   /// The loop that loads cached accesses: before the first phase, or, with blocked accumulators, before each run.
-  Body load_resident();
+  Body load_cached();
   void combine(const RowWork& work);
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
 
   // Split rows
 
-  void store_states() override;
-  void combine_pieces() override;
+  void store_partials() override;
+  void combine_chunks() override;
 
   // Values computed once per row
 
@@ -218,7 +218,7 @@ class Rows : public CudaReduce {
   SymbolId from_, run_number_;
   ValueId first_, loaded_index_;
   Batch batch_;
-  SymbolId row_of_piece_;
+  SymbolId row_of_chunk_;
   Body columns_declared_;  ///< accumulators of the fused column partials
   Body first_row_, next_row_;
   RowPlaces first_places_, next_places_;  ///< for a chunk's first row, and for the row after the current one
@@ -229,11 +229,11 @@ class Rows : public CudaReduce {
   bool in_other_arms_ = false;
   bool is_read_again_ = false;           ///< a row with blocked accumulators is traversed again; no phase follows
   std::map<uint32_t, SymbolId> arrays_;  ///< of accesses that are loaded once
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the vector's first
-                                                               ///< element
-  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
-  std::map<ir::NodeId, SymbolId> computed_;                    ///< of nodes that are computed once and cached
-  Loads loads_, of_first_, of_next_;
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< of groups, by the leader and the vector's
+                                                                     ///< first element
+  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;        ///< of a step
+  std::map<ir::NodeId, SymbolId> computed_;                          ///< of nodes that are computed once and cached
+  Loads loads_, first_loads_, next_loads_;
 };
 
 }  // namespace ingot::codegen

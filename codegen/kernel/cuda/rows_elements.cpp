@@ -16,9 +16,9 @@ using How = AccessSchedule::How;
 
 ValueId Rows::load(uint32_t access) {
   if (how(access).how == How::Grouped)
-    if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
-  if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
-  if (stays(access)) return resident(access);
+    if (const GroupVector* group_vector = memory_.group_vector_of(access)) return group_element(access, *group_vector);
+  if (how(access).how == How::Fixed || how(access).is_masked) return memory_.load(access, Level::Element);
+  if (is_loaded_once(access)) return cached_load(access);
   if (!is_vector(access)) return memory_.load(access, Level::Element);
   SymbolId& vector = vectors_[access];
   if (!vector) {
@@ -29,17 +29,18 @@ ValueId Rows::load(uint32_t access) {
 }
 
 std::optional<ValueId> Rows::position(uint32_t access) {
-  const bool are_neighbours = lanes_ > 1 && !context_.schedule.ragged && context_.layout.inner_multiple >= lanes_;
-  if (!are_neighbours || part_ == RowPart::Rest || !context_.layout.accesses[access].linear)
+  const bool are_neighbours =
+      lanes_ > 1 && !context_.schedule.has_partial_vectors && context_.layout.inner_multiple >= lanes_;
+  if (!are_neighbours || part_ == RowPart::Finalize || !context_.layout.accesses[access].is_linear)
     return CudaReduce::position(access);
   const ValueId first = plus(assembly_.index(IndexOp::Mul, row_number_, places_.length()), element_index_);
-  return assembly_.index(IndexOp::Join, first, assembly_.read(lane_));
+  return assembly_.index(IndexOp::BitOr, first, assembly_.read(lane_));
 }
 
 std::optional<ValueId> Rows::quotient(ValueId value, ValueId divisor) {
   const Value& lane = assembly_[value];
   if (assembly_[divisor].level > Level::Row) return CudaReduce::quotient(value, divisor);
-  if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Lane) return std::nullopt;
+  if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Element) return std::nullopt;
   const ValueId vector = lane.operands[0];
   const Type type = assembly_[vector].type;
   if (type != Type{ir::DType::F32, lanes_}) return std::nullopt;
@@ -55,20 +56,20 @@ std::optional<ValueId> Rows::quotient(ValueId value, ValueId divisor) {
 
 bool Rows::has_short_indices() const {
   constexpr uint32_t kBits = 15;
-  return is_resident() && context_.layout.length_bits <= kBits && context_.schedule.index_bits == 32;
+  return is_register_cached() && context_.layout.length_bits <= kBits && context_.schedule.index_bits == 32;
 }
 
-bool Rows::stays(uint32_t access) const {
-  if (rows_.passing > 0) return how(access).ahead;
-  return is_resident() && (phase_ == 0 || rows_.by_runs || arrays_.contains(access));
+bool Rows::is_loaded_once(uint32_t access) const {
+  if (rows_.column_chunks > 0) return how(access).is_loaded_ahead;
+  return is_register_cached() && (phase_ == 0 || rows_.has_blocked_accumulators || arrays_.contains(access));
 }
 
-ValueId Rows::of_lane(ValueId first, Level level) {
+ValueId Rows::index_of_lane(ValueId first, Level level) {
   return level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
 }
 
 bool Rows::loads_groups_ahead() const {
-  if (is_resident() || runs() == 1 || runs() > kRunsAhead) return false;
+  if (is_register_cached() || runs() == 1 || runs() > kRunsAhead) return false;
   for (uint32_t access = 0; access < context_.outline.first_store(); ++access)
     if (how(access).how == How::Grouped) return true;
   return false;
@@ -82,24 +83,24 @@ ValueId Rows::element_of(SymbolId array) {
 SymbolId Rows::array_of_steps(SymbolId variable) {
   Symbol& symbol = assembly_[variable];
   symbol.extents = {rows_.steps};
-  if (rows_.shared == 0) return variable;
+  if (rows_.shared_steps == 0) return variable;
   // All dynamic shared memory is one array: a second one would have the same base address.
   if (assembly_.kernel.launch.shared.most_bytes() > 0)
     throw_internal("two arrays of a kernel would share their place in shared memory", assembly_.kernel.launch.entry);
-  symbol.in_registers = rows_.steps - rows_.shared;
+  symbol.register_elements = rows_.steps - rows_.shared_steps;
   const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * rows_.threads;
   assembly_.kernel.launch.shared = {
-      {{kept_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.in_registers, rows_.steps, bytes};
+      {{row_axes_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.register_elements, rows_.steps, bytes};
   return variable;
 }
 
-ValueId Rows::resident(uint32_t access) {
+ValueId Rows::cached_load(uint32_t access) {
   SymbolId& array = arrays_[access];
   if (!array) {
     array = array_of_steps(vector_of(access));
     loads_.declared.push_back({Declare{array}});
     if (rows_.prefetches)
-      loads_.step.push_back({Assign{of_step(array), of_step(prefetched(access, array))}});
+      loads_.step.push_back({Assign{step_element(array), step_element(prefetched(access, array))}});
     else
       load(access, array, loads_);
   }
@@ -107,7 +108,7 @@ ValueId Rows::resident(uint32_t access) {
 }
 
 void Rows::load(uint32_t access, SymbolId array, Loads& loads) {
-  const ValueId place = of_step(array);
+  const ValueId place = step_element(array);
   if (lanes_ == 1)
     loads.step.push_back({Assign{place, memory_.target(access, Level::Thread)}});
   else if (is_vector(access))
@@ -119,16 +120,16 @@ void Rows::load(uint32_t access, SymbolId array, Loads& loads) {
 
 void Rows::read_ahead() {
   for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access)
-    if (how(access).ahead) resident(access);
+    if (how(access).is_loaded_ahead) cached_load(access);
 }
 
-ValueId Rows::of_chunk(uint32_t access, const Chunk& chunk) {
+ValueId Rows::group_element(uint32_t access, const GroupVector& group_vector) {
   const AccessLayout& layout = context_.layout.accesses[access];
-  SymbolId& vector = chunks_[{layout.leader, chunk.first}];
-  if (!vector) vector = load_chunk(layout.leader, chunk);
+  SymbolId& vector = group_vectors_[{layout.leader, group_vector.first}];
+  if (!vector) vector = load_group_vector(layout.leader, group_vector);
   ValueId mine = assembly_.read(vector);
   if (!assembly_[vector].extents.empty()) mine = assembly_.item(mine, assembly_.read(step_number_));
-  return assembly_.lane(mine, whole(layout.neighbour - chunk.first));
+  return assembly_.lane(mine, integer(layout.neighbour - group_vector.first));
 }
 
 void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
@@ -138,7 +139,8 @@ void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
     if (!group)
       element().push_back({Assign{memory_.target(access, Level::Element), value}});
     else if (access == leader)
-      for (const Chunk& chunk : how(leader).chunks) store_chunk(leader, chunk, *group);
+      for (const GroupVector& group_vector : how(leader).group_vectors)
+        store_group_vector(leader, group_vector, *group);
   }
 }
 
@@ -154,103 +156,104 @@ std::optional<std::map<uint32_t, ValueId>> Rows::whole_group(uint32_t leader,
   return group;
 }
 
-void Rows::store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint32_t, ValueId>& group) {
-  const Type type{memory_.type_in_memory(leader), chunk.width};
-  const ValueId index = memory_.index(leader, Level::Element, chunk.first);
+void Rows::store_group_vector(uint32_t leader, const GroupVector& group_vector,
+                              const std::map<uint32_t, ValueId>& group) {
+  const Type type{memory_.type_in_memory(leader), group_vector.width};
+  const ValueId index = memory_.index(leader, Level::Element, group_vector.first);
   std::vector<ValueId> members;
-  for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(group.at(chunk.first + k));
+  for (uint32_t k = 0; k < group_vector.width; ++k) members.push_back(group.at(group_vector.first + k));
   const auto inline_value = [&](Value::Kind kind, std::vector<ValueId> operands) {
     return assembly_.add(
         {.kind = kind, .type = type, .operands = std::move(operands), .naming = Value::Naming::Inline});
   };
-  if (chunk.width == 1)
+  if (group_vector.width == 1)
     element().push_back({Assign{inline_value(Value::Kind::Load, {base(leader), index}), members[0]}});
   else
     element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
 }
 
-SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
-  const Type type{memory_.type_in_memory(leader), chunk.width};
-  const bool is_masked = how(leader).masked;
-  const bool is_ahead = !is_masked && (is_resident() ? phase_ == 0 : loads_groups_ahead());
+SymbolId Rows::load_group_vector(uint32_t leader, const GroupVector& group_vector) {
+  const Type type{memory_.type_in_memory(leader), group_vector.width};
+  const bool is_masked = how(leader).is_masked;
+  const bool is_ahead = !is_masked && (is_register_cached() ? phase_ == 0 : loads_groups_ahead());
   const Level level = is_masked ? Level::Element : Level::Thread;
-  const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
+  const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, level);
   const ValueId index = element_index_;
-  if (is_ahead && !is_resident()) element_index_ = loaded_index_;
-  const ValueId value = memory_.vector(leader, chunk, level);
+  if (is_ahead && !is_register_cached()) element_index_ = loaded_index_;
+  const ValueId value = memory_.vector(leader, group_vector, level);
   element_index_ = index;
   if (is_ahead) {
-    assembly_[vector].extents = {is_resident() ? rows_.steps : runs()};
+    assembly_[vector].extents = {is_register_cached() ? rows_.steps : runs()};
     loads_.declared.push_back({Declare{vector}});
-    loads_.step.push_back({Assign{of_step(vector), value}});
+    loads_.step.push_back({Assign{step_element(vector), value}});
   } else {
     assembly_.block(level).push_back({Declare{vector, value}});
   }
   return vector;
 }
 
-void Rows::foresee(const Job& job) {
+void Rows::load_hoisted(const Job& job) {
   if (lanes_ > 1 || !loads_groups_ahead()) return;
-  const auto [conditions, groups] = foreseeing(context_, job);
+  const auto [conditions, groups] = hoisted_predicates_of(context_, job);
   if (groups.empty()) return;
   const ValueId index = std::exchange(element_index_, loaded_index_);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
   for (size_t g = 0; g < groups.size(); ++g) {
     const auto [leader, holds] = groups[g];
-    Body vectors = foreseen_vectors(leader);
-    append(loads_.foreseen, std::exchange(step_, {}));
-    loads_.foreseen.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
+    Body vectors = hoisted_vectors(leader);
+    append(loads_.hoisted, std::exchange(step_, {}));
+    loads_.hoisted.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
   }
   element_index_ = index;
 }
 
-Body Rows::foreseen_vectors(uint32_t leader) {
+Body Rows::hoisted_vectors(uint32_t leader) {
   Body filled;
-  for (const Chunk& chunk : how(leader).chunks) {
-    if (chunk.width == 1) continue;
-    const Type type{memory_.type_in_memory(leader), chunk.width};
-    const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
+  for (const GroupVector& group_vector : how(leader).group_vectors) {
+    if (group_vector.width == 1) continue;
+    const Type type{memory_.type_in_memory(leader), group_vector.width};
+    const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
     assembly_[vector].extents = {runs()};
     loads_.declared.push_back({Declare{vector}});
-    filled.push_back({Assign{of_step(vector), memory_.vector(leader, chunk, Level::Thread)}});
-    chunks_[{leader, chunk.first}] = vector;
+    filled.push_back({Assign{step_element(vector), memory_.vector(leader, group_vector, Level::Thread)}});
+    group_vectors_[{leader, group_vector.first}] = vector;
   }
   return filled;
 }
 
 Body Rows::guarded(ValueId is_element, Body body) {
-  const uint32_t full = is_read_again_ ? 0 : rows_.full;
+  const uint32_t full = is_read_again_ ? 0 : rows_.unguarded_steps;
   if (full > 0 && full == rows_.steps) return body;
   if (full > 0) {
-    const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(full));
+    const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), integer(full));
     is_element = assembly_.index(IndexOp::Or, is_full, is_element);
   }
   return {{If{is_element, std::move(body)}}};
 }
 
-bool Rows::goes_by_runs(const RowWork& work) const {
+bool Rows::uses_blocked_accumulators(const RowWork& work) const {
   const auto has_order = [](const RowReduction* reduction) { return reduction->has_order(); };
   if (lanes_ == 1 || runs() == 1) return false;
-  return rows_.by_runs || (is_resident() && std::ranges::any_of(work.reductions, has_order));
+  return rows_.has_blocked_accumulators || (is_register_cached() && std::ranges::any_of(work.reductions, has_order));
 }
 
 Statement Rows::loop_over(Body step, ValueId run) {
   const ValueId length = places_.length();
   if (is_read_again_) {
     Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
-    loop.step = rows_.classes, loop.unroll = 1;
+    loop.step = rows_.accumulators, loop.unroll = 1;
     return {std::move(loop)};
   }
   const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
-  if (is_resident()) {
+  if (is_register_cached()) {
     Body steps = {{Let{element_index_}}};
     append(steps, guarded(is_element, std::move(step)));
-    const bool leaps = run && !rows_.by_runs;  // the steps of a run are as far apart as there are runs
-    Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(steps)};
+    const bool leaps = run && !rows_.has_blocked_accumulators;  // the steps of a run are as far apart as there are runs
+    Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : integer(0), integer(rows_.steps), std::move(steps)};
     if (leaps) loop.step = runs();
     return {std::move(loop)};
   }
-  const uint32_t stride = rows_.classes;
+  const uint32_t stride = rows_.accumulators;
   Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
   loop.step = stride;
   if (runs() == 1) loop.unroll = 4;
@@ -258,7 +261,7 @@ Statement Rows::loop_over(Body step, ValueId run) {
     const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
     Body guarded = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
     loop.body = loads_ahead();
-    loop.body.push_back({Loop{kind, step_number_, whole(0), whole(runs()), std::move(guarded)}});
+    loop.body.push_back({Loop{kind, step_number_, integer(0), integer(runs()), std::move(guarded)}});
   }
   return {std::move(loop)};
 }
@@ -266,29 +269,29 @@ Statement Rows::loop_over(Body step, ValueId run) {
 Body Rows::loads_ahead() {
   Loads loads = std::exchange(loads_, {});
   Body ahead = std::move(loads.declared);
-  for (Body* step : {&loads.step, &loads.foreseen}) {
+  for (Body* step : {&loads.step, &loads.hoisted}) {
     if (step->empty()) continue;
     Body body = {{Let{element_index_}}, {Let{loaded_index_}}};
     append(body, std::move(*step));
-    ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(runs()), std::move(body)}});
+    ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(runs()), std::move(body)}});
   }
   return ahead;
 }
 
 uint32_t Rows::lanes_of(const RowReduction& reduction) const {
-  return rows_.by_runs && !reduction.has_order() ? 1 : lanes_;
+  return rows_.has_blocked_accumulators && !reduction.has_order() ? 1 : lanes_;
 }
 
-ValueId Rows::class_number(const RowReduction& reduction) {
+ValueId Rows::accumulator_index(const RowReduction& reduction) {
   ValueId run;
   if (runs() > 1 && reduction.has_order() && !reduction.runs) {
     run = assembly_.read(step_number_);
-    if (is_resident() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, whole(runs()));
+    if (is_register_cached() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, integer(runs()));
     run = times(run, lanes_);
   }
   const ValueId lane = lanes_of(reduction) > 1 ? assembly_.read(lane_) : ValueId{};
   if (run && lane) return plus(run, lane);
-  return run ? run : lane ? lane : whole(0);
+  return run ? run : lane ? lane : integer(0);
 }
 
 }  // namespace ingot::codegen

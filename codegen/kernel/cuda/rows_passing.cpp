@@ -5,50 +5,50 @@
 
 namespace ingot::codegen {
 
-void Rows::find_piece_of_rows() {
+void Rows::find_first_row_of_chunk() {
   Body& indices = assembly_.kernel.indices;
   const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
   launch(threads, rows);
   LaunchInfo& launch = assembly_.kernel.launch;
-  launch.grid = {{.axes = 0, .times = rows_.passing / rows}};
-  launch.states = reductions_.states();
-  launch.state_count = {{kept_, context_.layout.reduced_axes, 1, rows_.passing}};
+  launch.grid = {{.axes = 0, .times = rows_.column_chunks / rows}};
+  launch.partials = reductions_.partials();
+  launch.partial_count = {{row_axes_, context_.layout.reduced_axes, 1, rows_.column_chunks}};
   const ValueId self = thread_number(assembly_, Level::Row);
-  const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
+  const auto part = [&](IndexOp op) { return assembly_.index(op, self, integer(threads_)); };
   thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
   const ValueId block = block_number(context_, assembly_);
-  piece_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
-  row_of_piece_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
-  row_number_ = assembly_.read(row_of_piece_);
+  chunk_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
+  row_of_chunk_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
+  row_number_ = assembly_.read(row_of_chunk_);
   places_.set_row(row_number_);
-  first_places_.set_row(piece_);
-  next_number_ = named(plus(row_number_, whole(rows_.passing)), assembly_.claim("next"));
+  first_places_.set_row(chunk_);
+  next_number_ = named(plus(row_number_, integer(rows_.column_chunks)), assembly_.claim("next"));
   next_places_.set_row(next_number_);
 }
 
-Body Rows::of_all_rows(Body of_row) {
-  if (rows_.passing == 0) return of_row;
+Body Rows::wrap_rows(Body of_row) {
+  if (rows_.column_chunks == 0) return of_row;
   Body all = std::move(columns_declared_);
-  append(all, std::move(of_first_.declared));
-  if (rows_.prefetches) all.push_back(load_row(piece_, std::move(first_row_), of_first_));
+  append(all, std::move(first_loads_.declared));
+  if (rows_.prefetches) all.push_back(load_row(chunk_, std::move(first_row_), first_loads_));
   if (threads_ > 32 && !reductions_.all().empty())  // another thread may still read results in shared memory
     of_row.push_back({Barrier{Barrier::Kind::Block}});
-  Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
-  loop.step = rows_.passing, loop.unroll = 1;
+  Loop loop{Loop::Kind::Strided, row_of_chunk_, chunk_, places_.elements(0, row_axes_), std::move(of_row)};
+  loop.step = rows_.column_chunks, loop.unroll = 1;
   all.push_back({std::move(loop)});
   all.push_back(loop_over(store_columns()));
   return all;
 }
 
 Body Rows::store_columns() {
-  const ValueId at = plus(assembly_.index(IndexOp::Mul, piece_, places_.length()), element_index_);
+  const ValueId at = plus(assembly_.index(IndexOp::Mul, chunk_, places_.length()), element_index_);
   Body stores;
-  for (const RowReduction& reduction : reductions_.passed()) {
-    const ValueId partial = assembly_.item(assembly_.read(reduction.classes[0]), assembly_.read(step_number_));
-    stores.push_back(lanes_ == 1
-                         ? Statement{Assign{reductions_.state(reduction.first_state, at, true), partial}}
-                         : Statement{StoreVector{
-                               assembly_.read(reductions_.states_pointer(reduction.first_state, true)), at, partial}});
+  for (const RowReduction& reduction : reductions_.column_reductions()) {
+    const ValueId partial = assembly_.item(assembly_.read(reduction.accumulators[0]), assembly_.read(step_number_));
+    stores.push_back(
+        lanes_ == 1 ? Statement{Assign{reductions_.partial(reduction.first_partial, at, true), partial}}
+                    : Statement{StoreVector{assembly_.read(reductions_.partials_pointer(reduction.first_partial, true)),
+                                            at, partial}});
   }
   return stores;
 }
@@ -57,18 +57,18 @@ SymbolId Rows::prefetched(uint32_t access, SymbolId array) {
   const SymbolId next = assembly_.variable("next_" + assembly_[array].name, assembly_[array].type, Level::Thread);
   assembly_[next].extents = assembly_[array].extents;
   assembly_[next].of = assembly_[array].of;
-  of_first_.declared.push_back({Declare{next}});
+  first_loads_.declared.push_back({Declare{next}});
   loading_ = &first_places_;
-  load(access, next, of_first_);
+  load(access, next, first_loads_);
   loading_ = &next_places_;
-  load(access, next, of_next_);
+  load(access, next, next_loads_);
   loading_ = nullptr;
   return next;
 }
 
 Statement Rows::load_row(ValueId row, Body places, Loads& loads) {
   places.push_back(loop_of(loads));
-  return {If{assembly_.index(IndexOp::Less, row, places_.elements(0, kept_)), std::move(places)}};
+  return {If{assembly_.index(IndexOp::Less, row, places_.elements(0, row_axes_)), std::move(places)}};
 }
 
 Statement Rows::loop_of(Loads& loads) {
@@ -77,11 +77,11 @@ Statement Rows::loop_of(Loads& loads) {
 }
 
 void Rows::fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value) {
-  for (RowReduction* reduction : work.passed) {
+  for (RowReduction* reduction : work.column_reductions) {
     reductions_.declare_columns(columns_declared_, *reduction, rows_.steps, lanes_);
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
-    const ClassPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+    const AccumulatorPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
     reductions_.fold(element(), *reduction, place, operands);
   }
 }

@@ -15,23 +15,23 @@ using How = AccessSchedule::How;
 
 }  // namespace
 
-std::vector<ir::NodeId> Rows::keep(Job& job) {
+std::vector<ir::NodeId> Rows::cache_shared_values(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;
-  for (const ir::NodeId node : rows_.kept) {
+  for (const ir::NodeId node : rows_.cached) {
     if (computed_.contains(node))
       job.known[node] = element_of(computed_.at(node));
     else if (!in_other_arms_ && std::ranges::binary_search(nodes, node))
       added.push_back(node);  // code that only some rows execute must not cache values
   }
   // Shared memory has room for the inputs only.
-  if (rows_.shared > 0 && (added.size() != 1 || !place_of_input(added[0]))) added.clear();
+  if (rows_.shared_steps > 0 && (added.size() != 1 || !reusable_input_array(added[0]))) added.clear();
   for (const ir::NodeId node : added) job.roots.push_back({node, context_.graph[node].dtype});
   return added;
 }
 
-SymbolId Rows::place_of_values(ir::NodeId node, bool is_alone, Body& declared) {
-  if (const SymbolId array = is_alone ? place_of_input(node) : SymbolId{}) return array;
+SymbolId Rows::array_for_values(ir::NodeId node, bool is_alone, Body& declared) {
+  if (const SymbolId array = is_alone ? reusable_input_array(node) : SymbolId{}) return array;
   const Type type{context_.graph[node].dtype, lanes_};
   const std::string name = memory_.author_name(node);
   const SymbolId array =
@@ -40,27 +40,27 @@ SymbolId Rows::place_of_values(ir::NodeId node, bool is_alone, Body& declared) {
   return array;
 }
 
-SymbolId Rows::place_of_input(ir::NodeId node) {
+SymbolId Rows::reusable_input_array(ir::NodeId node) {
   const Type type{context_.graph[node].dtype, lanes_};
   for (const auto& [access, array] : arrays_)
-    if (assembly_[array].type == type && !is_taken(array) && !is_read_later(access, node)) return array;
+    if (assembly_[array].type == type && !is_in_use(array) && !is_read_later(access, node)) return array;
   return {};
 }
 
-bool Rows::is_taken(SymbolId array) const {
+bool Rows::is_in_use(SymbolId array) const {
   return std::ranges::any_of(computed_, [&](const auto& computed) { return computed.second == array; });
 }
 
-bool Rows::is_read_later(uint32_t access, ir::NodeId kept) {
+bool Rows::is_read_later(uint32_t access, ir::NodeId cached) {
   std::vector<ir::NodeId> pending;
   for (uint32_t phase = phase_ + 1; phase <= reductions_.phases(); ++phase)
-    std::ranges::copy(roots_of(reductions_.of_phase(phase).job), std::back_inserter(pending));
-  if (phase_ < rows_.early) std::ranges::copy(reductions_.other_arms(), std::back_inserter(pending));
+    std::ranges::copy(roots_of(reductions_.work_of_phase(phase).job), std::back_inserter(pending));
+  if (phase_ < rows_.speculative_phase) std::ranges::copy(reductions_.other_arms(), std::back_inserter(pending));
   std::set<ir::NodeId> visited;
   while (!pending.empty()) {
     const ir::NodeId node = pending.back();
     pending.pop_back();
-    if (node == kept || computed_.contains(node) || !visited.insert(node).second) continue;
+    if (node == cached || computed_.contains(node) || !visited.insert(node).second) continue;
     for (const ir::NodeId arg : context_.graph[node].args)
       if (context_.graph[arg].op != ir::Op::Reduce) pending.push_back(arg);
   }
@@ -69,24 +69,24 @@ bool Rows::is_read_later(uint32_t access, ir::NodeId kept) {
   return visited.contains(accesses.at(access));
 }
 
-void Rows::go_through(uint32_t phase) {
+void Rows::emit_phase(uint32_t phase) {
   phase_ = phase;
-  if (phase > 0 && phase == rows_.early) return go_through_other_arms();
-  go_through(reductions_.of_phase(phase), body_);
+  if (phase > 0 && phase == rows_.speculative_phase) return emit_other_arms();
+  emit_phase(reductions_.work_of_phase(phase), body_);
 }
 
-void Rows::go_through(RowWork work, Body& ahead) {
+void Rows::emit_phase(RowWork work, Body& before) {
   if (work.job.roots.empty()) return;
   if (context_.layout.has_empty_rows) return set_empty_results(work);
-  if (rows_.by_runs) arrays_.clear();
+  if (rows_.has_blocked_accumulators) arrays_.clear();
   vectors_.clear();
   quotients_.clear();
-  std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
+  std::erase_if(group_vectors_, [&](const auto& group_vector) { return !is_cached(group_vector.second); });
   if (phase_ == 0) read_ahead();
-  foresee(work.job);
-  const std::vector<ir::NodeId> added = keep(work.job);
+  load_hoisted(work.job);
+  const std::vector<ir::NodeId> added = cache_shared_values(work.job);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
-  const ValueId run = goes_by_runs(work) ? assembly_.read(run_number_) : ValueId{};
+  const ValueId run = uses_blocked_accumulators(work) ? assembly_.read(run_number_) : ValueId{};
   Around around;
   Body after;
   auto value = values.begin();
@@ -101,43 +101,44 @@ void Rows::go_through(RowWork work, Body& ahead) {
   }
   store_groups(groups);
   for (const ir::NodeId node : added) {
-    computed_[node] = place_of_values(node, added.size() == 1, around.ahead);
+    computed_[node] = array_for_values(node, added.size() == 1, around.before);
     element().push_back({Assign{element_of(computed_.at(node)), *value++}});
   }
-  append(ahead, std::move(row_));
+  append(before, std::move(row_));
   row_.clear();
-  Body loads = load_resident();
-  if (rows_.by_runs) {
-    append(loads, std::move(around.of_run));
-    around.of_run = std::move(loads);
+  Body loads = load_cached();
+  if (rows_.has_blocked_accumulators) {
+    append(loads, std::move(around.before_run));
+    around.before_run = std::move(loads);
   } else {
     append(body_, std::move(loads));
   }
-  append(body_, std::move(around.ahead));
-  around.of_run.push_back(loop_over(take_step(std::move(after)), run));
-  append(around.of_run, std::move(around.behind_run));
+  append(body_, std::move(around.before));
+  around.before_run.push_back(loop_over(take_step(std::move(after)), run));
+  append(around.before_run, std::move(around.after_run));
   if (run)
-    body_.push_back({loop_over_runs(std::move(around.of_run))});
+    body_.push_back({loop_over_runs(std::move(around.before_run))});
   else
-    append(body_, std::move(around.of_run));
+    append(body_, std::move(around.before_run));
   combine(work);
 }
 
 Loop Rows::loop_over_runs(Body body) {
-  Loop loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(body)};
-  if (rows_.by_runs) loop.kind = Loop::Kind::Strided, loop.unroll = 1;
+  Loop loop{Loop::Kind::Unrolled, run_number_, integer(0), integer(runs()), std::move(body)};
+  if (rows_.has_blocked_accumulators) loop.kind = Loop::Kind::Strided, loop.unroll = 1;
   return loop;
 }
 
-void Rows::go_through_other_arms() {
+void Rows::emit_other_arms() {
   if (context_.layout.has_empty_rows) return;
   std::vector<RowReduction> others;
-  RowWork work = reductions_.of_other_arms(others);
-  std::vector<ValueId> needs_other_arm = compute(context_, assembly_, memory_, *this, reductions_.early_conditions());
-  settle();
+  RowWork work = reductions_.work_of_other_arms(others);
+  std::vector<ValueId> needs_other_arm =
+      compute(context_, assembly_, memory_, *this, reductions_.speculative_conditions());
+  flush_row();
   for (ValueId& condition : needs_other_arm) condition = assembly_.inverse(condition);
   ValueId any = needs_other_arm[0];
-  for (size_t r = 1; r < needs_other_arm.size(); ++r) any = logical(ir::Op::LogicalOr, {any, needs_other_arm[r]});
+  for (size_t r = 1; r < needs_other_arm.size(); ++r) any = logical_op(ir::Op::LogicalOr, {any, needs_other_arm[r]});
   const bool has_several_rows = context_.schedule.threads > threads_;
   if (has_several_rows)
     any = assembly_.add({.kind = Value::Kind::AnyRow,
@@ -147,10 +148,10 @@ void Rows::go_through_other_arms() {
                          .naming = Value::Naming::Inline});
   Body outer_body = std::exchange(body_, {});
   in_other_arms_ = true;
-  if (rows_.by_runs) read_again();
-  go_through(std::move(work), outer_body);
+  if (rows_.has_blocked_accumulators) read_again();
+  emit_phase(std::move(work), outer_body);
   in_other_arms_ = false;
-  const std::vector<RowReduction*> early = reductions_.early();
+  const std::vector<RowReduction*> early = reductions_.speculative();
   const bool is_known = !has_several_rows && needs_other_arm.size() == 1;  // the enclosing condition decides already
   for (size_t r = 0; r < early.size(); ++r) {
     const Assign replace{assembly_.read(early[r]->results[0]), assembly_.read(others[r].results[0])};
@@ -166,11 +167,11 @@ void Rows::read_again() {
   element_index_ = assembly_.read(from_);
 }
 
-ValueId Rows::logical(ir::Op op, std::vector<ValueId> operands) {
+ValueId Rows::logical_op(ir::Op op, std::vector<ValueId> operands) {
   return assembly_.add({.kind = Value::Kind::Primitive,
                         .type = {ir::DType::Bool},
                         .op = op,
-                        .work = ir::DType::Bool,
+                        .operand_type = ir::DType::Bool,
                         .operands = std::move(operands),
                         .naming = Value::Naming::Inline});
 }
@@ -181,35 +182,35 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
     const bool joins = run && reduction->has_order();
     const uint32_t count = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
     const SymbolId earlier_runs = reduction->runs;  // only this thread reads them, and no longer needs them
-    reductions_.declare(joins ? around.of_run : around.ahead, *reduction, count, Loop::Kind::Unrolled);
+    reductions_.declare(joins ? around.before_run : around.before, *reduction, count, Loop::Kind::Unrolled);
     if (joins) {
       if (earlier_runs)
         reduction->runs = earlier_runs;
-      else if (rows_.by_runs)
-        reductions_.declare_shared_runs(around.ahead, *reduction, runs(), threads_);
+      else if (rows_.has_blocked_accumulators)
+        reductions_.declare_shared_runs(around.before, *reduction, runs(), threads_);
       else
-        reductions_.declare_runs(around.ahead, *reduction, runs());
-      reductions_.join(around.behind_run, *reduction, run);
+        reductions_.declare_runs(around.before, *reduction, runs());
+      reductions_.join(around.after_run, *reduction, run);
     }
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
     if (reduction->types.size() > 1) operands.push_back(wide(position_in_row()));
-    reductions_.fold(folds, *reduction, {class_number(*reduction)}, operands);
+    reductions_.fold(folds, *reduction, {accumulator_index(*reduction)}, operands);
   }
-  if (!context_.schedule.ragged) return folds;
+  if (!context_.schedule.has_partial_vectors) return folds;
   // The last vector of a ragged row has elements past the row's end.
   const ValueId is_element = assembly_.index(IndexOp::Less, position_in_row(), places_.length());
   return guarded(is_element, std::move(folds));
 }
 
-Body Rows::load_resident() {
-  if (!is_resident() || loads_.declared.empty()) return {};
+Body Rows::load_cached() {
+  if (!is_register_cached() || loads_.declared.empty()) return {};
   Body loads = std::move(loads_.declared);
   loads.push_back(loop_of(loads_));
   loads_ = {};
   if (!rows_.prefetches) return loads;
   loads.push_back({Let{next_number_}});
-  loads.push_back(load_row(next_number_, std::move(next_row_), of_next_));
+  loads.push_back(load_row(next_number_, std::move(next_row_), next_loads_));
   return loads;
 }
 

@@ -8,9 +8,9 @@
 namespace ingot::codegen {
 namespace {
 
-uint32_t count_of(const Walk& walk, Scope scope) {
-  const auto step = std::ranges::find(walk.steps, scope, &Step::scope);
-  return step == walk.steps.end() ? 1 : step->count;
+uint32_t count_of(const LoopMap& loop_map, Scope scope) {
+  const auto step = std::ranges::find(loop_map.steps, scope, &MappedLoop::scope);
+  return step == loop_map.steps.end() ? 1 : step->count;
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ ValueId block_number(const KernelContext& context, Assembly& assembly) {
   if (context.index_dtype() == ir::DType::I32) return block;
   return assembly.add({.kind = Value::Kind::Cast,
                        .type = {ir::DType::I64},
-                       .work = ir::DType::U32,
+                       .operand_type = ir::DType::U32,
                        .operands = {block},
                        .naming = Value::Naming::Inline});
 }
@@ -34,58 +34,58 @@ ValueId thread_number(Assembly& assembly, Level level) {
 ThreadElements::ThreadElements(const KernelContext& context, Assembly& assembly, Memory& memory, ThreadBody& body)
     : context_(context), schedule_(context.schedule), assembly_(assembly), memory_(memory), body_(body) {
   lane_ = assembly_.variable("k", {}, Level::Element);
-  if (!schedule_.walks.empty()) steps_ = count_of(schedule_.walks.back(), Scope::Serial);
-  assembly_.place({Level::Kernel, Level::Row}, steps_ > 1 ? body_.of_row : body_.thread);
-  assembly_.place({Level::Thread}, body_.thread);
-  assembly_.place({Level::Fetch}, body_.fetch);
-  assembly_.place({Level::Element}, has_lanes() ? body_.element : body_.thread);
+  if (!schedule_.loop_maps.empty()) steps_ = count_of(schedule_.loop_maps.back(), Scope::Serial);
+  assembly_.set_block({Level::Kernel, Level::Row}, steps_ > 1 ? body_.of_row : body_.thread);
+  assembly_.set_block({Level::Thread}, body_.thread);
+  assembly_.set_block({Level::Fetch}, body_.fetch);
+  assembly_.set_block({Level::Element}, has_lanes() ? body_.element : body_.thread);
 }
 
 // The position of a thread
 
 void ThreadElements::find() {
-  if (schedule_.walks.empty()) {
-    first_ = assembly_.whole(0);
+  if (schedule_.loop_maps.empty()) {
+    first_ = assembly_.integer(0);
     return;
   }
   if (schedule_.coordinates == Coordinates::Row) return find_row();
-  const Walk& walk = schedule_.walks[0];
-  if (steps_ > 1) return find_steps(walk);
+  const LoopMap& loop_map = schedule_.loop_maps[0];
+  if (steps_ > 1) return find_steps(loop_map);
   Body& indices = assembly_.kernel.indices;
-  first_ = assembly_.let(indices, first_of(walk), name_of("i"));
+  first_ = assembly_.let(indices, first_of(loop_map), name_of("i"));
   end_ = assembly_.read(memory_.numel());
   indices.push_back({Return{first_, end_}});
-  assembly_.kernel.launch.grid = {{walk.first, walk.axes, schedule_.threads * schedule_.lanes}};
+  assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, schedule_.threads * schedule_.lanes}};
   if (schedule_.coordinates == Coordinates::Carry) start_carrying();
 }
 
 /// The index of a thread's first element: the indices of its block and of the thread, each multiplied by the inner
 /// counts of the loop map.
-ValueId ThreadElements::first_of(const Walk& walk) {
+ValueId ThreadElements::first_of(const LoopMap& loop_map) {
   const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
   uint32_t inner = 1, of_block = 1, of_thread = 1;
-  for (auto step = walk.steps.rbegin(); step != walk.steps.rend(); ++step) {
+  for (auto step = loop_map.steps.rbegin(); step != loop_map.steps.rend(); ++step) {
     if (step->scope == Scope::Grid) of_block = inner;
     if (step->scope == Scope::Block) of_thread = inner;
     if (step->scope == Scope::Vector) lane_step_ = inner;
     inner *= std::max(1u, step->count);
   }
-  const ValueId blocks = assembly_.index(IndexOp::Mul, block, assembly_.whole(of_block / of_thread));
+  const ValueId blocks = assembly_.index(IndexOp::Mul, block, assembly_.integer(of_block / of_thread));
   const ValueId sum = assembly_.index(IndexOp::Add, blocks, thread);
   assembly_[sum].type = {context_.index_dtype()};
-  return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.whole(of_thread), sum);
+  return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.integer(of_thread), sum);
 }
 
 /// Several steps of a block through the domain. If all elements of a block's share exist, no step checks.
-void ThreadElements::find_steps(const Walk& walk) {
+void ThreadElements::find_steps(const LoopMap& loop_map) {
   const uint32_t block_elements = steps_ * schedule_.threads * schedule_.lanes;
-  assembly_.kernel.launch.grid = {{walk.first, walk.axes, block_elements}};
+  assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, block_elements}};
   const ValueId before =
-      assembly_.index(IndexOp::Mul, assembly_.whole(block_elements), block_number(context_, assembly_));
+      assembly_.index(IndexOp::Mul, assembly_.integer(block_elements), block_number(context_, assembly_));
   assembly_[before].type = {context_.index_dtype()};
   first_of_block_ = assembly_.let(assembly_.kernel.indices, before, assembly_.claim("first"));
   step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
-  if (schedule_.ragged) whole_ = assembly_.variable("whole", {ir::DType::Bool}, Level::Thread);
+  if (schedule_.has_partial_vectors) whole_ = assembly_.variable("whole", {ir::DType::Bool}, Level::Thread);
   first_ = assembly_.read(step_);
   end_ = assembly_.read(memory_.numel());
 }
@@ -98,34 +98,35 @@ void ThreadElements::find_row() {
   // The least number of a row's elements that a block computes, whatever the row's alignment.
   const uint32_t least_elements = block_elements - (lanes - 1);
   assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, least_elements}};
-  const auto whole = [&](int64_t number) { return assembly_.whole(number); };
+  const auto integer = [&](int64_t number) { return assembly_.integer(number); };
   const auto index = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
   const ValueId block = block_number(context_, assembly_), length = assembly_.read(memory_.extent(inner));
-  const ValueId blocks =
-      assembly_.let(assembly_.kernel.indices,
-                    index(IndexOp::Div, index(IndexOp::Add, length, whole(least_elements - 1)), whole(least_elements)),
-                    assembly_.claim("blocks"));
+  const ValueId blocks = assembly_.let(
+      assembly_.kernel.indices,
+      index(IndexOp::Div, index(IndexOp::Add, length, integer(least_elements - 1)), integer(least_elements)),
+      assembly_.claim("blocks"));
   row_ = named(index(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
   begin_ = named(index(IndexOp::Mul, row_, length), assembly_.claim("begin"));
   end_ = named(index(IndexOp::Add, begin_, length), assembly_.claim("end"));
   const ValueId number = index(IndexOp::Rem, block, blocks);
-  const ValueId aligned = index(IndexOp::Mul, index(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
+  const ValueId aligned = index(IndexOp::Mul, index(IndexOp::Div, begin_, integer(lanes)), integer(lanes));
   if (steps_ > 1) {
-    const ValueId before = index(IndexOp::Mul, number, whole(block_elements));
+    const ValueId before = index(IndexOp::Mul, number, integer(block_elements));
     first_of_block_ = named(index(IndexOp::Add, aligned, before), assembly_.claim("first"));
     step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
     first_ = assembly_.read(step_);
     return;
   }
-  const ValueId before = index(IndexOp::Mul, number, whole(schedule_.threads));
+  const ValueId before = index(IndexOp::Mul, number, integer(schedule_.threads));
   const ValueId offset =
-      index(IndexOp::Mul, whole(lanes), index(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
+      index(IndexOp::Mul, integer(lanes), index(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
   first_ = named(index(IndexOp::Add, aligned, offset), name_of("i"));
   assembly_.kernel.indices.push_back({Return{first_, end_}});
 }
 
 ValueId ThreadElements::behind_block() {
-  return assembly_.index(IndexOp::Add, first_of_block_, assembly_.whole(steps_ * schedule_.threads * schedule_.lanes));
+  return assembly_.index(IndexOp::Add, first_of_block_,
+                         assembly_.integer(steps_ * schedule_.threads * schedule_.lanes));
 }
 
 ValueId ThreadElements::is_within_row() {
@@ -145,7 +146,7 @@ Statement ThreadElements::steps(Body step) {
   }
   const uint32_t step_elements = schedule_.threads * schedule_.lanes;
   const ValueId thread = thread_number(assembly_, Level::Thread);
-  const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
+  const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.integer(schedule_.lanes), thread);
   Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, offset),
             assembly_.index(IndexOp::Min, behind_block(), end_), std::move(step)};
   loop.step = step_elements, loop.unroll = 1;
@@ -186,7 +187,7 @@ const std::string& ThreadElements::name_of(const std::string& preferred) {
 // Elements of a thread
 
 Loop ThreadElements::over_lanes(Body body) const {
-  return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
+  return {Loop::Kind::Unrolled, lane_, assembly_.integer(0), assembly_.integer(schedule_.lanes), std::move(body)};
 }
 
 void ThreadElements::forget_element() {
@@ -196,7 +197,7 @@ void ThreadElements::forget_element() {
 
 ValueId ThreadElements::lane_offset(Level level) {
   const ValueId number = lane_number(level);
-  return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.whole(lane_step_));
+  return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.integer(lane_step_));
 }
 
 /// The index of an element of the thread's vector; of the last element of the domain if it is past the end.
@@ -204,8 +205,8 @@ ValueId ThreadElements::element(Level level) {
   ValueId& cached = elements_[level];
   if (cached) return cached;
   const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(level));
-  if (!schedule_.ragged) return at;
-  const ValueId last = assembly_.index(IndexOp::Sub, end_, assembly_.whole(1));
+  if (!schedule_.has_partial_vectors) return at;
+  const ValueId last = assembly_.index(IndexOp::Sub, end_, assembly_.integer(1));
   cached = assembly_.let(block_of(level), assembly_.index(IndexOp::Min, at, last), name_of("e"));
   return cached;
 }
@@ -282,12 +283,12 @@ void ThreadElements::start_carrying() {
 
 ValueId ThreadElements::carried(uint32_t axis, Level level) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
-  return level <= Level::Fetch ? now : kept(now, assembly_[carried_[axis]].name);
+  return level <= Level::Fetch ? now : lane_vector(now, assembly_[carried_[axis]].name);
 }
 
 /// Keeps a value of the loop of loads, per element, for the loop of computations.
-ValueId ThreadElements::kept(ValueId value, const std::string& name) {
-  SymbolId& vector = kept_[value];
+ValueId ThreadElements::lane_vector(ValueId value, const std::string& name) {
+  SymbolId& vector = lane_vectors_[value];
   if (!vector) {
     const Type type{assembly_[value].type.dtype, schedule_.lanes};
     vector = assembly_.variable(fmt::format("{}_{}", name, schedule_.lanes), type, Level::Thread);
@@ -304,10 +305,10 @@ Body ThreadElements::to_next_lane() {
 /// Advances to the next element, with carry; after the last element the first follows, but nothing is stored there.
 Body ThreadElements::carry(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
-  Body wrapped = {{Assign{now, assembly_.whole(0)}}};
+  Body wrapped = {{Assign{now, assembly_.integer(0)}}};
   if (axis > 0) std::ranges::move(carry(axis - 1), std::back_inserter(wrapped));
   const ValueId is_end = assembly_.index(IndexOp::Equal, now, assembly_.read(memory_.extent(axis)));
-  return {{Advance{carried_[axis], assembly_.whole(1)}}, {If{is_end, std::move(wrapped)}}};
+  return {{Advance{carried_[axis], assembly_.integer(1)}}, {If{is_end, std::move(wrapped)}}};
 }
 
 // Assembly

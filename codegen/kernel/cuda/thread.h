@@ -19,7 +19,7 @@ ValueId thread_number(Assembly& assembly, Level level);
 /// The statements of a kernel that reduces nothing, by place. The statements of a step are in the order of the members.
 struct ThreadBody {
   Body of_row;  ///< before the steps; with a single step, such values are computed in `thread`
-  Body loads, fetched_vectors, fetch, foreseen, thread, element, stores;
+  Body loads, fetched_vectors, fetch, hoisted, thread, element, stores;
 };
 
 /// The elements of a thread in a kernel that reduces nothing: their indices and coordinates.
@@ -70,8 +70,8 @@ class ThreadElements : public Space {
 
  private:
   void find_row();
-  void find_steps(const Walk& walk);
-  ValueId first_of(const Walk& walk);
+  void find_steps(const LoopMap& loop_map);
+  ValueId first_of(const LoopMap& loop_map);
   ValueId behind_block();
   Statement steps(Body step);
 
@@ -83,7 +83,7 @@ class ThreadElements : public Space {
 
   void start_carrying();
   ValueId carried(uint32_t axis, Level level);
-  ValueId kept(ValueId value, const std::string& name);
+  ValueId lane_vector(ValueId value, const std::string& name);
   Body carry(uint32_t axis);
 
   Body& block_of(Level level);
@@ -106,7 +106,7 @@ class ThreadElements : public Space {
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;  ///< by axis
   std::vector<SymbolId> carried_;
-  std::map<ValueId, SymbolId> kept_;
+  std::map<ValueId, SymbolId> lane_vectors_;
   std::map<std::string, std::string> names_;
 };
 

@@ -28,7 +28,7 @@ class Tile : public Space, public Access {
     rows_ = schedule_.across;
     columns_ = context.rank() - 1;
     lanes_ = schedule_.lanes;
-    const Walk& across = schedule_.walks[rows_];
+    const LoopMap& across = schedule_.loop_maps[rows_];
     passes_ = across.steps[1].count;
     rows_a_pass_ = across.steps[2].count;
     size_ = passes_ * rows_a_pass_;
@@ -46,10 +46,10 @@ class Tile : public Space, public Access {
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
     // With a single row, a thread's values are the row's.
-    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
-    assembly_.place({Level::Fetch, Level::Element}, compute_.lanes);
+    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
+    assembly_.set_block({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
-        compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+        compute(context_, assembly_, memory_, *this, job_of_output_blocks(context_.graph, context_.outline));
     store(results);
     memory_.describe_pointers();
     assemble();
@@ -59,7 +59,7 @@ class Tile : public Space, public Access {
   // Space
 
   bool has_linear() const override { return false; }
-  ValueId linear(Level) override { return assembly_.whole(0); }
+  ValueId linear(Level) override { return assembly_.integer(0); }
   ValueId coordinate(uint32_t axis, Level level) override {
     if (axis != rows_ && axis != columns_) return corner_.at(axis);
     const bool is_row = (axis == rows_) != exchanged_;
@@ -72,7 +72,7 @@ class Tile : public Space, public Access {
     ValueId at = assembly_.sum(terms);
     if (clamps_)
       at = assembly_.index(IndexOp::Min, at,
-                           assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.whole(1)));
+                           assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.integer(1)));
     return cached = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
   }
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
@@ -111,7 +111,7 @@ class Tile : public Space, public Access {
 
   void enter(Pass& pass) {
     pass_ = &pass;
-    assembly_.enter(pass.scope);
+    assembly_.set_scope(pass.scope);
   }
 
   const std::string& name_of(const std::string& preferred) {
@@ -133,7 +133,7 @@ class Tile : public Space, public Access {
       ValueId count;
       if (!is_last) count = step == 1 ? assembly_.read(memory_.extent(axis)) : tiles_along(axis);
       ValueId at = is_last ? block : assembly_.index(IndexOp::Rem, block, count);
-      if (step > 1) at = assembly_.index(IndexOp::Mul, at, assembly_.whole(step));
+      if (step > 1) at = assembly_.index(IndexOp::Mul, at, assembly_.integer(step));
       corner_[axis] = assembly_.let(indices, at, assembly_.claim(fmt::format("{}{}", step > 1 ? "t" : "i", axis)));
       assembly_[corner_[axis]].type = {context_.index_dtype()};
       if (!is_last) block = assembly_.index(IndexOp::Div, block, count);
@@ -143,10 +143,10 @@ class Tile : public Space, public Access {
                                           .type = {ir::DType::U32},
                                           .level = Level::Thread,
                                           .naming = Value::Naming::Inline});
-    const ValueId across = assembly_.whole(size_ / lanes_);
+    const ValueId across = assembly_.integer(size_ / lanes_);
     row_ = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, across), assembly_.claim("r"));
     ValueId column = assembly_.index(IndexOp::Rem, thread, across);
-    if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.whole(lanes_));
+    if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.integer(lanes_));
     column_ = assembly_.let(indices, column, assembly_.claim("c"));
     for (const ValueId id : {row_, column_}) assembly_[id].type = {};
     is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(rows_), ends_within(columns_)),
@@ -155,20 +155,20 @@ class Tile : public Space, public Access {
 
   ValueId tiles_along(uint32_t axis) {
     const ValueId rounded =
-        assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.whole(size_ - 1));
-    return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::Div, rounded, assembly_.whole(size_)),
+        assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.integer(size_ - 1));
+    return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::Div, rounded, assembly_.integer(size_)),
                          assembly_.claim(fmt::format("tiles{}", axis)));
   }
 
   ValueId ends_within(uint32_t axis) {
-    const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.whole(size_));
+    const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.integer(size_));
     return assembly_.index(IndexOp::LessEqual, end, assembly_.read(memory_.extent(axis)));
   }
 
   /// A thread's row and column within the tile, in the current pass.
   std::vector<ValueId> row() {
     if (passes_ == 1) return {row_};
-    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.whole(rows_a_pass_))};
+    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(rows_a_pass_))};
   }
   std::vector<ValueId> column() {
     if (lanes_ == 1) return {column_};
@@ -208,7 +208,7 @@ class Tile : public Space, public Access {
   }
 
   void load_lane(uint32_t access) {
-    assembly_.place({Level::Kernel, Level::Row, Level::Thread, Level::Fetch}, pass_->lanes);
+    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread, Level::Fetch}, pass_->lanes);
     pass_->lanes.push_back({Assign{lane(access), memory_.load(access, Level::Fetch)}});
   }
 
@@ -216,7 +216,7 @@ class Tile : public Space, public Access {
     const SymbolId registers = registers_.at(access);
     const ValueId all = assembly_.read(registers);
     if (assembly_[registers].extents.empty()) return all;
-    return assembly_.item(all, passes_ == 1 ? assembly_.whole(0) : assembly_.read(pass_->row));
+    return assembly_.item(all, passes_ == 1 ? assembly_.integer(0) : assembly_.read(pass_->row));
   }
   ValueId lane(uint32_t access) {
     const ValueId vector = vector_of(access);
@@ -302,7 +302,7 @@ class Tile : public Space, public Access {
   }
 
   Loop lane_loop(const Pass& pass, Body body) {
-    return {Loop::Kind::Unrolled, pass.lane, assembly_.whole(0), assembly_.whole(lanes_), std::move(body)};
+    return {Loop::Kind::Unrolled, pass.lane, assembly_.integer(0), assembly_.integer(lanes_), std::move(body)};
   }
 
   Body loops(std::array<Pass, 2>& both) {
@@ -319,7 +319,7 @@ class Tile : public Space, public Access {
       body.push_back({lane_loop(pass, std::move(pass.lanes))});
     std::ranges::move(pass.behind, std::back_inserter(body));
     if (passes_ == 1 || body.empty()) return body;
-    return {{Loop{Loop::Kind::Unrolled, pass.row, assembly_.whole(0), assembly_.whole(passes_), std::move(body)}}};
+    return {{Loop{Loop::Kind::Unrolled, pass.row, assembly_.integer(0), assembly_.integer(passes_), std::move(body)}}};
   }
 
   const KernelContext& context_;
