@@ -142,15 +142,15 @@ class Pruner {
     for (const SymbolId symbol : combine.accumulators) read_[symbol.index] = true;
     for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all of them are declared by one statement
   }
-  void mark_one(const Carry& carry) {
-    if (!stays(carry)) return;
-    read_[carry.accumulators.index] = true;
-    need(carry.group);
+  void mark_one(const MergeGroup& merge) {
+    if (!stays(merge)) return;
+    read_[merge.accumulators.index] = true;
+    need(merge.group);
   }
-  void mark_one(const Join& join) {
-    if (!stays(join)) return;
-    read_[join.accumulators.index] = true;
-    need_target(join.into);
+  void mark_one(const CombineRun& combine) {
+    if (!stays(combine)) return;
+    read_[combine.accumulators.index] = true;
+    need_target(combine.into);
   }
   void mark_one(const Call& call) {
     if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
@@ -167,8 +167,8 @@ class Pruner {
   bool stays(const Combine& combine) const {
     return std::ranges::any_of(combine.into, [&](SymbolId symbol) { return read_[symbol.index]; });
   }
-  bool stays(const Carry& carry) const { return read_[carry.levels.index]; }
-  bool stays(const Join& join) const { return is_effect(join.into); }
+  bool stays(const MergeGroup& merge) const { return read_[merge.levels.index]; }
+  bool stays(const CombineRun& combine) const { return is_effect(combine.into); }
   bool stays(const Assign& assign) const { return is_effect(assign.target); }
   bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
   bool stays(const StoreVector&) const { return true; }

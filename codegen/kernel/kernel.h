@@ -46,7 +46,7 @@ struct Type {
 /// precede their computation have level Fetch.
 enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
 
-/// Index and pointer arithmetic, with C++'s semantics.
+/// Index and pointer arithmetic and comparisons, with C++'s semantics.
 /// ShortDiv: division of numbers whose product is less than 2^30. BitOr: bitwise or of numbers that have no set bit in
 /// common.
 enum class IndexOp : uint8_t {
@@ -82,7 +82,8 @@ struct Value {
     VectorEnd,    ///< as Vector; past operand 2, the end, the last element before it is repeated
     VectorInRow,  ///< as Vector, in a row that may be unaligned; elements past operand 2, the row's length, have no
                   ///< meaning
-    AnyRow,       ///< whether the condition holds for any row of the block, or of the warp if a row has at most a warp
+    AnyRow,       ///< whether the condition, operand 0, holds for any row of the block, or of the warp if the `number`
+                  ///< of threads per row is at most a warp
     Quotient,     ///< float32: operand 0 / operand 1; if operand 0 is a vector, operand 1 is uniform for a row
     ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
     Element,           ///< element operand 1 of vector or array operand 0
@@ -90,8 +91,8 @@ struct Value {
     Wrap,              ///< index operand 0, wrapped and clamped to the size operand 1
     Check,      ///< as Wrap; an index out of range writes the code `number` to operand 2. With a guard, operand 3: 0
                 ///< if it does not hold
-    Primitive,  ///< `op` on operands of type `work`
-    Cast,       ///< from type `work`
+    Primitive,  ///< `op` on operands of type `operand_type`
+    Cast,       ///< from type `operand_type`
     Bitcast,
   } kind = Kind::Literal;
   Type type;
@@ -127,11 +128,11 @@ struct Symbol {
     ValueId index;
     ValueId stride;
   };
-  std::vector<Term> place = {};
+  std::vector<Term> index_terms = {};
   std::vector<ir::NodeId> nodes = {};  ///< for a pointer: the nodes that are loaded from it or stored to it
   uint32_t neighbours = 0;  ///< for a pointer: the number of elements after each indexed element that are accessed too
   bool is_contiguous = false, is_bool = false, is_written = false;
-  std::string of = {};                 ///< for a scalar, its meaning; for a vector, the name of its pointer
+  std::string meaning = {};            ///< for a scalar, a description; for a vector, the name of its pointer
   std::vector<uint32_t> extents = {};  ///< for an array
   bool is_shared = false;              ///< in shared memory
   uint32_t alignment = 0;              ///< in bytes, if stricter than the type's
@@ -230,13 +231,14 @@ struct ChunkLoop {
   SymbolId first, count;
   ValueId begin, end;
   Body body;
-  bool aligned = false;  ///< chunks end at multiples of the size; the first one may be shorter
+  bool is_aligned = false;  ///< chunks end at multiples of the size; the first one may be shorter
 };
 
-/// Combines the accumulators of a row: reduces the arrays `classes` to the values `into`, which are declared here.
-/// Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU (halves
-/// first). A thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and after the
-/// runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more extent.
+/// Combines the accumulators of a row: reduces the arrays `accumulators` to the variables `into`, which are declared
+/// here. Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU
+/// (halves first). A thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and
+/// after the runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more
+/// extent.
 struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> accumulators, into;
@@ -244,32 +246,34 @@ struct Combine {
   uint32_t blocks = 1;        ///< blocks of the cluster that shares a row, each with `threads` threads
   uint32_t spacing = 1;       ///< distance between the threads of a row; if above 1, a thread's accumulators are
                               ///< adjacent
-  uint32_t slot = 0;          ///< unique in the kernel
-  bool carried = false;       ///< the last element of the array already combines all of them
-  bool changes = false;       ///< the values may be assigned again later
+  uint32_t slot = 0;          ///< a number that no other Combine of the kernel has
+  bool is_merged = false;     ///< the last element of the array already combines all of them (MergeGroup)
+  bool may_change = false;    ///< the variables may be assigned again later
   ir::NodeId node = kNoNode;  ///< the reduction
 };
 
-/// Merges the result of one group of adjacent accumulators into the results of the groups before it, as a binary
-/// counter carries. `levels` has an element for each bit of the group numbers, and a last one for the final result.
-struct Carry {
+/// Merges the result of group `group` of adjacent accumulators into the results of the groups before it, as adding one
+/// to a binary counter carries. The array `levels` has an element for each bit of the group numbers, which holds the
+/// result of 2^bit merged groups, and a last one for the final result.
+struct MergeGroup {
   ir::ReduceKind kind;
   SymbolId accumulators, levels;
   ValueId group;
   ir::NodeId node = kNoNode;
 };
 
-/// Combines adjacent accumulators, the elements of an array, into one value.
-struct Join {
+/// Combines a thread's adjacent accumulators of one run, the elements of an array, into the element `into`.
+struct CombineRun {
   ir::ReduceKind kind;
   SymbolId accumulators;
   ValueId into;
   ir::NodeId node = kNoNode;
 };
 
+/// One statement of the tree.
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, ChunkLoop, Combine, Carry,
-               Join>
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, ChunkLoop, Combine,
+               MergeGroup, CombineRun>
       node;
 };
 
@@ -290,8 +294,8 @@ struct Kernel {
   uint32_t cluster_blocks = 1;           ///< CUDA: blocks of a cluster, which run at once and share results
   Body before;                           ///< once per kernel (CPU)
   Body indices;                          ///< computes the position of a thread
-  Body body;
-  Body after;  ///< once per kernel (CPU)
+  Body body;                             ///< everything else
+  Body after;                            ///< once per kernel (CPU)
 
   const Value& operator[](ValueId id) const { return values[id.index]; }
   const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }

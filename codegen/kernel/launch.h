@@ -18,14 +18,14 @@ struct KernelParameter {
     Numel,         ///< the number of elements of the domain
     Stride,        ///< of access `a` along axis `b`, in elements
     GatherStride,  ///< of access `a` along its gathered coordinate `b`, in elements
-    GatherExtent,
-    Scalar,  ///< kernel.scalars[a]
+    GatherExtent,  ///< the size of the dim that this coordinate indexes
+    Scalar,        ///< kernel.scalars[a]
     /// int32_t*, set if an error occurs: to 1 + a if an index of the gather access `a` is out of range; to 1 + accesses
     /// + d if the divisor of kernel.divisions[d] is zero (CPU)
     Status,
-    Partials,  ///< the workspace buffer of LaunchInfo::states[a]
+    Partials,  ///< the buffer of partial results that LaunchInfo::partials[a] describes
   } kind;
-  uint32_t a = 0, b = 0;
+  uint32_t a = 0, b = 0;             ///< the numbers that `kind` mentions
   ir::DType dtype = ir::DType::I32;  ///< the type in which a Scalar or a size is passed
   std::string name;                  ///< in the generated source
   bool operator==(const KernelParameter&) const = default;
@@ -54,7 +54,7 @@ struct SharedSteps {
 struct LaunchInfo {
   std::string entry;            ///< extern "C" name
   uint32_t outline = 0;         ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t partials_owner = 0;  ///< of the kernels of the outline that share the states, the one that is launched first
+  uint32_t partials_owner = 0;  ///< of the kernels of the outline that share the partial results, the first one
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;

@@ -108,7 +108,7 @@ void Memory::name_scalars() {
     const SymbolId symbol = assembly_.parameter({ParameterKind::Scalar, s, 0, use.dtype, {}}, {use.dtype},
                                                 name.empty() ? fmt::format("s{}", s + 1) : name);
     const std::string formula = graph.host.print(use.value, params);
-    if (formula != assembly_[symbol].name) assembly_[symbol].of = formula;
+    if (formula != assembly_[symbol].name) assembly_[symbol].meaning = formula;
     scalars_.push_back(symbol);
   }
 }
@@ -174,10 +174,10 @@ uint32_t Memory::stride_owner(uint32_t access) const {
   return access;
 }
 
-SymbolId Memory::size(ParameterKind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
-                      const std::string& of) {
+SymbolId Memory::size_parameter(ParameterKind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
+                                const std::string& of) {
   const SymbolId symbol = assembly_.parameter({kind, a, b, dtype, {}}, {dtype}, name);
-  assembly_[symbol].of = of;
+  assembly_[symbol].meaning = of;
   return symbol;
 }
 
@@ -185,28 +185,28 @@ ValueId Memory::stride(uint32_t access, uint32_t axis) {
   if (const uint8_t step = layout(access).inner_step; step != 0 && axis + 1 == context_.rank())
     return assembly_.integer(step);
   const uint32_t owner = stride_owner(access);
-  return assembly_.read(size(ParameterKind::Stride, owner, axis, context_.index_dtype(),
-                             numbered(tensor_name(owner) + "_stride", axis, context_.rank())));
+  return assembly_.read(size_parameter(ParameterKind::Stride, owner, axis, context_.index_dtype(),
+                                       numbered(tensor_name(owner) + "_stride", axis, context_.rank())));
 }
 
-SymbolId Memory::gather_stride(uint32_t access, uint32_t lead) {
+SymbolId Memory::gather_stride(uint32_t access, uint32_t coordinate) {
   const uint32_t owner = stride_owner(access);
-  return size(ParameterKind::GatherStride, owner, lead, context_.index_dtype(),
-              numbered(tensor_name(owner) + "_step", lead, use(owner).access.indirect.size()));
+  return size_parameter(ParameterKind::GatherStride, owner, coordinate, context_.index_dtype(),
+                        numbered(tensor_name(owner) + "_step", coordinate, use(owner).access.indirect.size()));
 }
 
-SymbolId Memory::gather_extent(uint32_t access, uint32_t lead) {
+SymbolId Memory::gather_extent(uint32_t access, uint32_t coordinate) {
   const uint32_t owner = stride_owner(access);
-  return size(ParameterKind::GatherExtent, owner, lead, context_.index_dtype(),
-              numbered(tensor_name(owner) + "_size", lead, use(owner).access.indirect.size()));
+  return size_parameter(ParameterKind::GatherExtent, owner, coordinate, context_.index_dtype(),
+                        numbered(tensor_name(owner) + "_size", coordinate, use(owner).access.indirect.size()));
 }
 
 SymbolId Memory::extent(uint32_t axis) {
-  return size(ParameterKind::Extent, 0, axis, context_.extent_dtype(), fmt::format("n{}", axis),
-              fmt::format("extent of i{}", axis));
+  return size_parameter(ParameterKind::Extent, 0, axis, context_.extent_dtype(), fmt::format("n{}", axis),
+                        fmt::format("extent of i{}", axis));
 }
 
-SymbolId Memory::numel() { return size(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
+SymbolId Memory::numel() { return size_parameter(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
 
 ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short) {
   const IndexOp divide = is_short ? IndexOp::ShortDiv : IndexOp::Div;
@@ -217,7 +217,7 @@ ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t 
 SymbolId Memory::status() {
   const SymbolId symbol = assembly_.parameter({ParameterKind::Status, 0, 0, ir::DType::I64, {}},
                                               {.dtype = ir::DType::I32, .is_pointer = true}, "status");
-  assembly_[symbol].of = "error code";
+  assembly_[symbol].meaning = "error code";
   return symbol;
 }
 
@@ -248,13 +248,13 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_
 
 bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).is_linear; }
 
-ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads) {
+ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& gathered) {
   const bool is_counted = is_linear(access) && space_->has_linear();
   std::vector<ValueId> all =
       is_counted ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
   if (neighbour != 0) all.push_back(assembly_.integer(neighbour));
-  for (uint32_t l = 0; l < leads.size(); ++l)
-    all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(gather_stride(access, l))));
+  for (uint32_t l = 0; l < gathered.size(); ++l)
+    all.push_back(assembly_.index(IndexOp::Mul, gathered[l], assembly_.read(gather_stride(access, l))));
   return assembly_.sum(all);
 }
 
@@ -271,13 +271,13 @@ ValueId Memory::zero_of(uint32_t access) {
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads, ValueId condition) {
+ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& gathered, ValueId condition) {
   if (layout(access).is_empty) return zero_of(access);
   // A load must not move past a store that may change its operand.
   const bool early = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
   // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
-  std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)};
+  std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, gathered)};
   if (condition) operands.push_back(condition);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
@@ -286,25 +286,25 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& l
                         .name = assembly_[pointer(access)].name + (varies(access) ? space_->suffix() : "_value")});
 }
 
-ValueId Memory::target(uint32_t access, Level level) {
+ValueId Memory::pointee(uint32_t access, Level level) {
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
                         .operands = {space_->base(access), index(access, level, layout(access).neighbour)},
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard) {
+ValueId Memory::wrap(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard) {
   const Value& from = assembly_[index];
   const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
   const bool is_element = from.kind == Value::Kind::Load && !has_author_name;
   const std::string name = is_element ? pointer_name(index) : has_author_name ? from.name : "index";
-  Value value{.kind = bad ? Value::Kind::Check : Value::Kind::Wrap,
+  Value value{.kind = error ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
-              .operands = {index, assembly_.read(gather_extent(access, lead))},
-              .naming = bad ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
+              .operands = {index, assembly_.read(gather_extent(access, coordinate))},
+              .naming = error ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
               .name = name + "_wrapped"};
-  if (bad) {
-    value.operands.push_back(bad);
+  if (error) {
+    value.operands.push_back(error);
     if (guard) value.operands.push_back(guard);
     value.number = ir::HostValue::of(int64_t{stride_owner(access)} + 1);
   }
@@ -333,7 +333,7 @@ void Memory::describe_pointers() {
     symbol.is_contiguous = layout(a).is_linear && use(a).kind != Kind::Gather;
     symbol.is_bool = use(a).dtype == ir::DType::Bool;
     symbol.is_written = use(a).kind == Kind::Store;
-    symbol.place = std::move(place);
+    symbol.index_terms = std::move(place);
     for (const AccessLayout& member : context_.layout.accesses)
       if (member.leader == a) symbol.neighbours = std::max(symbol.neighbours, member.neighbour);
   }

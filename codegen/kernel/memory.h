@@ -11,18 +11,19 @@
 
 namespace ingot::codegen {
 
-/// The coordinates of the elements that a thread works on; each kind of kernel provides its own.
+/// The coordinates of the elements that a thread computes; each kind of kernel provides its own.
 class Space {
  public:
   virtual ~Space() = default;
 
-  /// The index, counted from `base`, of an element of a tensor in domain order; and its coordinate along an axis. At
-  /// Level::Thread and above: of a thread's first element. Below: of each of its elements.
+  /// The index, counted from `base`, of an element of a tensor in domain order. At Level::Thread and above: of a
+  /// thread's first element. Below: of each of its elements.
   virtual ValueId linear(Level level) = 0;
   /// Whether there is a linear index along the domain.
   virtual bool has_linear() const { return true; }
   /// Whether the linear index counts from the domain's first element, rather than from a row's first.
   virtual bool counts_domain() const { return false; }
+  /// The coordinate of the same element along an axis.
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
   /// The pointer from which an access counts, and the first axis along which it counts from there.
   virtual ValueId base(uint32_t access) = 0;
@@ -49,27 +50,31 @@ class Memory {
   /// The stride along an axis. A stride that the layout knows is a constant, so that GCC can load whole vectors and
   /// shuffle them (docs/performance.md: cpu-strided-groups).
   ValueId stride(uint32_t access, uint32_t axis);
-  SymbolId gather_stride(uint32_t access, uint32_t lead);
-  SymbolId gather_extent(uint32_t access, uint32_t lead);
+  /// The stride along the gathered coordinate with this number.
+  SymbolId gather_stride(uint32_t access, uint32_t coordinate);
+  /// The size of the dim that a gathered coordinate indexes.
+  SymbolId gather_extent(uint32_t access, uint32_t coordinate);
   SymbolId extent(uint32_t axis);
+  /// The number of elements of the domain.
   SymbolId numel();
   /// The coordinate along `axis` of the element with this index among all along axes [first, last), by division.
   /// `is_short`: there are at most 2^15 of them.
   ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
+  /// The pointer through which errors are reported.
   SymbolId status();
   /// The first access that has the same strides by construction, and so shares its parameters.
   uint32_t stride_owner(uint32_t access) const;
 
-  /// The index, from `Space::base`, of the element `neighbour` elements after the leader's; `leads`: the gathered
+  /// The index, from `Space::base`, of the element `neighbour` elements after the leader's; `gathered`: the gathered
   /// coordinates.
-  ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads = {});
-  /// An element of memory, in its type in memory: to be loaded, or to be assigned to. With a condition, a load gives
-  /// zero if the condition does not hold.
-  ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {}, ValueId condition = {});
-  ValueId target(uint32_t access, Level level);
-  /// Wraps and clamps an index of a gather. If `bad` is given, an index out of range writes its code there, but only if
-  /// the `guard`, if any, holds.
-  ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard);
+  ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& gathered = {});
+  /// An element of memory, in its type in memory: `load` to read it, `pointee` to assign to it. With a condition, a
+  /// load gives zero if the condition does not hold.
+  ValueId load(uint32_t access, Level level, const std::vector<ValueId>& gathered = {}, ValueId condition = {});
+  ValueId pointee(uint32_t access, Level level);
+  /// Wraps and clamps an index of a gather. If `error` is given, an index out of range writes its code there, but only
+  /// if the `guard`, if any, holds.
+  ValueId wrap(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard);
   /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 
@@ -105,8 +110,9 @@ class Memory {
   /// 0, for an element of an empty tensor.
   ValueId zero_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;
-  SymbolId size(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
-                const std::string& of = {});
+  /// The parameter of this kind, for a size or a stride.
+  SymbolId size_parameter(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
+                          const std::string& of = {});
 
   const KernelContext& context_;
   Assembly& assembly_;

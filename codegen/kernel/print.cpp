@@ -174,13 +174,13 @@ class Printer {
                        combine.spacing > 1 ? "adjacent" : fmt::format("runs of {}", combine.lanes), combine.threads,
                        combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
-  std::string head(const Carry& carry) {
-    return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[carry.levels].name,
-                       operand_text(carry.group), ir::info(carry.kind).name, kernel_[carry.accumulators].name);
+  std::string head(const MergeGroup& merge) {
+    return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[merge.levels].name,
+                       operand_text(merge.group), ir::info(merge.kind).name, kernel_[merge.accumulators].name);
   }
-  std::string head(const Join& join) {
-    return fmt::format("{} = {} of accumulators {}", formula(join.into), ir::info(join.kind).name,
-                       kernel_[join.accumulators].name);
+  std::string head(const CombineRun& combine) {
+    return fmt::format("{} = {} of accumulators {}", formula(combine.into), ir::info(combine.kind).name,
+                       kernel_[combine.accumulators].name);
   }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", operand_text(leave.unless_below), operand_text(leave.end));

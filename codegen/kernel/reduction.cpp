@@ -264,8 +264,8 @@ void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_
   block.push_back({Declare{reduction.levels}});
 }
 
-void RowReductions::carry(Body& block, const RowReduction& reduction, ValueId group) {
-  block.push_back({Carry{reduction.kind, reduction.accumulators[0], reduction.levels, group, reduction.node}});
+void RowReductions::merge_group(Body& block, const RowReduction& reduction, ValueId group) {
+  block.push_back({MergeGroup{reduction.kind, reduction.accumulators[0], reduction.levels, group, reduction.node}});
 }
 
 void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t runs) {
@@ -281,14 +281,14 @@ void RowReductions::declare_shared_runs(Body& block, RowReduction& reduction, ui
   assembly_[reduction.runs].is_shared = true;
 }
 
-void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run) {
+void RowReductions::combine_run(Body& block, const RowReduction& reduction, ValueId run) {
   ValueId into = assembly_.item(assembly_.read(reduction.runs), run);
   if (assembly_[reduction.runs].is_shared)
     into = assembly_.item(
         into,
         assembly_.add(
             {.kind = Value::Kind::Thread, .type = {DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline}));
-  block.push_back({Join{reduction.kind, reduction.accumulators[0], into, reduction.node}});
+  block.push_back({CombineRun{reduction.kind, reduction.accumulators[0], into, reduction.node}});
 }
 
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,
@@ -303,7 +303,7 @@ SymbolId RowReductions::partials_pointer(uint32_t number, bool is_written) {
   const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::Partials, number, 0, DType::I64, {}},
                                                {.dtype = partials()[number], .is_pointer = true}, "found");
   assembly_[pointer].is_written = is_written;
-  assembly_[pointer].of = "partial results of chunks";
+  assembly_[pointer].meaning = "partial results of chunks";
   return pointer;
 }
 

@@ -5,13 +5,13 @@
 
 #include "codegen/kernel/computation.h"
 
-// The target-independent part of kernels that reduce: the accumulators of a row (`classes`), how an element is
+// The target-independent part of kernels that reduce: the accumulators of a row, how an element is
 // accumulated, and the names of a row's reductions.
 
 namespace ingot::codegen {
 
 /// The part of a reduction that a kernel computes: all of it; or, if rows are split, the partial results of chunks
-/// (`Pieces`), or the finalize step that combines them (`Rest`).
+/// (`Chunks`), or the finalize step that combines them (`Finalize`).
 enum class RowPart : uint8_t { Whole, Chunks, Finalize };
 
 /// One reduction of a kernel: its accumulator arrays and its results.
@@ -25,27 +25,30 @@ struct RowReduction {
   std::vector<ir::DType> types = {};        ///< of its values
   std::vector<SymbolId> accumulators = {};  ///< an accumulator array per value
   std::vector<SymbolId> results = {};       ///< a variable per value
-  SymbolId levels = {};                     ///< results of groups of accumulators, partly merged
-  SymbolId runs = {};                       ///< results of runs of accumulators, one element per run
+  SymbolId levels = {};  ///< results of merged groups of accumulators, one per bit of a binary counter
+                         ///< over the groups; null: groups are not merged
+  SymbolId runs = {};    ///< results of runs of accumulators, one element per run
 
   /// Whether the result depends on the order in which elements are accumulated.
   bool has_order() const;
 };
 
-/// The position of a row: its coordinates along the kept axes, from the row's index.
+/// The position of a row: its coordinates along the row axes (the axes that are not reduced), from the row's index.
 class RowPlaces {
  public:
-  /// Emits position computations at the end of `block`. Pointers to rows do not include the last `free_axes` of the
-  /// kept axes: the index of an element does.
+  /// Emits position computations at the end of `block`. A row's pointer is advanced along all row axes but the last
+  /// `free_axes`; along these, the index of an element advances instead.
   RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block, uint32_t free_axes = 0)
       : context_(context), assembly_(assembly), memory_(memory), block_(block), free_axes_(free_axes) {}
 
   void set_row(ValueId number) { number_ = number; }
 
+  /// The number of row axes.
   uint32_t row_axes() const { return context_.rank() - context_.layout.reduced_axes; }
+  /// Whether an access varies along a row.
   bool varies_in_row(uint32_t access) const;
   ValueId extent(uint32_t axis) { return assembly_.read(memory_.extent(axis)); }
-  /// The coordinate along a kept axis.
+  /// The coordinate along a row axis.
   ValueId coordinate(uint32_t axis);
   /// The pointer to a row's first element; for an access that does not vary within a row, the tensor's pointer.
   ValueId base(uint32_t access);
@@ -53,6 +56,7 @@ class RowPlaces {
   uint32_t first_axis(uint32_t access) const { return varies_in_row(access) ? row_axes() - free_axes_ : 0; }
   /// The product of these axes' extents; 1 if there are none.
   ValueId elements(uint32_t first, uint32_t last);
+  /// The number of elements of a row.
   ValueId length() { return elements(row_axes(), context_.rank()); }
 
  private:
@@ -66,7 +70,8 @@ class RowPlaces {
 };
 
 /// The work of a phase, or of the rows after all phases. The roots of the job are, in order: the operands of
-/// `reductions`, the operands of `passed` (fused column partials), and the values that `stores` (access numbers) write.
+/// `reductions`, the operands of `column_reductions` (fused column partials), and the values that `stores` (access
+/// numbers) write.
 struct RowWork {
   Job job;
   std::vector<RowReduction*> reductions = {}, column_reductions = {};
@@ -90,11 +95,11 @@ class RowReductions {
   std::vector<RowReduction>& column_reductions() { return column_reductions_; }
   /// A variable for a reduction's result, per row.
   SymbolId result(std::string_view preferred, ir::DType dtype);
-  /// The types of the buffers of partial results.
+  /// The element types of the buffers of partial results.
   std::vector<ir::DType> partials() const;
   uint32_t phases() const;
 
-  /// Declares arrays of `classes` accumulators at the end of `block`, and initialises them with the reduction's
+  /// Declares arrays of `accumulators` accumulators at the end of `block`, and initialises them with the reduction's
   /// identity in a loop of this kind.
   void declare(Body& block, RowReduction& reduction, uint32_t accumulators, Loop::Kind loop);
   /// The counter of loops over accumulators.
@@ -107,16 +112,17 @@ class RowReductions {
   /// Whether the reduction takes the two factors of the product that it sums. On CUDA a product that is summed is not
   /// rounded, as in eager's kernels: one fused multiply-add.
   bool takes_factors(const RowReduction& reduction) const;
-  /// Accumulates an element (a value per state, or two factors) into an accumulator; if there is a condition, only if
-  /// it holds.
+  /// Accumulates an element (a value per component of the reduction, or two factors) into an accumulator; if there is a
+  /// condition, only if it holds.
   void fold(Body& block, const RowReduction& reduction, AccumulatorPlace place, const std::vector<ValueId>& operands,
             ValueId condition = {});
-  /// Declares the levels into which `carry` merges groups of accumulators. `groups`, a power of two, is their number.
+  /// Declares the array `levels`, a binary counter over the groups of accumulators, to which `merge_group` adds a
+  /// group. `groups`, a power of two, is the number of groups.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
-  void carry(Body& block, const RowReduction& reduction, ValueId group);
-  /// Declares an array for the results of `runs` runs of adjacent accumulators, which `join` combines.
+  void merge_group(Body& block, const RowReduction& reduction, ValueId group);
+  /// Declares an array for the results of `runs` runs of adjacent accumulators, which `combine_run` computes.
   void declare_runs(Body& block, RowReduction& reduction, uint32_t runs);
-  void join(Body& block, const RowReduction& reduction, ValueId run);
+  void combine_run(Body& block, const RowReduction& reduction, ValueId run);
   /// As `declare_runs`, in shared memory, for a loop that is not unrolled.
   void declare_shared_runs(Body& block, RowReduction& reduction, uint32_t runs, uint32_t threads);
   /// Combines the accumulators; from here on the row's results are known.
@@ -128,7 +134,9 @@ class RowReductions {
   /// The work of the speculative reductions' other arms, as separate reductions in `others`; and, from
   /// `speculative_conditions`, the condition of each one's first arm.
   RowWork work_of_other_arms(std::vector<RowReduction>& others);
+  /// The job that computes, for each speculative reduction, the condition of its first arm.
   Job speculative_conditions() const;
+  /// The nodes of the other arms.
   std::vector<ir::NodeId> other_arms() const;
   std::vector<RowReduction*> speculative();
   /// The work of the rows after all phases.
@@ -151,7 +159,7 @@ class RowReductions {
   void add_root(RowWork& work, const RowReduction& reduction) const;
   ValueId element(SymbolId array, AccumulatorPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
-  /// The type of a value per row, and the extents of arrays of it. On CUDA the rows of a thread form a vector.
+  /// The type of a value per row. On CUDA the rows of a thread form a vector; on the CPU `with_extents` adds an extent.
   Type type_per_row(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
   SymbolId with_extents(SymbolId array, std::vector<uint32_t> extents);
 

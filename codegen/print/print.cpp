@@ -17,7 +17,7 @@ std::string pointer_comment(const Symbol& symbol, const Expressions& expressions
   if (symbol.is_contiguous) return dtype + "contiguous";
   static const Spelling product("a * b");
   std::vector<std::string> terms;
-  for (const Symbol::Term& term : symbol.place) {
+  for (const Symbol::Term& term : symbol.index_terms) {
     const Text index = term.index ? expressions.text(term.index) : Text{"index"};
     const Text offset = term.stride ? product.fill(std::array{index, expressions.text(term.stride)}) : index;
     terms.push_back(offset.text);
@@ -28,7 +28,8 @@ std::string pointer_comment(const Symbol& symbol, const Expressions& expressions
 
 std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& expressions) {
   const Symbol& symbol = kernel[id];
-  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(symbol, expressions) : symbol.of;
+  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(symbol, expressions)
+                                                                  : symbol.meaning;
 }
 
 bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }

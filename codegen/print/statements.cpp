@@ -299,8 +299,9 @@ void Statements::print_one(const Call& call) {
 
 void Statements::print_one(const ChunkLoop& loop) {
   statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
-                        loop.aligned ? "in_aligned_pieces" : "in_pieces", loop.size, expressions_.text(loop.begin).text,
-                        expressions_.text(loop.end).text, kernel_[loop.first].name, kernel_[loop.count].name));
+                        loop.is_aligned ? "in_aligned_pieces" : "in_pieces", loop.size,
+                        expressions_.text(loop.begin).text, expressions_.text(loop.end).text, kernel_[loop.first].name,
+                        kernel_[loop.count].name));
   print_block(loop.body);
   statement("});");
 }
@@ -315,7 +316,7 @@ void Statements::print_one(const Combine& combine) {
   if (combine.spacing > 1) {
     call += "_across";
     pattern += fmt::format(", {}, {}, {}", combine.threads, combine.spacing, combine.slot);
-    if (combine.carried)
+    if (combine.is_merged)
       operand += fmt::format("[{}]", accumulators.extents[0] - 1);
     else if (!has_index)
       operand = fmt::format("tree<{}, {}>({})", kind, accumulators.extents[0], accumulators.name);
@@ -331,7 +332,7 @@ void Statements::print_one(const Combine& combine) {
     call += "_choice";
   }
   if (!has_index)
-    return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),
+    return statement(fmt::format("{}{} {} = {}<{}>({});", combine.may_change ? "" : "const ", type_text(value.type),
                                  value.name, call, pattern, operand),
                      nodes_of(combine.node));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
@@ -350,19 +351,19 @@ void Statements::print_rows(const Combine& combine) {
             nodes_of(combine.node));
 }
 
-void Statements::print_one(const Carry& carry) {
-  const Symbol& accumulators = kernel_[carry.accumulators];
-  const std::string_view kind = name_of(carry.kind);
-  statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[carry.levels].name,
-                        expressions_.text(carry.group).text, kind, accumulators.extents[0], accumulators.name),
-            nodes_of(carry.node));
+void Statements::print_one(const MergeGroup& merge) {
+  const Symbol& accumulators = kernel_[merge.accumulators];
+  const std::string_view kind = name_of(merge.kind);
+  statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[merge.levels].name,
+                        expressions_.text(merge.group).text, kind, accumulators.extents[0], accumulators.name),
+            nodes_of(merge.node));
 }
 
-void Statements::print_one(const Join& join) {
-  const Symbol& accumulators = kernel_[join.accumulators];
-  statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(join.into).text, name_of(join.kind),
+void Statements::print_one(const CombineRun& combine) {
+  const Symbol& accumulators = kernel_[combine.accumulators];
+  statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(combine.into).text, name_of(combine.kind),
                         accumulators.extents[0], accumulators.name),
-            nodes_of(join.node));
+            nodes_of(combine.node));
 }
 
 void Statements::print_one(const Return& leave) {

@@ -37,8 +37,8 @@ class Statements {
   void print_one(const Combine& combine);
   /// Combines the accumulators of several adjacent rows (CPU): the results are arrays.
   void print_rows(const Combine& combine);
-  void print_one(const Carry& carry);
-  void print_one(const Join& join);
+  void print_one(const MergeGroup& merge);
+  void print_one(const CombineRun& combine);
 
   void statement(const std::string& text, ComputedNodes nodes = {});
   /// The nodes computed by the expression that is written for a value: the nodes of the value, and of all values

@@ -68,8 +68,8 @@ class UsageCounter {
   void visit_one(const Loop& loop) { count_use(loop.begin), count_use(loop.end); }
   void visit_one(const Barrier&) {}
   void visit_one(const Combine&) {}
-  void visit_one(const Carry& carry) { count_use(carry.group); }
-  void visit_one(const Join& join) { count_operands(join.into); }
+  void visit_one(const MergeGroup& merge) { count_use(merge.group); }
+  void visit_one(const CombineRun& combine) { count_operands(combine.into); }
   void visit_one(const ChunkLoop& loop) { count_use(loop.begin), count_use(loop.end); }
   void visit_one(const Call& call) {
     for (const ValueId id : call.operands) count_use(id);
@@ -80,7 +80,7 @@ class UsageCounter {
   std::string pointer_of(ValueId target) const {
     while (!kernel_[target].operands.empty()) target = kernel_[target].operands[0];
     const Symbol& symbol = kernel_[kernel_[target].symbol];
-    return symbol.type.lanes > 1 ? symbol.of : symbol.name;
+    return symbol.type.lanes > 1 ? symbol.meaning : symbol.name;
   }
 
   const Kernel& kernel_;

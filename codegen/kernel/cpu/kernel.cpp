@@ -16,7 +16,7 @@ void CpuKernel::begin() {
 }
 
 Kernel CpuKernel::finish() {
-  if (bad_) report_bad();
+  if (error_code_) report_bad();
   memory_.describe_pointers();
   return assembly_.finish(context_);
 }
@@ -24,15 +24,15 @@ Kernel CpuKernel::finish() {
 std::vector<ValueId> CpuKernel::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
   std::vector<ValueId> wrapped;
   for (uint32_t l = 0; l < indices.size(); ++l) {
-    wrapped.push_back(memory_.wrap(access, l, indices[l], bad(), guard));
+    wrapped.push_back(memory_.wrap(access, l, indices[l], error_code(), guard));
     checks_elements_ |= is_inner(wrapped.back());
   }
   return wrapped;
 }
 
-ValueId CpuKernel::bad() {
-  if (!bad_) bad_ = assembly_.variable("bad", {ir::DType::I32}, Level::Kernel);
-  return assembly_.read(bad_);
+ValueId CpuKernel::error_code() {
+  if (!error_code_) error_code_ = assembly_.variable("bad", {ir::DType::I32}, Level::Kernel);
+  return assembly_.read(error_code_);
 }
 
 ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
@@ -42,10 +42,10 @@ ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
                                       .type = {ir::DType::I32},
                                       .op = ir::Op::Where,
                                       .operand_type = ir::DType::I32,
-                                      .operands = {is_zero, integer(code), bad()},
+                                      .operands = {is_zero, integer(code), error_code()},
                                       .naming = Value::Naming::Inline});
   checks_elements_ |= is_inner(value);
-  assembly_.block(assembly_[value].level).push_back({Assign{bad(), next}});
+  assembly_.block(assembly_[value].level).push_back({Assign{error_code(), next}});
   return value;
 }
 
@@ -66,18 +66,19 @@ ValueId CpuKernel::element_of(SymbolId buffer, uint32_t access, ValueId index) {
 
 Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
   Loop loop{Loop::Kind::Simd, variable, begin, end, std::move(body)};
-  if (checks_elements_) loop.maximum = bad_;
+  if (checks_elements_) loop.maximum = error_code_;
   return loop;
 }
 
 void CpuKernel::report_bad() {
   Kernel& kernel = assembly_.kernel;
-  kernel.before.push_back({Declare{bad_, integer(0)}});
+  kernel.before.push_back({Declare{error_code_, integer(0)}});
   const ValueId status = assembly_.add({.kind = Value::Kind::Pointee,
                                         .type = {ir::DType::I32},
                                         .operands = {assembly_.read(memory_.status())},
                                         .naming = Value::Naming::Inline});
-  kernel.after.push_back({If{assembly_.index(IndexOp::NotEqual, bad(), integer(0)), {{Assign{status, bad()}}}}});
+  kernel.after.push_back(
+      {If{assembly_.index(IndexOp::NotEqual, error_code(), integer(0)), {{Assign{status, error_code()}}}}});
 }
 
 }  // namespace ingot::codegen

@@ -61,10 +61,10 @@ class CpuKernel : public Space, public Access {
   /// Whether the check of this value is executed for each element.
   bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.is_redirected(); }
   /// The error code; 0 if there was no error.
-  ValueId bad();
+  ValueId error_code();
   void report_bad();
 
-  SymbolId bad_;
+  SymbolId error_code_;
   bool checks_elements_ = false;
 };
 

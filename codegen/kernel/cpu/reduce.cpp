@@ -156,7 +156,7 @@ void CpuReduce::prefetch_stores() {
 }
 
 void CpuReduce::store(uint32_t access, ValueId value) {
-  Assign assign{memory_.target(access, Level::Element), value};
+  Assign assign{memory_.pointee(access, Level::Element), value};
   if (valid())
     element_.push_back({If{valid(), {{std::move(assign)}}}});
   else
@@ -239,9 +239,9 @@ void CpuReduce::store_rows() {
   assembly_.set_block({Level::Thread, Level::Fetch, Level::Element}, of_row);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   for (size_t s = 0; s < values.size(); ++s)
-    of_row.push_back({Assign{memory_.target(work.stores[s], Level::Row), values[s]}});
+    of_row.push_back({Assign{memory_.pointee(work.stores[s], Level::Row), values[s]}});
   for (const auto& [access, value] : reductions_.values_for_later_kernels())
-    of_row.push_back({Assign{memory_.target(access, Level::Row), value}});
+    of_row.push_back({Assign{memory_.pointee(access, Level::Row), value}});
   for_each_row(row_, std::move(of_row));
 }
 

@@ -70,7 +70,7 @@ class Columns : public CudaReduce {
     assembly_[array].extents = {group_};
     const ValueId index = element_index_;
     if (group_ > 1) element_index_ = loaded_index_;
-    const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.target(access, Level::Thread);
+    const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.pointee(access, Level::Thread);
     element_index_ = index;
     loads_.declared.push_back({Declare{array}});
     if (group_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
@@ -163,7 +163,8 @@ class Columns : public CudaReduce {
     reductions_.declare(carries ? before : body_, reduction, group_, Loop::Kind::Unrolled);
     if (!carries) return;
     reductions_.declare_levels(body_, reduction, groups());
-    reductions_.carry(after, reduction, assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_)));
+    reductions_.merge_group(after, reduction,
+                            assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_)));
   }
 
   void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }

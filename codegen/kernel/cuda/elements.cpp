@@ -63,8 +63,8 @@ class ElementsKernel : public Access {
 
   std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
     std::vector<ValueId> wrapped;
-    const ValueId bad = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-    for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], bad, guard));
+    const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
+    for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], error, guard));
     if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, guard);
     return wrapped;
   }
@@ -134,13 +134,13 @@ class ElementsKernel : public Access {
   SymbolId vector_of(uint32_t access) {
     const Type type{memory_.type_in_memory(access), schedule_.lanes};
     const SymbolId vector = assembly_.variable(memory_.vector_name(access, schedule_.lanes), type, Level::Thread);
-    assembly_[vector].of = assembly_[memory_.pointer(access)].name;
+    assembly_[vector].meaning = assembly_[memory_.pointer(access)].name;
     vectors_[access] = vector;
     return vector;
   }
 
-  ValueId vector_at(uint32_t access, Value::Kind kind, const std::vector<ValueId>& leads = {}) {
-    std::vector<ValueId> operands = {place_.base(access), memory_.index(access, Level::Thread, 0, leads)};
+  ValueId vector_at(uint32_t access, Value::Kind kind, const std::vector<ValueId>& gathered = {}) {
+    std::vector<ValueId> operands = {place_.base(access), memory_.index(access, Level::Thread, 0, gathered)};
     if (kind == Value::Kind::VectorEnd) operands.push_back(place_.end());
     return assembly_.add({.kind = kind,
                           .type = {memory_.type_in_memory(access), schedule_.lanes},
@@ -279,7 +279,7 @@ class ElementsKernel : public Access {
   /// Stores a single element.
   void store_one(uint32_t access, ValueId value) {
     Body& stores = stores_of_a_lane();
-    stores.push_back({Assign{memory_.target(access, Level::Element), value}});
+    stores.push_back({Assign{memory_.pointee(access, Level::Element), value}});
   }
 
   /// The block for an element's stores. The block has a guard if elements may be past the end.

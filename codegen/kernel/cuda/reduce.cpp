@@ -68,8 +68,8 @@ void CudaReduce::arrive() {
 
 std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
   std::vector<ValueId> wrapped;
-  const ValueId bad = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-  for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], bad, guard));
+  const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
+  for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], error, guard));
   return wrapped;
 }
 
@@ -118,7 +118,7 @@ SymbolId CudaReduce::vector_of(uint32_t access) {
   const SymbolId pointer = memory_.pointer(access);
   const std::string name = lanes_ > 1 ? memory_.vector_name(access, lanes_) : assembly_[pointer].name + "_of";
   const SymbolId vector = assembly_.variable(name, {memory_.type_in_memory(access), lanes_}, Level::Thread);
-  assembly_[vector].of = assembly_[pointer].name;
+  assembly_[vector].meaning = assembly_[pointer].name;
   return vector;
 }
 
@@ -134,7 +134,7 @@ ValueId CudaReduce::vector_at(uint32_t access) {
 
 void CudaReduce::store(uint32_t access, ValueId value, Body& after) {
   if (how(access).how != AccessSchedule::How::Vector || lanes_ == 1) {
-    element().push_back({Assign{memory_.target(access, Level::Element), value}});
+    element().push_back({Assign{memory_.pointee(access, Level::Element), value}});
     return;
   }
   const SymbolId vector = vector_of(access);

@@ -144,9 +144,9 @@ void Rows::store_rows() {
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   flush_row();
   for (size_t s = 0; s < values.size(); ++s)
-    row_stores_.push_back({Assign{memory_.target(work.stores[s], Level::Row), values[s]}});
+    row_stores_.push_back({Assign{memory_.pointee(work.stores[s], Level::Row), values[s]}});
   for (const auto& [access, value] : reductions_.values_for_later_kernels())
-    row_stores_.push_back({Assign{memory_.target(access, Level::Row), value}});
+    row_stores_.push_back({Assign{memory_.pointee(access, Level::Row), value}});
   flush_row();
 }
 

@@ -56,7 +56,7 @@ Body Rows::store_columns() {
 SymbolId Rows::prefetched(uint32_t access, SymbolId array) {
   const SymbolId next = assembly_.variable("next_" + assembly_[array].name, assembly_[array].type, Level::Thread);
   assembly_[next].extents = assembly_[array].extents;
-  assembly_[next].of = assembly_[array].of;
+  assembly_[next].meaning = assembly_[array].meaning;
   first_loads_.declared.push_back({Declare{next}});
   loading_ = &first_places_;
   load(access, next, first_loads_);

@@ -190,7 +190,7 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
         reductions_.declare_shared_runs(around.before, *reduction, runs(), threads_);
       else
         reductions_.declare_runs(around.before, *reduction, runs());
-      reductions_.join(around.after_run, *reduction, run);
+      reductions_.combine_run(around.after_run, *reduction, run);
     }
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);

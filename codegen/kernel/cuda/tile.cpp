@@ -184,7 +184,7 @@ class Tile : public Space, public Access {
     const std::string name = memory_.vector_name(access, lanes_ == 1 ? passes_ : lanes_);
     const SymbolId registers = assembly_.variable(name, type, Level::Thread);
     if (passes_ > 1 || lanes_ == 1) assembly_[registers].extents = {passes_};
-    assembly_[registers].of = assembly_[memory_.pointer(access)].name;
+    assembly_[registers].meaning = assembly_[memory_.pointer(access)].name;
     registers_[access] = registers;
     declared_.push_back({Declare{registers}});
 
@@ -245,13 +245,13 @@ class Tile : public Space, public Access {
       const uint32_t access = first_store + r;
       const Type type{memory_.type_in_memory(access), lanes_};
       enter(compute_);
-      const auto target = [&] { return memory_.target(access, Level::Element); };
+      const auto target = [&] { return memory_.pointee(access, Level::Element); };
       if (lanes_ == 1 || schedule_.accesses[access].how != How::Vector) {
         guarded_.push_back({Assign{target(), results[r]}});
         continue;
       }
       const SymbolId vector = assembly_.variable(memory_.vector_name(access, lanes_), type, Level::Fetch);
-      assembly_[vector].of = assembly_[memory_.pointer(access)].name;
+      assembly_[vector].meaning = assembly_[memory_.pointer(access)].name;
       vectors_.push_back({Declare{vector}});
       compute_.lanes.push_back(
           {Assign{assembly_.lane(assembly_.read(vector), assembly_.read(compute_.lane)), results[r]}});
