@@ -61,8 +61,7 @@ class Assembly {
   }
   /// Separates values created from now on from equal values of other scopes: each scope declares its own names.
   void set_scope(uint32_t scope) { scope_ = scope; }
-  /// Computes all values from now on in this block of element code, whatever their level; null: computes them in the
-  /// blocks of their levels.
+  /// Computes all values from now on in this block of element code, whatever their level; null ends that.
   void redirect(Body* block) { redirected_ = block; }
   bool is_redirected() const { return redirected_ != nullptr; }
   /// The block in which values of this level are computed now.
@@ -86,7 +85,7 @@ class Assembly {
   ValueId item(ValueId array, ValueId number);
   /// The negation of a condition.
   ValueId inverse(ValueId condition);
-  /// Names an inline value and computes it at the end of this block.
+  /// Gives an inline value this name, and computes it at the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 
   /// Removes values that no statement needs, and sorts the remaining parameters.

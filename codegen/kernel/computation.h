@@ -18,32 +18,35 @@ class Access {
   virtual ValueId load(uint32_t access) = 0;
   /// Converts the indices of a gather to valid ones. If there is a `guard`, they are checked only if it holds.
   virtual std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
+  /// Loads the element at these valid indices.
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// The position of an Index access; nothing if it is always 0.
   virtual std::optional<ValueId> position(uint32_t access) = 0;
   /// A float32 quotient, if the target computes it in a special way.
   virtual std::optional<ValueId> quotient(ValueId, ValueId) { return std::nullopt; }
-  /// A divisor that must not be zero; `division` is the index of its division in the kernel.
+  /// Returns the divisor of an integer division; on the CPU, a divisor of zero is reported. `division` is the index of
+  /// its division in the kernel.
   virtual ValueId divisor(ValueId value, uint32_t division) = 0;
 };
 
 /// A reduction node and the index of one of its values.
 using ReducedValue = std::pair<ir::NodeId, uint32_t>;
 
-/// A lowering job: the nodes to compute, their types, and the reduction results that are known.
+/// A lowering job: the nodes to compute, their types, and the values that are available already.
 struct Job {
   struct Root {
     ir::NodeId node;
     ir::DType dtype;
   };
-  std::vector<Root> roots;
-  const std::map<ReducedValue, ValueId>* reduced = nullptr;
+  std::vector<Root> roots;                                   ///< the nodes to compute, and the type of each value
+  const std::map<ReducedValue, ValueId>* reduced = nullptr;  ///< the results of reductions so far
   uint32_t phase = 0;                        ///< values of elements computed in one phase are not available in another
   std::map<ir::NodeId, ValueId> known = {};  ///< except these
 };
+/// The nodes of the job's roots.
 std::vector<ir::NodeId> roots_of(const Job& job);
 
-/// Hoisted predicates of a job: a job that computes the conditions; and for each masked access group (given by its
+/// Hoisted predicates: a job that computes the conditions; and for each masked access group (given by its
 /// leader), whether the group is loaded if the condition holds, or if it does not.
 struct HoistedPredicates {
   Job job;

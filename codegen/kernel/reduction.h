@@ -131,8 +131,7 @@ class RowReductions {
 
   /// The work of a phase. Speculative reductions take only the arm that is known early.
   RowWork work_of_phase(uint32_t phase);
-  /// The work of the speculative reductions' other arms, as separate reductions in `others`; and, from
-  /// `speculative_conditions`, the condition of each one's first arm.
+  /// The work of the speculative reductions' other arms, as separate reductions, which it adds to `others`.
   RowWork work_of_other_arms(std::vector<RowReduction>& others);
   /// The job that computes, for each speculative reduction, the condition of its first arm.
   Job speculative_conditions() const;
@@ -151,11 +150,13 @@ class RowReductions {
   std::vector<std::pair<uint32_t, ValueId>> values_for_later_kernels();
 
  private:
+  /// Adds the output blocks that satisfy `is_wanted` to the work.
   template <typename IsWanted>
   void add_output_blocks(RowWork& work, IsWanted is_wanted) const;
   /// A loop over accumulators that sets each to the reduction's identity.
   void clear(Body& block, const RowReduction& reduction, uint32_t accumulators, Loop::Kind kind);
   RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_partial) const;
+  /// Adds the operand of a reduction, or its two factors, to the roots of the work.
   void add_root(RowWork& work, const RowReduction& reduction) const;
   ValueId element(SymbolId array, AccumulatorPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);

@@ -15,7 +15,7 @@ struct Usage {
     uint32_t count = 0;                   ///< number of occurrences if it is written inline
     bool is_used_in_other_block = false;  ///< used in a block other than the one that computes it, such as a later loop
     bool is_in_arm = false;               ///< within the expression of an arm of a `where`
-    std::string stored_to;  ///< the pointer to an element of which the value is assigned unchanged; empty if none
+    std::string stored_to;  ///< the name of the pointer through which the value is stored unchanged; empty if none
   };
   std::vector<ValueUsage> values;
   std::vector<bool> is_computed;     ///< whether a Let computes the value; other values are always inline

@@ -6,7 +6,8 @@
 
 namespace ingot::codegen {
 
-/// The cost of an op, in instructions (the column `cost` of ir/ops.def); twice as much for 64-bit types.
+/// The cost of an op that is computed in dtype `compute_dtype`, in instructions (the column `cost` of ir/ops.def);
+/// twice as much for 64-bit dtypes.
 uint32_t cost_of(ir::Op op, ir::DType compute_dtype);
 
 /// Whether the node is a transcendental function: many instructions, and a rounding that depends on the implementation.
@@ -39,8 +40,8 @@ std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOut
 uint32_t speculative_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 /// The values of elements that several phases need and that involve a transcendental function: the last nodes that the
-/// phases have in common. The phase `early` is ignored (docs/performance.md: cached-exponentials).
+/// phases have in common. The phase `speculative_phase` is ignored (docs/performance.md: cached-exponentials).
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
-                                         const KernelLayout& layout, uint32_t early = 0);
+                                         const KernelLayout& layout, uint32_t speculative_phase = 0);
 
 }  // namespace ingot::codegen

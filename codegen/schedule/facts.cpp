@@ -149,7 +149,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
     result.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
     result.widens = ir::compute_type(use.dtype) != use.dtype;
-    result.rounds = rounds[a];
+    result.may_stay_float32 = rounds[a];
     result.row_shares_index = gathers_row[a];
     result.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     result.inner_step = access.inner_step;

@@ -15,10 +15,10 @@ inline constexpr uint32_t kVectorBytes = 16;  ///< the widest load or store of a
 
 /// The properties of an access.
 struct AccessFacts {
-  uint32_t bytes = 4;  ///< of an element
-  StrideClass inner = StrideClass::One;
-  uint8_t inner_step = 0;                 ///< as in the layout
-  StrideClass across = StrideClass::One;  ///< along the axis outside the innermost one
+  uint32_t bytes = 4;                     ///< of an element
+  StrideClass inner = StrideClass::One;   ///< the stride along the innermost axis
+  uint8_t inner_step = 0;                 ///< AccessLayout::inner_step
+  StrideClass across = StrideClass::One;  ///< the stride along the axis outside the innermost one
   uint32_t unit_axis = 0;                 ///< the innermost axis of stride 1; kNoAxis if there is none
   bool is_linear = true;                  ///< element i of the domain is i elements after the first
   bool broadcasts = false;                ///< it does not vary along some axis, and so is smaller than the domain
@@ -26,7 +26,7 @@ struct AccessFacts {
   uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
   bool widens = false;            ///< computations use it in a wider type
-  bool rounds = false;            ///< float16 that the kernel can hold as float32: its exact bits are never used
+  bool may_stay_float32 = false;  ///< float16 that the kernel may hold as float32: its exact bits are never used
   bool is_grouped = false;        ///< one of several neighbours that are loaded or stored as a vector
   bool is_masked = false;         ///< loaded only if a `where` needs it
   bool is_hoistable = false;      ///< its predicate can be hoisted: it is cheap and known ahead of the computation
@@ -36,10 +36,10 @@ struct AccessFacts {
   bool varies_in_row = false;     ///< in a kernel that reduces: it varies along a row
   uint32_t phase = 0;             ///< the first phase that needs it
   StrideClass along_rows = StrideClass::Zero;  ///< in a kernel that reduces: the stride from row to row, along the
-                                               ///< innermost kept axis
+                                               ///< innermost axis that is not reduced
 };
 
-/// Whether it is a load or store at the element's own position.
+/// Whether the access is a load or store at the element's own position, not a gather or an Index.
 bool is_element_wise(const AccessFacts& access);
 /// Whether the address of each vector of `lanes` elements is a multiple of the vector's size.
 bool is_aligned(const AccessFacts& access, uint32_t lanes);
@@ -49,14 +49,15 @@ bool is_transposed(const AccessFacts& access, uint32_t axis);
 
 /// The properties of a kernel.
 struct KernelFacts {
-  std::vector<AccessFacts> accesses;  ///< one per access of the outline
-  uint32_t rank = 1;
-  uint32_t inner_multiple = 16;
+  std::vector<AccessFacts> accesses;     ///< one per access of the outline
+  uint32_t rank = 1;                     ///< as in the layout
+  uint32_t inner_multiple = 16;          ///< as in the layout
   uint32_t cost = 0;                     ///< of an element, in the unit of cost.h
-  uint32_t loads = 0;                    ///< of tensors, whatever their layout
-  bool has_transcendentals = false;      ///< transcendental functions
-  bool depends_on_vector_width = false;  ///< CPU: of some functions, see cost.h
+  uint32_t loads = 0;                    ///< load accesses, without those of workspaces
+  bool has_transcendentals = false;      ///< it computes transcendental functions
+  bool depends_on_vector_width = false;  ///< CPU: some function does, see cost.h
   uint64_t long_axes = 0;                ///< as in the layout
+  // As in the layout.
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
   uint32_t row_multiple = 1;          ///< as in the layout
   uint32_t row_cost = 0;              ///< of the values that a row's elements share

@@ -28,7 +28,7 @@ bool reads_row(const AccessFacts& access) {
 }
 
 /// Whether `lanes` adjacent elements of the domain are adjacent in memory, even across ends of rows.
-bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
+bool is_vector_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
   if (access.inner != StrideClass::One) return false;
   if (access.kind == Kind::Gather)  // with a single axis, the last thread's vector may reach past the row
     return preset == Preset::Flat && facts.rank > 1 && reads_row(access) && (!access.is_masked || access.skips_rows);
@@ -147,12 +147,12 @@ bool uses_quotient_of(const KernelFacts& facts) {
 // With a hoisted predicate, no element is computed before the next element's load is issued. A hoisted predicate needs
 // registers. A kernel that stores only sums waits for one group instead of two, and gains more from more blocks
 // (docs/performance.md: hoisted-predicate).
-bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t vectors) {
+bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t group_count) {
   constexpr uint32_t kBytes = 32;
   uint32_t bytes = 0;
   for (const GroupVector& group_vector : group_vectors)
     if (group_vector.width > 1) bytes += group_vector.width * access.bytes;
-  return access.is_hoistable && bytes > 0 && bytes * vectors <= kBytes;
+  return access.is_hoistable && bytes > 0 && bytes * group_count <= kBytes;
 }
 
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
@@ -247,7 +247,7 @@ How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, 
     const bool is_vector = lanes > 1 && access.inner == StrideClass::One && is_aligned_in_rows(access, facts, lanes);
     return is_vector ? How::Vector : How::Single;
   }
-  if (lanes == 1 || preset == Preset::Interleaved || !runs_along(access, facts, preset)) return How::Single;
+  if (lanes == 1 || preset == Preset::Interleaved || !is_vector_along(access, facts, preset)) return How::Single;
   if (is_aligned(access, lanes)) return How::Vector;
   const bool shifts = access.kind == Kind::Load && access.is_linear && lanes * access.bytes >= kWordBytes;
   return shifts ? How::Shifted : How::Single;

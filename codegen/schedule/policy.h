@@ -17,9 +17,9 @@ inline constexpr uint32_t kWordBytes = 4;  ///< the smallest width of a vector, 
 
 /// The properties of the values that only one arm of a `where` needs.
 struct ArmFacts {
-  bool gathers = false;
+  bool gathers = false;       ///< some of them are gathered
   bool reads_groups = false;  ///< whole groups of neighbours
-  bool computes = false;
+  bool computes = false;      ///< some of them are results of ops
 };
 
 /// Whether an arm with these properties should be computed, and its operands loaded, only if it is selected (lazily).
@@ -30,10 +30,11 @@ bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, b
 /// The presets: how elements are assigned to threads (see LoopMap in schedule.h).
 enum class Preset : uint8_t {
   Single,    ///< one element per thread
-  Flat,      ///< one or two vectors per thread, adjacent along the domain, within one row if there are rows
+  Flat,      ///< in each step, one vector of adjacent elements per thread; the next step is a block further. If there
+             ///< are rows, a vector is within one row
   RowByRow,  ///< as Flat; each block has one row, or a part of one. The first and the last vector may cross the row's
              ///< ends
-  Carried,   ///< a vector per thread, adjacent along the domain, across ends of rows
+  Carried,   ///< a vector of adjacent elements per thread, which may cross ends of rows
   Tile,      ///< vectors in several rows of a square tile of the domain
   Interleaved,  ///< several elements per thread, a block apart
 };
@@ -48,9 +49,9 @@ Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes);
 bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
 /// Whether a CUDA kernel that reduces nothing uses the prelude's `quotient_of` for float32 division.
 bool uses_quotient_of(const KernelFacts& facts);
-/// Whether the masked vectors of a group (`chunks`) are loaded ahead of the computation, under a hoisted predicate. A
-/// thread has `vectors` of each of them at a time.
-bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t vectors);
+/// Whether the masked vectors of a group (`group_vectors`) are loaded ahead of the computation, under a hoisted
+/// predicate. `group_count`: the number of groups whose vectors a thread has at a time.
+bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t group_count);
 
 /// The elements per thread, if the layout allows as many; a power of two.
 uint32_t lanes_for(const KernelFacts& facts);
@@ -79,18 +80,19 @@ std::vector<GroupVector> vectors_of_group(const std::vector<uint32_t>& used, uin
 
 /// CPU: the axis of a tile's rows; kNoAxis if no tile is used.
 uint32_t cpu_axis_across(const KernelFacts& facts);
-/// The rows of a tile that has kCpuTileColumns columns.
+/// CPU: the columns of a tile.
 inline constexpr uint32_t kCpuTileColumns = 64;
+/// CPU: the rows of a tile.
 uint32_t cpu_tile_rows(const KernelFacts& facts);
 
-/// CPU: the elements of a batch of short rows; 0 if each row should have its own loop.
+/// CPU: the largest number of elements of short rows that one loop computes; 0 if each row should have its own loop.
 uint32_t cpu_short_row_elements(const KernelFacts& facts);
-/// How an access is made in such a batch; nothing if it cannot be made.
+/// How an access is made in a loop over several short rows; nothing if it cannot be made.
 std::optional<AccessSchedule::How> how_in_short_rows(const AccessFacts& access, const KernelFacts& facts);
 
 /// CPU: whether an access converts float16 in bulk.
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
-/// CPU: the number of elements of a row that are converted at a time.
+/// CPU: the number of elements of a row that such an access converts at a time.
 inline constexpr uint32_t kCpuConversionBlock = 256;
 
 /// CPU: the elements of a vector; 0: the machine's widest vectors.

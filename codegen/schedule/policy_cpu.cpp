@@ -56,7 +56,7 @@ uint32_t cpu_short_row_elements(const KernelFacts& facts) {
 // GCC vectorises float16 only with AVX512-FP16, and a conversion in integers is slow. The processor's own conversions,
 // in bulk, are fast (docs/performance.md: cpu-float16-conversion). bfloat16 needs only shifts, which GCC vectorises.
 bool is_widened(const AccessFacts& access, How how) {
-  if (!access.rounds) return false;
+  if (!access.may_stay_float32) return false;
   return how == How::Spread || how == How::Repeated || (how == How::Single && access.inner == StrideClass::One);
 }
 

@@ -216,12 +216,12 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
 // do not vary along the innermost axis are not cached, but loaded at each use.
 bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
   constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
-  const auto runs = [](const AccessFacts& access) {
+  const auto varies_innermost = [](const AccessFacts& access) {
     return access.kind == Kind::Load && access.varies_in_row && access.inner != StrideClass::Zero;
   };
   const auto word = [](const AccessFacts& access) { return access.bytes <= kWordBytes; };
-  if (rows.threads != 2 * kThreads || length > kThreads * kWords || std::ranges::count_if(facts.accesses, runs) != 1 ||
-      !std::ranges::all_of(facts.accesses, word))
+  if (rows.threads != 2 * kThreads || length > kThreads * kWords ||
+      std::ranges::count_if(facts.accesses, varies_innermost) != 1 || !std::ranges::all_of(facts.accesses, word))
     return false;
   rows.threads = kThreads, rows.min_blocks = kBlocks;
   rows.steps = static_cast<uint32_t>(length / (kThreads * lanes));

@@ -8,13 +8,13 @@
 
 namespace ingot::codegen {
 
-/// Whether most loaded bytes are contiguous from row to row, and not along rows. Broadcast operands are small, and are
-/// counted only if there are no others.
+/// Whether most loaded bytes are contiguous across rows (from row to row), and not along them. Broadcast operands are
+/// small, and are counted only if there are no others.
 bool lies_across(const KernelFacts& facts);
 
-/// CPU: the number of accumulators of a row or chunk, and the elements of a chunk (0: a row is one chunk), for rows of
-/// at most 2^length_bits elements.
+/// CPU: the number of accumulators of a row, or of a chunk of it, for rows of at most 2^length_bits elements.
 uint32_t cpu_accumulators(uint32_t length_bits);
+/// CPU: the elements of a chunk of such rows; 0: a row is one chunk.
 uint32_t cpu_chunk_length(uint32_t length_bits);
 /// CPU: how a kernel traverses its rows.
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
@@ -29,17 +29,18 @@ bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have on any GPU of the architecture.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
-/// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the loads from tensors per
-/// element.
+/// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the number of
+/// load accesses of the kernel.
 uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads);
 /// CUDA: how a kernel traverses its rows.
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
 uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned and end within a vector.
+/// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned, and a vector may cross a row's
+/// end.
 bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                                  uint32_t lanes);
-/// CUDA: whether this many rows are contiguous in memory, and start and end at vector boundaries.
+/// CUDA: whether `rows` adjacent rows are contiguous in memory, and start and end at vector boundaries.
 bool can_be_batched(const AccessFacts& access, uint32_t rows);
 /// CUDA: the rows that a block computes at once.
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases);

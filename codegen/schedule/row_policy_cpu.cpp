@@ -9,8 +9,9 @@ namespace ingot::codegen {
 // Enough to keep four AVX-512 vectors in flight; a shorter row has fewer.
 uint32_t cpu_accumulators(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
 
-// At least sixteen elements per accumulator: the error of a sum grows with the square root of the number of elements
-// added one after the other. The chunks of very long rows are longer, so that a row does not have too many chunks.
+// The error of a sum grows with the number of elements that are added one after the other, so a long row is divided
+// into chunks. A chunk has sixteen elements per accumulator. The chunks of very long rows are longer: an accumulator
+// then adds about as many elements in a chunk as there are results of chunks to add to one accumulator.
 uint32_t cpu_chunk_length(uint32_t length_bits) {
   constexpr uint32_t kChunkBits = 10, kAccumulatorBits = 6;
   if (length_bits <= kChunkBits) return 0;
@@ -42,8 +43,8 @@ bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, c
 
 namespace {
 
-/// Whether rows in memory order fill whole vectors, and enough of them that combining a row's accumulators costs little
-/// (docs/performance.md: cpu-row-order).
+/// Whether the elements of a row, in memory order, fill whole vectors, and enough of them that combining a row's
+/// accumulators costs little (docs/performance.md: cpu-row-order).
 bool rows_fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
   constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
   const bool has_vectors = facts.row_multiple >= kVector;
@@ -71,7 +72,7 @@ bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, 
 }  // namespace
 
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
-  constexpr uint32_t kEnoughRowsBits = 6;  // one unit each
+  constexpr uint32_t kEnoughRowsBits = 6;  // so many rows (log2) occupy all threads with one unit per row
   RowSchedule rows;
   rows.accumulators = cpu_accumulators(layout.length_bits);
   rows.chunk_length = cpu_chunk_length(layout.length_bits);

@@ -306,17 +306,17 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
   }
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
-    const bool runs = across ? is_vector_across_rows(access, layout, schedule.lanes)
-                             : access.varies_in_row && is_vector_in_row(access, facts, schedule.lanes);
-    const bool shifts = schedule.has_partial_vectors && access.varies_in_row && access.kind == Kind::Load;
+    const bool is_vector = across ? is_vector_across_rows(access, layout, schedule.lanes)
+                                  : access.varies_in_row && is_vector_in_row(access, facts, schedule.lanes);
+    const bool may_shift = schedule.has_partial_vectors && access.varies_in_row && access.kind == Kind::Load;
     const bool is_group = !across && access.is_grouped && is_element_wise(access);
     const bool is_batched = schedule.rows.batch > 0 && can_be_batched(access, schedule.rows.batch);
-    schedule.accesses.push_back({.how = is_batched                   ? How::Batched
-                                        : shifts                     ? How::Shifted
-                                        : is_group                   ? How::Grouped
-                                        : schedule.lanes > 1 && runs ? How::Vector
-                                        : access.varies_in_row       ? How::Single
-                                                                     : How::Fixed,
+    schedule.accesses.push_back({.how = is_batched                        ? How::Batched
+                                        : may_shift                       ? How::Shifted
+                                        : is_group                        ? How::Grouped
+                                        : schedule.lanes > 1 && is_vector ? How::Vector
+                                        : access.varies_in_row            ? How::Single
+                                                                          : How::Fixed,
                                  .is_masked = access.is_masked,
                                  .is_loaded_ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
     if (!is_group || layout.accesses[a].leader != a) continue;

@@ -25,7 +25,8 @@ enum class Scope : uint8_t {
   Serial,  ///< one thread, a loop
 };
 
-/// One loop of a loop map: `count` iterations, each of which covers all inner loops. 0: enough to cover the extent.
+/// One loop of a loop map (not of a kernel's tree): `count` iterations, each of which covers all inner loops. 0: enough
+/// to cover the extent.
 struct MappedLoop {
   Scope scope;
   uint32_t count = 0;
@@ -71,7 +72,7 @@ struct AccessSchedule {
     Single,    ///< one access per element
     Vector,    ///< one vector for the elements of a thread
     Shifted,   ///< as Vector, but taken from the two aligned vectors that contain the elements
-    Grouped,   ///< together with the other accesses of its group, in the `chunks` of the leader
+    Grouped,   ///< together with the other accesses of its group, in the `group_vectors` of the leader
     Batched,   ///< CUDA: together with the other rows of the warp, in vectors that are copied through shared memory
     Staged,    ///< transposed: accessed with the two innermost loop maps exchanged, through shared memory, or on the
                ///< CPU through a buffer
@@ -86,12 +87,11 @@ struct AccessSchedule {
   bool operator==(const AccessSchedule&) const = default;
 };
 
-/// How a kernel traverses its rows. A row's result depends on `classes` (the number of accumulators) and `piece` (the
-/// chunk length) alone. Both numbers follow from the row's length and, for very long rows, from the number of tensor
-/// loads per element. Element i belongs to accumulator i mod classes of its row, or of its chunk of the row. An
-/// accumulator takes its elements in order. Accumulators are combined as a binary tree, along the bits of their
-/// indices: lowest first on CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then
-/// combined in the same way.
+/// How a kernel traverses its rows. A row's result depends on the number of accumulators and the chunk length alone.
+/// Both numbers follow from the row's length and, for very long rows, from the number of tensor loads per element.
+/// Element i belongs to accumulator i mod `accumulators` of its row, or of its chunk of the row. An accumulator takes
+/// its elements in order. Accumulators are combined as a binary tree, along the bits of their indices: lowest first on
+/// CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then combined in the same way.
 struct RowSchedule {
   uint32_t accumulators = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
   uint32_t chunk_length = 0;  ///< CPU: elements of a chunk; 0: a row is one chunk
@@ -114,7 +114,7 @@ struct RowSchedule {
   uint32_t speculative_phase = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again
                                    ///< for rows that take the other arm; 0: none
   uint32_t column_chunks = 0;  ///< CUDA: the number of chunks of each column for fused column partials; row r belongs
-                               ///< to chunk r mod `passing`; 0: there are no such partials
+                               ///< to chunk r mod `column_chunks`; 0: there are no such partials
   bool prefetches = false;     ///< CUDA: the next row is loaded while one is computed
   bool has_blocked_accumulators = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the
                                           ///< other, and loads the elements of one run in `steps` vectors

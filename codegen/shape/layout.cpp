@@ -215,7 +215,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 
 KernelLayout relevant_to(const Target& target, KernelLayout layout) {
   // The properties that CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed
-  // fills whole vectors. kMostAccumulators (several reduced axes): whether each run starts with the first accumulator.
+  // fills whole vectors. kMostAccumulators (several reduced axes): whether each line of the innermost axis starts
+  // with the first accumulator.
   // kCpuCachedBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make
   // no difference. kCpuRowsBits: more rows than a unit has.
   constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuCachedBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
@@ -230,9 +231,9 @@ KernelLayout relevant_to(const Target& target, KernelLayout layout) {
   if (layout.length_bits > kCpuCachedBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
   layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
   layout.inner_multiple = kVectorBytes;
-  const bool has_runs = layout.reduced_axes > 1,
-             could_be_transposed = !has_runs && layout.length_bits <= kCpuTransposedBits;
-  if (layout.row_multiple < (has_runs ? kMostAccumulators : could_be_transposed ? kCpuMultiple : UINT8_MAX))
+  const bool row_has_several_axes = layout.reduced_axes > 1,
+             could_be_transposed = !row_has_several_axes && layout.length_bits <= kCpuTransposedBits;
+  if (layout.row_multiple < (row_has_several_axes ? kMostAccumulators : could_be_transposed ? kCpuMultiple : UINT8_MAX))
     layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;

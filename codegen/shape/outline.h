@@ -56,7 +56,8 @@ struct KernelOutline {
   std::string name;                 ///< a valid identifier: "giou", "giou_1"
   std::vector<ir::HostId> domain;   ///< outermost first
   ir::DimMarks reduced;             ///< by dim; empty if nothing is reduced
-  std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; then the stores of `parts`, then of `kept`
+  std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; then the stores of `output_blocks`, then of
+                                    ///< `workspace_stores`
   std::vector<ScalarUse> scalars;
   /// An output block that the kernel stores.
   struct OutputBlockRef {

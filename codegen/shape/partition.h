@@ -17,12 +17,15 @@ struct Outlines {
   Outline shared;
   std::optional<Outline> whole, passing;  ///< if they differ from `shared`
 
+  /// The outline for a partition strategy.
+
   const Outline& of(PartitionStrategy strategy) const {
     return strategy == PartitionStrategy::Whole && whole       ? *whole
            : strategy == PartitionStrategy::Passing && passing ? *passing
                                                                : shared;
   }
 };
+/// The outlines of a graph for all partition strategies.
 Outlines outlines(const ir::Graph& graph);
 
 /// The partition strategy that a call should use: Whole if all lone rows are short (the bits are the same); Passing

@@ -15,8 +15,8 @@ namespace ingot::codegen {
 /// The name of an element type, the same on both targets: "float", "float16", "int64", …
 std::string_view type_name(ir::DType dtype);
 
-/// The expression of a primitive computed in type `work`, to which its operands have been cast; `work` is not an 8- or
-/// 16-bit float.
+/// The expression of a primitive that is computed in type `compute_dtype`, to which its operands have been cast;
+/// `compute_dtype` is not an 8- or 16-bit float.
 Text spell(Target::Kind target, ir::Op op, ir::DType compute_dtype, std::span<const Text> operands);
 
 /// CPU: a call of the op's function in the prelude; nothing if the prelude has none. Unlike the C library's

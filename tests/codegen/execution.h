@@ -95,7 +95,8 @@ class Library {
 };
 
 /// Makes CUDA C++ compile as host code: threads run one at a time, and their indices are globals. Threads that meet at
-/// barriers or exchange values are coroutines.
+/// barriers or exchange values are coroutines. PER_BLOCK is `thread_local` if blocks run as threads of this machine (in
+/// a cluster), and empty otherwise.
 inline constexpr std::string_view kCudaOnHost = R"(
 #include <math.h>
 #include <cstring>
@@ -103,19 +104,19 @@ inline constexpr std::string_view kCudaOnHost = R"(
 using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
 struct Index { unsigned x; };
 struct int4 { int x, y, z, w; };
-[[maybe_unused]] static OF_BLOCK Index blockIdx, threadIdx;
+[[maybe_unused]] static PER_BLOCK Index blockIdx, threadIdx;
 #define __global__
 #define __device__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-#define __shared__ static OF_BLOCK
+#define __shared__ static PER_BLOCK
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #include <ucontext.h>
 #include <vector>
-static OF_BLOCK ucontext_t between_threads;
-static OF_BLOCK std::vector<ucontext_t> waiting;
-static OF_BLOCK std::vector<bool> done;
-static OF_BLOCK void (*thread_of_block)();
+static PER_BLOCK ucontext_t between_threads;
+static PER_BLOCK std::vector<ucontext_t> waiting;
+static PER_BLOCK std::vector<bool> done;
+static PER_BLOCK void (*thread_of_block)();
 // Waits until all threads that have not returned have called this function.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
@@ -125,7 +126,7 @@ static OF_BLOCK void (*thread_of_block)();
 [[maybe_unused]] static void __syncwarp() { __syncthreads(); }
 template <typename T>
 static T __shfl_xor_sync(unsigned, T value, int bits) {
-  static OF_BLOCK T values[1024];
+  static PER_BLOCK T values[1024];
   const unsigned self = threadIdx.x;
   values[self] = value;
   __syncthreads();
@@ -134,7 +135,7 @@ static T __shfl_xor_sync(unsigned, T value, int bits) {
   return other;
 }
 static int any_of_threads(int value, unsigned begin, std::size_t end) {
-  static OF_BLOCK int values[1024];
+  static PER_BLOCK int values[1024];
   values[threadIdx.x] = value;
   __syncthreads();
   int any = 0;
@@ -156,7 +157,7 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
     return;
   }
   constexpr std::size_t kStack = 65536;
-  static OF_BLOCK std::vector<char> stacks;
+  static PER_BLOCK std::vector<char> stacks;
   stacks.resize(kStack * threads);
   waiting.resize(threads);
   done.assign(threads, false);
@@ -168,7 +169,7 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
     waiting[t].uc_link = &between_threads;
     makecontext(&waiting[t], run_thread, 0);
   }
-  static OF_BLOCK unsigned t, left;  // not in a register, which another thread may overwrite
+  static PER_BLOCK unsigned t, left;  // not in a register, which another thread may overwrite
   for (left = threads; left > 0;)
     for (left = 0, t = 0; t < threads; ++t) {
       if (done[t]) continue;
@@ -181,8 +182,8 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
 #include <pthread.h>
 #include <thread>
 static pthread_barrier_t cluster_barrier;  // std::barrier spins, which is much slower on a busy machine
-static thread_local char of_block;
-static char* of_blocks[8];
+static thread_local char block_anchor;  // its address locates the block's variables: all blocks have the same layout
+static char* block_anchors[8];
 static void wait_for_cluster() {
   __syncthreads();
   if (threadIdx.x == 0) pthread_barrier_wait(&cluster_barrier);
@@ -190,7 +191,7 @@ static void wait_for_cluster() {
 }
 template <typename T>
 static const T* in_other_block(const T* here, int block) {
-  return reinterpret_cast<const T*>(of_blocks[block] + (reinterpret_cast<const char*>(here) - &of_block));
+  return reinterpret_cast<const T*>(block_anchors[block] + (reinterpret_cast<const char*>(here) - &block_anchor));
 }
 // The blocks of a cluster run as threads of this machine, each with its own shared memory.
 static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void (*thread)()) {
@@ -199,7 +200,7 @@ static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void 
   for (unsigned b = 0; b < blocks; ++b)
     of_cluster.emplace_back([=] {
       blockIdx.x = first + b;
-      of_blocks[b] = &of_block;
+      block_anchors[b] = &block_anchor;
       run_block(threads, thread, true);
     });
   for (std::thread& block : of_cluster) block.join();
@@ -229,7 +230,7 @@ inline float erfinvf(float y) { return erfinv(double(y)); }
 /// The source that precedes `kernels`.
 inline std::string cuda_on_host(const Target& target, std::string_view kernels) {
   const bool has_clusters = kernels.find("__cluster_dims__") != std::string_view::npos;
-  return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define OF_BLOCK {}\n{}",
+  return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define PER_BLOCK {}\n{}",
                      10 * target.architecture, has_clusters ? 1 : 0, has_clusters ? "thread_local" : "", kCudaOnHost);
 }
 
@@ -247,6 +248,7 @@ inline std::string cuda_runner(const Kernel& kernel) {
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
   const std::string& entry = kernel.launch.entry;
   const std::string text = print_source(kernel).text;
+  // `combined` is the prelude's function that exchanges values between threads.
   const bool uses_barriers =
       std::ranges::any_of(std::initializer_list{"__syncthreads", "__syncwarp", "combined"},
                           [&](std::string_view name) { return text.find(name) != std::string::npos; });
@@ -292,7 +294,7 @@ inline std::string without_ptx(std::string text) {
   replace("asm(\"mapa.u64", "there = in_other_block(&found, block);");
   constexpr std::string_view kDynamic = "extern __shared__ int4 behind[];";
   if (const size_t at = text.find(kDynamic); at != std::string::npos)
-    text.replace(at, kDynamic.size(), "static OF_BLOCK int4 behind[16384];");
+    text.replace(at, kDynamic.size(), "static PER_BLOCK int4 behind[16384];");
   return text;
 }
 

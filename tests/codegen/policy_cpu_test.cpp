@@ -54,7 +54,7 @@ TEST(Cpu, BatchesShortRowsIfOperandsCanBeCopied) {
 
 TEST(Cpu, ConvertsContiguousFloat16InBulk) {
   AccessFacts half = along(2), transposed = strided(2), column = column_bias(2);
-  half.rounds = transposed.rounds = column.rounds = true;
+  half.may_stay_float32 = transposed.may_stay_float32 = column.may_stay_float32 = true;
   EXPECT_TRUE(is_widened(half, How::Single));
   EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or a use of the exact bits";
   EXPECT_FALSE(is_widened(transposed, How::Single));

@@ -16,7 +16,7 @@ void CpuKernel::begin() {
 }
 
 Kernel CpuKernel::finish() {
-  if (error_code_) report_bad();
+  if (error_code_) report_error();
   memory_.describe_pointers();
   return assembly_.finish(context_);
 }
@@ -70,7 +70,7 @@ Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
   return loop;
 }
 
-void CpuKernel::report_bad() {
+void CpuKernel::report_error() {
   Kernel& kernel = assembly_.kernel;
   kernel.before.push_back({Declare{error_code_, integer(0)}});
   const ValueId status = assembly_.add({.kind = Value::Kind::Pointee,

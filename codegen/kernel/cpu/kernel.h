@@ -60,9 +60,10 @@ class CpuKernel : public Space, public Access {
  private:
   /// Whether the check of this value is executed for each element.
   bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.is_redirected(); }
-  /// The error code; 0 if there was no error.
+  /// The variable with the error code; 0 if there was no error.
   ValueId error_code();
-  void report_bad();
+  /// Writes the error code to the status argument, after all rows.
+  void report_error();
 
   SymbolId error_code_;
   bool checks_elements_ = false;

@@ -50,11 +50,13 @@ class CpuReduce : public CpuKernel {
   /// The index of a row's partial result among those of all chunks.
   virtual ValueId index_of_partial(ValueId chunk) = 0;
 
-  /// Whether one accumulator is finished before the next one starts, so that vectors of few elements stay in registers.
+  /// Whether each accumulator of a short row is finished before the next one starts, so that it stays in a register.
   bool finishes_accumulators_in_turn() const;
-  bool has_runs() const { return context_.layout.reduced_axes > 1; }
+  /// Whether a row is not a single axis. Its elements along the innermost axis are then called a line.
+  bool row_has_several_axes() const { return context_.layout.reduced_axes > 1; }
+  /// The number of chunks of a row.
   ValueId chunks();
-  /// Moves the row's statements collected so far to the body of the loop over units.
+  /// Moves the statements collected in `row_` so far to the body of the loop over units.
   void flush_row();
 
   RowPart part_;
@@ -65,28 +67,38 @@ class CpuReduce : public CpuKernel {
   Body accumulator_begin_;  ///< of a phase that computes one accumulator at a time
   RowReductions reductions_;
   RowPlaces places_;
-  uint32_t row_axes_;  ///< number of kept axes
+  uint32_t row_axes_;  ///< number of axes that are not reduced; they come first
   SymbolId unit_;
   ValueId row_number_, chunk_;
 
  private:
   AccumulatorPlace accumulator_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
+  /// The result of the current row; `result` is an array if there are several adjacent rows.
   ValueId row_value(SymbolId result);
   /// Emits the loop over elements of a phase.
   void emit_phase(uint32_t phase);
   void prefetch_stores();
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
+  /// Handles values that the job shares with other phases: see the definition.
   std::vector<ir::NodeId> cache_shared_values(Job& job);
+  /// The current element of an array of cached values.
   ValueId cached_element(SymbolId array);
+  /// Reduces the chunks of a long row one after the other. `chunk_reductions` have the results of one chunk; `declared`
+  /// declares their accumulators.
   void reduce_chunks_in_turn(const std::vector<RowReduction*>& reductions, std::vector<RowReduction>& chunk_reductions,
                              Body declared);
+  /// Emits a loop over the chunks of a row.
   void loop_over_chunks(SymbolId chunk, Body inside);
+  /// The accumulator to which the result of a chunk belongs.
   AccumulatorPlace accumulator_of_chunk(ValueId chunk);
   /// Stores the partial results of a chunk.
   void store_partials();
+  /// Combines the partial results of all chunks.
   void combine_chunks();
+  /// Stores the values that are computed once per row.
   void store_rows();
+  /// The end of the chunk that starts at `from`.
   ValueId end_of_chunk(ValueId from);
 
   Body body_;

@@ -26,7 +26,7 @@ class Columns : public CpuReduce {
     if (axis + 1 < row_axes_) return places_.coordinate(axis);
     if (axis < row_axes_) return assembly_.index(IndexOp::Add, places_.coordinate(axis), assembly_.read(lane_));
     const ValueId at = element_index();
-    return has_runs() ? memory_.quotient(at, row_axes_, context_.rank(), axis) : at;
+    return row_has_several_axes() ? memory_.quotient(at, row_axes_, context_.rank(), axis) : at;
   }
   std::string suffix() override { return "_" + assembly_[lane_].name; }
 

@@ -4,7 +4,7 @@
 
 // A call computes rows [begin, end), or chunks of them, one after the other. The kernel loops over the elements of a
 // row with vector instructions, over as many elements at a time as there are accumulators. If the row has several axes,
-// the loop is in runs along the innermost one. Row results are variables.
+// there is an outer loop over lines along the innermost one. Row results are variables.
 
 namespace ingot::codegen {
 namespace {
@@ -19,17 +19,17 @@ class Rows : public CpuReduce {
     };
     unit_ = index(part == RowPart::Chunks ? "unit" : "row", Level::Row);
     in_vector_ = index("k", Level::Element);
-    run_ = index("e", Level::Thread);
+    line_element_ = index("e", Level::Thread);
     valid_ = assembly_.variable("valid", {ir::DType::Bool}, Level::Element);
     first_ = index("first", Level::Thread);
     count_ = index("count", Level::Thread);
-    assembly_.set_block({Level::Thread}, run_lets_);
+    assembly_.set_block({Level::Thread}, line_lets_);
   }
 
   ValueId coordinate(uint32_t axis, Level) override {
     if (axis < row_axes_) return places_.coordinate(axis);
-    if (axis + 1 < context_.rank()) return run_coordinate(axis);
-    return has_runs() ? assembly_.index(IndexOp::Sub, element_index(), run_begin()) : element_index();
+    if (axis + 1 < context_.rank()) return outer_coordinate(axis);
+    return row_has_several_axes() ? assembly_.index(IndexOp::Sub, element_index(), line_begin()) : element_index();
   }
   std::string suffix() override { return "_" + assembly_[in_vector_].name; }
 
@@ -64,30 +64,32 @@ class Rows : public CpuReduce {
 
   // Elements
 
-  /// A value of a run, with the same name in each loop over runs.
-  ValueId let_run(ValueId value, const std::string& wanted) {
-    const auto [name, is_new] = run_names_.try_emplace(wanted);
+  /// A value that the elements of a line share, with the same name in each loop over lines.
+  ValueId let_of_line(ValueId value, const std::string& wanted) {
+    const auto [name, is_new] = line_names_.try_emplace(wanted);
     if (is_new) name->second = assembly_.claim(wanted);
-    return assembly_.let(run_lets_, value, name->second);
+    return assembly_.let(line_lets_, value, name->second);
   }
 
-  /// The index in its row of a run's first element.
-  ValueId run_begin() {
-    if (run_begin_) return run_begin_;
-    const ValueId at = assembly_.read(run_);
+  /// The index in its row of a line's first element.
+  ValueId line_begin() {
+    if (line_begin_) return line_begin_;
+    const ValueId at = assembly_.read(line_element_);
     const ValueId inner = assembly_.index(IndexOp::Rem, at, places_.extent(context_.rank() - 1));
-    return run_begin_ = let_run(assembly_.index(IndexOp::Sub, at, inner), "run");
+    return line_begin_ = let_of_line(assembly_.index(IndexOp::Sub, at, inner), "run");
   }
 
-  ValueId run_coordinate(uint32_t axis) {
+  ValueId outer_coordinate(uint32_t axis) {
     ValueId& cached = coordinates_[axis];
     if (cached) return cached;
-    const ValueId at = memory_.quotient(assembly_.read(run_), row_axes_, context_.rank(), axis);
-    return cached = let_run(at, fmt::format("i{}", axis));
+    const ValueId at = memory_.quotient(assembly_.read(line_element_), row_axes_, context_.rank(), axis);
+    return cached = let_of_line(at, fmt::format("i{}", axis));
   }
 
-  /// Whether the first element of each run belongs to the first accumulator.
-  bool begins_with_first_accumulator() { return !has_runs() || context_.layout.row_multiple >= rows_.accumulators; }
+  /// Whether the first element of each line belongs to the first accumulator.
+  bool begins_with_first_accumulator() {
+    return !row_has_several_axes() || context_.layout.row_multiple >= rows_.accumulators;
+  }
 
   /// Vectors start and end at multiples of the number of accumulators, so that an accumulator has the same place in
   /// each.
@@ -97,20 +99,20 @@ class Rows : public CpuReduce {
     Loop elements = simd(in_vector_, integer(0), assembly_.read(count_), take(element_));
     if (computes_past_end()) elements.kind = Loop::Kind::SimdWhole, elements.valid = valid_;
     chunk_loop.body.push_back({std::move(elements)});
-    if (!has_runs()) {
-      append(block, take(run_lets_));
+    if (!row_has_several_axes()) {
+      append(block, take(line_lets_));
       block.push_back({std::move(chunk_loop)});
     } else {
-      const ValueId at = assembly_.read(run_);
-      const ValueId next = assembly_.index(IndexOp::Add, run_begin(), places_.extent(context_.rank() - 1));
-      const ValueId end = let_run(assembly_.index(IndexOp::Min, next, to), "run_end");
+      const ValueId at = assembly_.read(line_element_);
+      const ValueId next = assembly_.index(IndexOp::Add, line_begin(), places_.extent(context_.rank() - 1));
+      const ValueId end = let_of_line(assembly_.index(IndexOp::Min, next, to), "run_end");
       chunk_loop.begin = at, chunk_loop.end = end;
-      Body body = take(run_lets_);
+      Body body = take(line_lets_);
       body.push_back({std::move(chunk_loop)});
-      body.push_back({Advance{run_, assembly_.index(IndexOp::Sub, end, at)}});
-      block.push_back({Loop{Loop::Kind::Rows, run_, from, to, std::move(body)}});
+      body.push_back({Advance{line_element_, assembly_.index(IndexOp::Sub, end, at)}});
+      block.push_back({Loop{Loop::Kind::Rows, line_element_, from, to, std::move(body)}});
     }
-    run_begin_ = {};
+    line_begin_ = {};
     coordinates_.clear();
   }
 
@@ -128,7 +130,7 @@ class Rows : public CpuReduce {
   }
 
   void prefetch_access(uint32_t access) override {
-    if (has_runs()) return;
+    if (row_has_several_axes()) return;
     const ValueId place = assembly_.index(IndexOp::Add, base(access), assembly_.read(first_));
     in_chunk_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
   }
@@ -143,13 +145,13 @@ class Rows : public CpuReduce {
     return assembly_.index(IndexOp::Add, assembly_.let(in_chunk_, accumulator_of_first, counter_name_), in_vector);
   }
 
-  SymbolId run_, first_, count_;  ///< of a vector: its first element, and the number of its elements
+  SymbolId line_element_, first_, count_;  ///< of a vector: its first element, and the number of its elements
   SymbolId in_vector_, valid_;
   std::string counter_name_;
-  std::map<std::string, std::string> run_names_;
-  ValueId run_begin_;
+  std::map<std::string, std::string> line_names_;
+  ValueId line_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  Body run_lets_, in_chunk_;
+  Body line_lets_, in_chunk_;
 };
 
 }  // namespace

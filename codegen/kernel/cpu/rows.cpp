@@ -5,7 +5,8 @@
 
 // A call computes the elements [begin, end) of the domain: in one loop that the compiler vectorises, or, if there are
 // several axes, in such a loop for each row that the range touches; the first and the last row may be touched in part.
-// If float16 is converted in bulk, the loop runs over parts of a row (`piece`), whose float32 values are in buffers.
+// If float16 is converted in bulk, the loop runs over blocks of a row (`block_elements`), whose float32 values are in
+// buffers.
 
 namespace ingot::codegen {
 namespace {
@@ -27,7 +28,7 @@ class Rows : public CpuFrame {
   ValueId load(uint32_t access) override { return how(access).is_widened ? widened(access) : CpuFrame::load(access); }
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
-  /// Elements of a part of a row; 0 if rows are not divided into parts.
+  /// The elements of a block of a row; 0 if rows are not divided into blocks.
   uint32_t block_elements() const { return context_.schedule.loop_maps.back().steps.back().count; }
   ValueId widened(uint32_t access);
   ValueId place(SymbolId buffer, uint32_t access);

@@ -33,7 +33,7 @@ class CudaReduce : public Space, public Access {
     return memory_.load(access, Level::Element, wrapped);
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId divisor(ValueId value, uint32_t) override { return value; }
+  ValueId divisor(ValueId value, uint32_t) override { return value; }  // CUDA checks no divisors
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
@@ -90,7 +90,7 @@ class CudaReduce : public Space, public Access {
   /// Arrives at the barrier of the cluster, if rows are distributed over one.
   void arrive();
 
-  /// Moves the row's statements collected so far to the kernel's body.
+  /// Moves the statements collected in `row_` so far to the kernel's body.
   void flush_row();
   static void append(Body& body, Body statements);
 

@@ -57,8 +57,8 @@ class Rows : public CudaReduce {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;
   }
   bool is_register_cached() const { return rows_.steps > 0 && !is_read_again_; }
-  /// Whether an access is loaded once and stays cached. With fused column partials, accesses that do not vary from row
-  /// to row are not cached.
+  /// Whether an access is loaded once, before all phases, and cached. With fused column partials, accesses that do not
+  /// vary from row to row are not cached.
   bool is_loaded_once(uint32_t access) const;
   /// The index of an element of a vector whose first element has index `first`.
   ValueId index_of_lane(ValueId first, Level level);
@@ -105,6 +105,7 @@ class Rows : public CudaReduce {
 
   /// An access that is loaded once, before the first phase, and cached.
   ValueId cached_load(uint32_t access);
+  /// The element of an array for the current step.
   ValueId step_element(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
   void load(uint32_t access, SymbolId array, Loads& loads);
 
@@ -132,6 +133,7 @@ class Rows : public CudaReduce {
 
   /// Whether a group's vectors are still available in later phases.
   bool is_cached(SymbolId vector) const { return is_register_cached() && !assembly_[vector].extents.empty(); }
+  /// Loads a vector of a group.
   SymbolId load_group_vector(uint32_t leader, const GroupVector& group_vector);
 
   /// Loads masked groups with hoisted predicates before anything else of the job is computed.
@@ -159,6 +161,7 @@ class Rows : public CudaReduce {
 
   /// Accumulates an element, whose values are from `value` on, into its column's accumulators (fused column partials).
   void fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value);
+  /// The index of the current element in its row.
   ValueId position_in_row() { return index_of_lane(element_index_, Level::Element); }
 
   // Phases
@@ -176,11 +179,12 @@ class Rows : public CudaReduce {
   /// Whether the array already caches the values of a node.
   bool is_in_use(SymbolId array) const;
 
-  /// Whether a later phase needs an access for more than the cached values; the values of node `kept` count as cached.
+  /// Whether a later phase needs an access for more than the cached values; the values of node `cached` count as
+  /// cached, too.
   bool is_read_later(uint32_t access, ir::NodeId cached);
   void emit_phase(uint32_t phase) override;
 
-  /// Values that a row's elements share are computed in `ahead`.
+  /// Emits the loop over elements for this work. Values that a row's elements share are computed in `before`.
   void emit_phase(RowWork work, Body& ahead);
   Loop loop_over_runs(Body body);
 
@@ -189,6 +193,7 @@ class Rows : public CudaReduce {
 
   /// Traverses the row again vector by vector. The path is rare, so short code matters more than speed.
   void read_again();
+  /// An operation on bools.
   ValueId logical_op(ir::Op op, std::vector<ValueId> operands);
 
   /// Statements around a phase's steps: before all of them, and before and after the steps of each run.
@@ -201,6 +206,7 @@ class Rows : public CudaReduce {
 
   /// The loop that loads cached accesses: before the first phase, or, with blocked accumulators, before each run.
   Body load_cached();
+  /// Combines the accumulators of a phase's reductions.
   void combine(const RowWork& work);
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
