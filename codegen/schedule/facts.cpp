@@ -19,18 +19,18 @@ bool moves_bits(ir::Op op) {
 
 /// For each access, whether it is a load of float16 whose uses all compute in float32, or a store of a float16 that was
 /// rounded from float32.
-std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline& outline) {
-  std::vector<bool> rounds(outline.accesses.size());
+std::vector<bool> accesses_that_may_stay_float32(const ir::Graph& graph, const KernelOutline& outline) {
+  std::vector<bool> may_stay_float32(outline.accesses.size());
   std::map<ir::NodeId, uint32_t> load_of;
   uint32_t next = 0;
   for (const ir::NodeId id : nodes_of(graph, outline)) {
     const ir::Node& node = graph[id];
     for (const ir::NodeId arg : node.args)
       if (const auto load = load_of.find(arg); load != load_of.end() && moves_bits(node.op))
-        rounds[load->second] = false;
+        may_stay_float32[load->second] = false;
     if (node.op == ir::Op::Load && node.dtype == ir::DType::F16 && is_access(graph, outline, id)) {
       load_of[id] = next;
-      rounds[next] = true;
+      may_stay_float32[next] = true;
     }
     next += is_access(graph, outline, id);
   }
@@ -38,11 +38,11 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
     const ir::Result& result = graph.results[ref.result];
     const ir::NodeId node = result.blocks[ref.block].node;
     const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
-    rounds[next++] = result.dtype == ir::DType::F16 && !has_bits;
+    may_stay_float32[next++] = result.dtype == ir::DType::F16 && !has_bits;
     if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)
-      rounds[load->second] = false;
+      may_stay_float32[load->second] = false;
   }
-  return rounds;
+  return may_stay_float32;
 }
 
 /// For each access, whether it is a gather whose indices all elements of a row share.
@@ -111,7 +111,7 @@ uint32_t transposed_bytes(const KernelFacts& facts, uint32_t across) {
 }
 
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
-  const std::vector<bool> rounds = rounding_accesses(graph, outline);
+  const std::vector<bool> may_stay_float32 = accesses_that_may_stay_float32(graph, outline);
   const std::vector<bool> gathers_row = gathers_of_rows(graph, outline, layout);
   const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
   const auto calls = [&](ir::NodeId id) { return is_transcendental(graph, id); };
@@ -149,7 +149,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
     result.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
     result.widens = ir::compute_type(use.dtype) != use.dtype;
-    result.may_stay_float32 = rounds[a];
+    result.may_stay_float32 = may_stay_float32[a];
     result.row_shares_index = gathers_row[a];
     result.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     result.inner_step = access.inner_step;

@@ -113,7 +113,7 @@ class Outliner {
     for (const ir::NodeId id : late_) place_reduction(id, first_late_kernel);
     first_plain_kernel_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
-      for (uint32_t p = 0; p < graph_.results[r].blocks.size(); ++p) place_part(r, p);
+      for (uint32_t p = 0; p < graph_.results[r].blocks.size(); ++p) place_output_block(r, p);
     const std::string name = entry_name(graph_.name);
     for (size_t k = 0; k < outline_.kernels.size(); ++k) {
       outline_.kernels[k].name = k == 0 ? name : name + "_" + std::to_string(k);
@@ -230,7 +230,7 @@ class Outliner {
   }
 
   /// Whether the domain has one element per row of the kernel.
-  bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
+  bool has_element_per_row(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
     if (domain.size() != kernel.domain.size()) return false;
     for (size_t d = 0; d < domain.size(); ++d)
       if (!(kernel.reduced[d] ? host_.is_int(domain[d], 1) : host_.same(domain[d], kernel.domain[d]))) return false;
@@ -244,7 +244,7 @@ class Outliner {
     const std::span<const ir::NodeId> reads = reads_in(k, reader);
     const auto is_gather = [&](ir::NodeId load) { return graph_[load].op == Op::Gather; };
     const auto by_other_rows = [&](ir::NodeId load) { return !reads_rows(graph_, load); };
-    const bool of_row = !reader.reduced && is_of_rows(kernel, reader.domain);
+    const bool of_row = !reader.reduced && has_element_per_row(kernel, reader.domain);
     const bool is_same_domain = of_row || same_domain(host_, kernel.domain, reader.domain);
     if (std::ranges::any_of(reads, is_gather)) return SplitReason::Gathered;
     if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return SplitReason::OtherReduction;
@@ -252,7 +252,7 @@ class Outliner {
     if (reads_later(k, reader)) return SplitReason::LaterReads;
     // A kernel that finalizes partial results does not read elements: it only has the values of its rows.
     if (kernel.partials_kernel && !reader.reduced && !of_row) return SplitReason::OtherRows;
-    if (kernel.partials_kernel && reader.reduced && !takes_columns_of(*kernel.partials_kernel, reader))
+    if (kernel.partials_kernel && reader.reduced && !can_compute_columns_of(*kernel.partials_kernel, reader))
       return SplitReason::OtherReduction;
     if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return SplitReason::LoneRow;
     return std::nullopt;
@@ -267,7 +267,7 @@ class Outliner {
   }
 
   /// Whether, while a kernel traverses its rows, every operand of a reduction along its columns is available.
-  bool takes_columns_of(size_t k, const Reader& reader) const {
+  bool can_compute_columns_of(size_t k, const Reader& reader) const {
     return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
       return graph_[load].op == Op::Load && reads_rows(graph_, load);
     });
@@ -275,7 +275,7 @@ class Outliner {
 
   /// Whether a thread has registers for the column accumulators of all reductions over the same columns; otherwise a
   /// kernel of their own should have all of them.
-  bool can_be_passed(const ir::Reduction& like) const {
+  bool column_accumulators_fit(const ir::Reduction& like) const {
     constexpr int kBytes = 20;
     int bytes = 0;
     for (const ir::NodeId id : reductions_) {
@@ -288,13 +288,13 @@ class Outliner {
   }
 
   /// The kernel that can compute fused column partials of a reduction, if there is one.
-  std::optional<uint32_t> passed_by(ir::NodeId id, const Reader& reader) const {
-    if (strategy_ != PartitionStrategy::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
+  std::optional<uint32_t> row_kernel_for_columns(ir::NodeId id, const Reader& reader) const {
+    if (strategy_ != PartitionStrategy::Passing || !column_accumulators_fit(graph_.reduction(id))) return std::nullopt;
     for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
       const KernelOutline& kernel = outline_.kernels[k];
       if (kernel.partials_kernel || !kernel.column_reductions.empty() || has_lone_row(host_, kernel)) continue;
       if (!is_along(kernel.domain, kernel.reduced)) continue;
-      if (are_across(kernel, reader) && takes_columns_of(k, reader) && shares_reads(kernel, graph_[id].args[0]))
+      if (are_across(kernel, reader) && can_compute_columns_of(k, reader) && shares_reads(kernel, graph_[id].args[0]))
         return k;
     }
     return std::nullopt;
@@ -304,7 +304,7 @@ class Outliner {
   /// computed before any later reduction.
   bool has_matching_output_block(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (strategy_ != PartitionStrategy::Passing || !can_be_passed(reduction) ||
+    if (strategy_ != PartitionStrategy::Passing || !column_accumulators_fit(reduction) ||
         is_along(reduction.domain, reduction.reduced))
       return false;
     const auto is_known = [&](ir::NodeId load) { return kernel_of_.contains(*graph_.reduction_read(load)); };
@@ -335,7 +335,7 @@ class Outliner {
   /// Adds a kernel for a reduction.
   size_t kernel_for(ir::NodeId id, const Reader& reader) {
     const ir::Reduction& reduction = graph_.reduction(id);
-    std::optional<uint32_t> row_kernel = passed_by(id, reader);
+    std::optional<uint32_t> row_kernel = row_kernel_for_columns(id, reader);
     if (!row_kernel && has_matching_output_block(id, reader)) row_kernel = add_kernel_over_rows(reduction);
     KernelOutline& kernel = outline_.kernels.emplace_back();
     kernel.domain = reduction.domain;
@@ -388,7 +388,7 @@ class Outliner {
     });
   }
 
-  void place_part(uint32_t r, uint32_t p) {
+  void place_output_block(uint32_t r, uint32_t p) {
     const ir::OutputBlock& part = graph_.results[r].blocks[p];
     const Reader reader = reader_of(part.domain, nullptr, part.node);
     // An output block joins the last kernel whose reductions it reads. If it reads none, it joins the first kernel with
@@ -398,13 +398,13 @@ class Outliner {
       if (split_reason(k, reader)) continue;
       const KernelOutline& kernel = outline_.kernels[k];
       const uint32_t phase = phase_after(k, reader);
-      if (phase == 0 && (is_of_rows(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
+      if (phase == 0 && (has_element_per_row(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
       joined = k;
       if (phase > 0) break;
     }
     if (joined) {
       KernelOutline& kernel = outline_.kernels[*joined];
-      kernel.output_blocks.push_back({r, p, is_of_rows(kernel, part.domain), phase_after(*joined, reader)});
+      kernel.output_blocks.push_back({r, p, has_element_per_row(kernel, part.domain), phase_after(*joined, reader)});
       return add_workspaces(*joined, reader);
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(first_plain_kernel_);

@@ -24,12 +24,12 @@ Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
   return rows;
 }
 
-bool takes_columns(const KernelOutline& kernel) { return !kernel.column_reductions.empty(); }
+bool writes_column_partials(const KernelOutline& kernel) { return !kernel.column_reductions.empty(); }
 
 /// Whether rows are long and numerous enough for fused column partials, and only one dim makes their columns, so that
 /// all agree on their numbering. Partial results are written and read again, which pays off if a chunk has eight rows
 /// or more.
-bool passes_well(const Rows& rows) {
+bool column_partials_pay_off(const Rows& rows) {
   constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfChunk = 8;
   return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
          rows.count >= kRowsOfChunk * chunks_of_column(rows.length);
@@ -40,7 +40,7 @@ bool passes_well(const Rows& rows) {
 Outlines outlines(const ir::Graph& graph) {
   Outlines all{outline(graph), outline(graph, PartitionStrategy::Whole), outline(graph, PartitionStrategy::Passing)};
   if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
-  if (std::ranges::none_of(all.passing->kernels, takes_columns)) all.passing.reset();
+  if (std::ranges::none_of(all.passing->kernels, writes_column_partials)) all.passing.reset();
   return all;
 }
 
@@ -54,10 +54,10 @@ uint32_t chunks_of_column(int64_t columns) {
 
 PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
   constexpr int64_t kShort = 1 << 15;
-  const auto passes = [&](const KernelOutline& kernel) {
-    return !takes_columns(kernel) || passes_well(rows_of(kernel, host));
+  const auto has_suitable_rows = [&](const KernelOutline& kernel) {
+    return !writes_column_partials(kernel) || column_partials_pay_off(rows_of(kernel, host));
   };
-  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, passes))
+  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, has_suitable_rows))
     return PartitionStrategy::Passing;
   if (!outlines.whole) return PartitionStrategy::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
@@ -68,10 +68,10 @@ PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<cons
   return std::ranges::all_of(outlines.whole->kernels, is_short) ? PartitionStrategy::Whole : PartitionStrategy::Shared;
 }
 
-bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries) {
+bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> geometries) {
   for (size_t k = 0; k < outline.kernels.size(); ++k) {
     const KernelOutline& kernel = outline.kernels[k];
-    if (!takes_columns(kernel)) continue;
+    if (!writes_column_partials(kernel)) continue;
     for (size_t a = 0; a < kernel.accesses.size(); ++a) {
       const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
       if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)

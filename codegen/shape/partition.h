@@ -38,6 +38,6 @@ PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<cons
 uint32_t chunks_of_column(int64_t columns);
 
 /// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.
-bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries);
+bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> geometries);
 
 }  // namespace ingot::codegen

@@ -102,7 +102,7 @@ void choose_strategy(const Program& program, bool on_cuda, Resolved& resolved) {
   choose(on_cuda);
   if (resolved.strategy != codegen::PartitionStrategy::Passing) return;
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
-  if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) choose(/*may_pass=*/false);
+  if (!codegen::loads_along_rows(outline, geometries_of(outline, resolved))) choose(/*may_pass=*/false);
 }
 
 /// Decides which results are written directly into the caller's tensors. The other results are computed in temporary

@@ -192,7 +192,7 @@ TEST(Passing, RequiresRowsContiguousInMemory) {
     Tensors tensors;
     tensors.params = {x};
     const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Passing);
-    return passes_along_memory(prepared.outline, prepared.geometries);
+    return loads_along_rows(prepared.outline, prepared.geometries);
   };
   const std::string text = "(x.sum(-1), x.sum(tuple(range(x.dim() - 1))))";
   EXPECT_TRUE(passes(text, contiguous({5000, 300})));

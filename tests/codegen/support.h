@@ -126,7 +126,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     }
     prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
   }
-  if (!strategy && may_pass && !passes_along_memory(prepared.outline, prepared.geometries))
+  if (!strategy && may_pass && !loads_along_rows(prepared.outline, prepared.geometries))
     return prepare(graph, std::move(tensors), results_alias, strategy, /*may_pass=*/false);
   return prepared;
 }

@@ -38,7 +38,7 @@ class ShortRows : public CpuFrame {
   ValueId row_index() override { return assembly_.index(IndexOp::Mul, assembly_.read(row_number_), length()); }
   std::string row_suffix() override { return "_rows"; }
   ValueId length() { return assembly_.read(memory_.extent(inner_axis_)); }
-  bool is_the_same_for_all_rows(uint32_t access) const;
+  bool is_same_for_all_rows(uint32_t access) const;
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
   ValueId size() { return assembly_.index(IndexOp::Mul, rows_, length()); }
@@ -48,7 +48,7 @@ class ShortRows : public CpuFrame {
 
   uint32_t across_, batch_elements_;
   SymbolId row_number_, column_;  ///< the latter appears only in comments
-  ValueId most_, rows_;           ///< the most rows in a batch, and the number in this one
+  ValueId max_rows_, rows_;       ///< the most rows in a batch, and the number in this one
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
   Body before_, declared_, once_, indices_, filled_, written_;
@@ -57,9 +57,9 @@ class ShortRows : public CpuFrame {
 /// A batch ends at the end of its rows' axis, so that one coordinate changes from row to row.
 void ShortRows::start() {
   assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
-  most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.integer(batch_elements_), length()), "most");
+  max_rows_ = let(before_, assembly_.index(IndexOp::Div, assembly_.integer(batch_elements_), length()), "most");
   const ValueId end = assembly_.read(assembly_.kernel.end);
-  rows_ = assembly_.index(IndexOp::Min, most_, assembly_.index(IndexOp::Sub, end, assembly_.read(row_number_)));
+  rows_ = assembly_.index(IndexOp::Min, max_rows_, assembly_.index(IndexOp::Sub, end, assembly_.read(row_number_)));
   if (across_ > 0) {
     const ValueId remaining =
         assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(across_)), row_coordinate(across_));
@@ -76,7 +76,7 @@ ValueId ShortRows::row_coordinate(uint32_t axis) {
                       fmt::format("i{}", axis));
 }
 
-bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
+bool ShortRows::is_same_for_all_rows(uint32_t access) const {
   const std::vector<StrideClass>& axes = context_.layout.accesses[access].axes;
   return std::all_of(axes.begin(), axes.end() - 1, [](StrideClass stride) { return stride == StrideClass::Zero; });
 }
@@ -86,7 +86,7 @@ ValueId ShortRows::load_from_buffer(uint32_t access) {
   const SymbolId array =
       buffer(access, "_chunk", how(access).how == How::Spread ? batch_elements_ + kBehind : batch_elements_);
   declared_.push_back({Declare{array}});
-  const bool is_filled_once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);
+  const bool is_filled_once = how(access).how == How::Repeated && is_same_for_all_rows(access);
   Call call = fill(access, assembly_.read(array));
   call.filled = array;
   (is_filled_once ? once_ : filled_).push_back({std::move(call)});
@@ -118,7 +118,7 @@ Call ShortRows::fill(uint32_t access, ValueId to) {
   if (how == How::Spread) return {Call::Function::Spread, {from, stride(across_), to, rows_, length()}};
   if (how == How::Staged)
     return {Call::Function::Transpose, {from, stride(inner_axis_), to, length(), rows_, length()}};
-  const ValueId rows = is_the_same_for_all_rows(access) ? most_ : rows_;
+  const ValueId rows = is_same_for_all_rows(access) ? max_rows_ : rows_;
   return {Call::Function::Repeat, {from, stride(inner_axis_), to, rows, length()}};
 }
 
