@@ -25,8 +25,8 @@ class Columns : public CudaReduce {
                    part == RowPart::Finalize ? threads_of_finalize(context.schedule.rows.chunks)
                                              : context.schedule.rows.threads,
                    1),
-        own_(accumulators() / threads_),
-        group_(std::min(own_, std::max(context.schedule.rows.group, 1u))) {}
+        thread_accumulators_(accumulators() / threads_),
+        group_accumulators_(std::min(thread_accumulators_, std::max(context.schedule.rows.group, 1u))) {}
 
   // Space
 
@@ -44,9 +44,9 @@ class Columns : public CudaReduce {
   ValueId load(uint32_t access) override {
     const bool is_vector = lanes_ > 1 && how(access).how == How::Vector;
     if (how(access).is_masked || (lanes_ > 1 && !is_vector)) return memory_.load(access, Level::Element);
-    if (places_.varies_in_row(access)) return lane_of(of_group(group_of(access)));
+    if (places_.varies_in_row(access)) return lane_of(group_element(loaded_group(access)));
     if (!is_vector) return memory_.load(access, Level::Element);
-    SymbolId& vector = of_rows_[access];
+    SymbolId& vector = row_vectors_[access];
     if (!vector) {
       vector = vector_of(access);
       row_.push_back({Declare{vector, vector_at(access)}});
@@ -63,21 +63,23 @@ class Columns : public CudaReduce {
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
   /// Loads all elements of a group before any is computed; past the last element, the last one is repeated.
-  SymbolId group_of(uint32_t access) {
+  SymbolId loaded_group(uint32_t access) {
     SymbolId& array = vectors_[access];
     if (array) return array;
     array = vector_of(access);
-    assembly_[array].extents = {group_};
+    assembly_[array].extents = {group_accumulators_};
     const ValueId index = element_index_;
-    if (group_ > 1) element_index_ = loaded_index_;
+    if (group_accumulators_ > 1) element_index_ = loaded_index_;
     const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.pointee(access, Level::Thread);
     element_index_ = index;
     loads_.declared.push_back({Declare{array}});
-    if (group_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
-    loads_.step.push_back({Assign{of_group(array), from}});
+    if (group_accumulators_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
+    loads_.step.push_back({Assign{group_element(array), from}});
     return array;
   }
-  ValueId of_group(SymbolId array) { return assembly_.item(assembly_.read(array), accumulator_of_element().number); }
+  ValueId group_element(SymbolId array) {
+    return assembly_.item(assembly_.read(array), accumulator_of_element().number);
+  }
 
   // The position of a thread
 
@@ -103,15 +105,15 @@ class Columns : public CudaReduce {
 
   void find_element() override {
     const Type type{context_.index_dtype()};
-    first_ = times(part_ == RowPart::Chunks ? plus(times(chunk_, threads_), thread_) : thread_, own_);
+    first_ = times(part_ == RowPart::Chunks ? plus(times(chunk_, threads_), thread_) : thread_, thread_accumulators_);
     if (groups() > 1) {
       first_ = let(assembly_.kernel.indices, first_, "first");
       group_number_ = assembly_.variable("g", type, Level::Thread);
       first_ = plus(first_, assembly_.read(group_number_));
     }
-    from_ = assembly_.variable(group_ == 1 ? "i" : "from", type, Level::Thread);
+    from_ = assembly_.variable(group_accumulators_ == 1 ? "i" : "from", type, Level::Thread);
     element_index_ = assembly_.read(from_);
-    if (group_ == 1 || part_ == RowPart::Finalize) return;
+    if (group_accumulators_ == 1 || part_ == RowPart::Finalize) return;
     element_index_ = named(plus(element_index_, assembly_.read(step_number_)), assembly_.claim("i"));
     const ValueId last =
         let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), integer(1)), "last");
@@ -120,7 +122,7 @@ class Columns : public CudaReduce {
               assembly_.claim("at"));
   }
 
-  uint32_t groups() const { return own_ / group_; }
+  uint32_t groups() const { return thread_accumulators_ / group_accumulators_; }
 
   // Phases
 
@@ -130,7 +132,8 @@ class Columns : public CudaReduce {
     Body both = std::move(loads_.declared);
     append(both, each_of_group(std::move(loads_.step)));
     loads_ = {};
-    if (group_ > 1) step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
+    if (group_accumulators_ > 1)
+      step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
     append(both, each_of_group(std::move(step)));
     Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(both)};
     elements.step = rows_.accumulators;
@@ -139,17 +142,17 @@ class Columns : public CudaReduce {
   }
 
   Body each_of_group(Body step) {
-    if (group_ == 1 || step.empty()) return step;
+    if (group_accumulators_ == 1 || step.empty()) return step;
     Body body = {{Let{element_index_}}};
     append(body, std::move(step));
-    return {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_), std::move(body)}}};
+    return {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_accumulators_), std::move(body)}}};
   }
 
   void in_groups(Body group, Body after) {
     append(group, std::move(after));
     if (groups() == 1) return append(body_, std::move(group));
-    Loop loop{Loop::Kind::Strided, group_number_, integer(0), integer(own_), std::move(group)};
-    loop.step = group_;
+    Loop loop{Loop::Kind::Strided, group_number_, integer(0), integer(thread_accumulators_), std::move(group)};
+    loop.step = group_accumulators_;
     if (part_ == RowPart::Finalize)
       loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
     else
@@ -160,17 +163,18 @@ class Columns : public CudaReduce {
   /// Declares the accumulators of a reduction. The accumulators of one group are combined before the next group starts.
   void declare(RowReduction& reduction, Body& before, Body& after) {
     const bool carries = reduction.has_order() && groups() > 1;
-    reductions_.declare(carries ? before : body_, reduction, group_, Loop::Kind::Unrolled);
+    reductions_.declare(carries ? before : body_, reduction, group_accumulators_, Loop::Kind::Unrolled);
     if (!carries) return;
     reductions_.declare_levels(body_, reduction, groups());
     reductions_.merge_group(after, reduction,
-                            assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_)));
+                            assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_accumulators_)));
   }
 
   void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }
 
   AccumulatorPlace accumulator_of_element() {
-    return {group_ == 1 ? integer(0) : assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+    return {group_accumulators_ == 1 ? integer(0) : assembly_.read(step_number_),
+            lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
   }
 
   void emit_phase(uint32_t phase) override {
@@ -197,7 +201,7 @@ class Columns : public CudaReduce {
 
   void set_empty_results(const RowWork& work) {
     for (RowReduction* reduction : work.reductions) {
-      reductions_.declare(body_, *reduction, group_, Loop::Kind::Unrolled);
+      reductions_.declare(body_, *reduction, group_accumulators_, Loop::Kind::Unrolled);
       combine(*reduction);
     }
   }
@@ -225,7 +229,7 @@ class Columns : public CudaReduce {
   void combine_chunks() override {
     flush_row();
     Body before, after, loads;
-    const ValueId chunk = group_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
+    const ValueId chunk = group_accumulators_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
     for (RowReduction& reduction : reductions_.all()) {
       declare(reduction, before, after);
       std::vector<ValueId> operands;
@@ -233,7 +237,8 @@ class Columns : public CudaReduce {
         operands.push_back(reductions_.partial(reduction.first_partial + v, index_of_partial(chunk), false));
       reductions_.fold(loads, reduction, accumulator_of_element(), operands);
     }
-    if (group_ > 1) loads = {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_), std::move(loads)}}};
+    if (group_accumulators_ > 1)
+      loads = {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_accumulators_), std::move(loads)}}};
     append(before, std::move(loads));
     in_groups(std::move(before), std::move(after));
     for (RowReduction& reduction : reductions_.all()) combine(reduction);
@@ -252,13 +257,13 @@ class Columns : public CudaReduce {
     row_stores_ = take_step(std::move(after));
   }
 
-  uint32_t own_, group_;  ///< accumulators of a thread, and of a group; powers of two
+  uint32_t thread_accumulators_, group_accumulators_;  ///< accumulators of a thread, and of a group; powers of two
   SymbolId group_number_, from_;
   ValueId first_, loaded_index_;
   struct {
     Body declared, step;
   } loads_;
-  std::map<uint32_t, SymbolId> of_rows_;  ///< vectors that do not vary along a row
+  std::map<uint32_t, SymbolId> row_vectors_;  ///< vectors that do not vary along a row
 };
 
 }  // namespace

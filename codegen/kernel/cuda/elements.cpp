@@ -26,12 +26,12 @@ class ElementsKernel : public Access {
         schedule_(context.schedule),
         assembly_(context),
         memory_(context, assembly_),
-        place_(context, assembly_, memory_, body_) {
-    memory_.set_space(place_);
+        elements_(context, assembly_, memory_, body_) {
+    memory_.set_space(elements_);
   }
 
   Kernel build() {
-    place_.find();
+    elements_.find();
     load_vectors();
     const Job job = job_of_output_blocks(context_.graph, context_.outline);
     load_hoisted(job);
@@ -48,7 +48,7 @@ class ElementsKernel : public Access {
     switch (schedule_.accesses[access].how) {
       case How::Vector:
       case How::Shifted:
-        return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
+        return assembly_.lane(assembly_.read(vectors_.at(access)), elements_.lane_number(Level::Element));
       case How::Grouped:
         if (const GroupVector* group_vector = memory_.group_vector_of(access))
           return group_element(access, *group_vector);
@@ -71,7 +71,7 @@ class ElementsKernel : public Access {
 
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, wrapped);
-    return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
+    return assembly_.lane(assembly_.read(vectors_.at(access)), elements_.lane_number(Level::Element));
   }
 
   /// If the position is the linear index and a thread's elements are adjacent, their positions differ only in the
@@ -82,13 +82,13 @@ class ElementsKernel : public Access {
     const KernelOutline& outline = context_.outline;
     const bool may_be_wrong_past_end =
         outline.divisions.empty() && std::ranges::count(outline.accesses, Kind::Gather, &AccessUse::kind) == 0;
-    if (!may_be_wrong_past_end || !place_.has_neighbours() || !context_.layout.accesses[access].is_linear)
+    if (!may_be_wrong_past_end || !elements_.has_neighbours() || !context_.layout.accesses[access].is_linear)
       return memory_.position(access, Level::Element);
-    return assembly_.index(IndexOp::BitOr, place_.first(), place_.lane_number(Level::Element));
+    return assembly_.index(IndexOp::BitOr, elements_.first(), elements_.lane_number(Level::Element));
   }
 
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
-    const Level of_elements = place_.has_lanes() ? Level::Fetch : Level::Thread;
+    const Level of_elements = elements_.has_lanes() ? Level::Fetch : Level::Thread;
     if (!schedule_.uses_quotient_of || assembly_[divisor].level < of_elements) return std::nullopt;
     return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
@@ -140,8 +140,8 @@ class ElementsKernel : public Access {
   }
 
   ValueId vector_at(uint32_t access, Value::Kind kind, const std::vector<ValueId>& gathered = {}) {
-    std::vector<ValueId> operands = {place_.base(access), memory_.index(access, Level::Thread, 0, gathered)};
-    if (kind == Value::Kind::VectorEnd) operands.push_back(place_.end());
+    std::vector<ValueId> operands = {elements_.base(access), memory_.index(access, Level::Thread, 0, gathered)};
+    if (kind == Value::Kind::VectorEnd) operands.push_back(elements_.end());
     return assembly_.add({.kind = kind,
                           .type = {memory_.type_in_memory(access), schedule_.lanes},
                           .operands = std::move(operands),
@@ -152,22 +152,22 @@ class ElementsKernel : public Access {
   /// branch separates its loads (docs/performance.md: one-guard).
   ValueId is_whole() {
     if (whole_) return whole_;
-    if (const ValueId is_known_whole = place_.is_whole()) return whole_ = is_known_whole;
-    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.integer(schedule_.lanes));
-    ValueId is_whole = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
-    if (const ValueId begin = place_.begin())
-      is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, place_.first()), is_whole);
+    if (const ValueId is_known_whole = elements_.is_whole()) return whole_ = is_known_whole;
+    const ValueId vector_end = assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(schedule_.lanes));
+    ValueId is_whole = assembly_.index(IndexOp::LessEqual, vector_end, elements_.end());
+    if (const ValueId begin = elements_.begin())
+      is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, elements_.first()), is_whole);
     // The block-wide condition is tested once: the compiler then makes two loops, one without guards.
-    if (const ValueId is_sure = place_.is_within_row()) is_whole = assembly_.index(IndexOp::Or, is_sure, is_whole);
-    whole_ = assembly_.let(place_.of_step(), is_whole, assembly_.claim("whole"));
+    if (const ValueId is_sure = elements_.is_within_row()) is_whole = assembly_.index(IndexOp::Or, is_sure, is_whole);
+    whole_ = assembly_.let(elements_.of_step(), is_whole, assembly_.claim("whole"));
     return whole_;
   }
 
   /// Whether the aligned vectors around all of a thread's elements are inside the tensor.
   ValueId is_inside() {
-    const ValueId vector_end = assembly_.index(IndexOp::Add, place_.first(), assembly_.integer(2 * schedule_.lanes));
-    const ValueId ends = assembly_.index(IndexOp::LessEqual, vector_end, place_.end());
-    const ValueId begins = assembly_.index(IndexOp::Less, assembly_.integer(0), place_.first());
+    const ValueId vector_end = assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(2 * schedule_.lanes));
+    const ValueId ends = assembly_.index(IndexOp::LessEqual, vector_end, elements_.end());
+    const ValueId begins = assembly_.index(IndexOp::Less, assembly_.integer(0), elements_.first());
     return assembly_.index(IndexOp::And, begins, ends);
   }
 
@@ -175,7 +175,7 @@ class ElementsKernel : public Access {
   /// masked, at its use.
   void load_group_vector(uint32_t leader, const GroupVector& group_vector) {
     if (group_vector.width == 1) return;
-    const bool is_masked = schedule_.accesses[leader].is_masked, is_fetched = place_.has_lanes() && !is_masked;
+    const bool is_masked = schedule_.accesses[leader].is_masked, is_fetched = elements_.has_lanes() && !is_masked;
     const Level level = is_fetched ? Level::Fetch : is_masked ? Level::Element : Level::Thread;
     const Type type{memory_.type_in_memory(leader), group_vector.width};
     const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type,
@@ -184,7 +184,8 @@ class ElementsKernel : public Access {
     if (is_fetched) {
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
-      body_.fetch.push_back({Assign{assembly_.item(assembly_.read(vector), place_.lane_number(Level::Fetch)), value}});
+      body_.fetch.push_back(
+          {Assign{assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Fetch)), value}});
     } else {
       (is_masked ? assembly_.block(Level::Element) : body_.loads).push_back({Declare{vector, value}});
     }
@@ -203,7 +204,7 @@ class ElementsKernel : public Access {
       body_.element.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
     }
     body_.hoisted = std::exchange(body_.element, {});
-    place_.forget_element();
+    elements_.forget_element();
   }
 
   Body hoisted_vectors(uint32_t leader) {
@@ -214,7 +215,7 @@ class ElementsKernel : public Access {
       const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
-      const ValueId target = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
+      const ValueId target = assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Element));
       filled.push_back({Assign{target, memory_.vector(leader, group_vector, Level::Element)}});
       group_vectors_[{leader, group_vector.first}] = vector;
     }
@@ -227,14 +228,14 @@ class ElementsKernel : public Access {
     if (!group_vectors_.contains({layout.leader, group_vector.first})) load_group_vector(layout.leader, group_vector);
     const SymbolId symbol = group_vectors_.at({layout.leader, group_vector.first});
     ValueId vector = assembly_.read(symbol);
-    if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, place_.lane_number(Level::Element));
+    if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, elements_.lane_number(Level::Element));
     return assembly_.lane(vector, assembly_.integer(layout.neighbour - group_vector.first));
   }
 
   /// An element that is loaded by itself.
   ValueId single(uint32_t access) {
     if (schedule_.accesses[access].is_masked) return memory_.load(access, Level::Element);
-    return place_.has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
+    return elements_.has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
   }
 
   /// As `single`, but loaded for all of a thread's elements before anything is computed.
@@ -243,9 +244,9 @@ class ElementsKernel : public Access {
       const ValueId vector = assembly_.read(vector_of(access));
       body_.fetched_vectors.push_back({Declare{vectors_.at(access)}});
       body_.fetch.push_back(
-          {Assign{assembly_.lane(vector, place_.lane_number(Level::Fetch)), memory_.load(access, Level::Fetch)}});
+          {Assign{assembly_.lane(vector, elements_.lane_number(Level::Fetch)), memory_.load(access, Level::Fetch)}});
     }
-    return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
+    return assembly_.lane(assembly_.read(vectors_.at(access)), elements_.lane_number(Level::Element));
   }
 
   // Stores
@@ -261,12 +262,12 @@ class ElementsKernel : public Access {
         case How::Vector: {
           const SymbolId vector = vector_of(a);
           body_.thread.push_back({Declare{vector}});
-          body_.element.push_back({Assign{assembly_.lane(assembly_.read(vector), place_.lane_number(Level::Element)),
+          body_.element.push_back({Assign{assembly_.lane(assembly_.read(vector), elements_.lane_number(Level::Element)),
                                           results[a - first_store]}});
-          const StoreVector all{place_.base(a), memory_.index(a, Level::Thread, 0), assembly_.read(vector)};
+          const StoreVector all{elements_.base(a), memory_.index(a, Level::Thread, 0), assembly_.read(vector)};
           (schedule_.has_partial_vectors ? whole : body_.stores).push_back({all});
           if (schedule_.has_partial_vectors)
-            rest.push_back({StoreVector{all.pointer, all.index, all.vector, place_.end(), place_.begin()}});
+            rest.push_back({StoreVector{all.pointer, all.index, all.vector, elements_.end(), elements_.begin()}});
           break;
         }
         default:
@@ -284,9 +285,9 @@ class ElementsKernel : public Access {
 
   /// The block for an element's stores. The block has a guard if elements may be past the end.
   Body& stores_of_a_lane() {
-    if (!place_.has_lanes()) return body_.thread;
+    if (!elements_.has_lanes()) return body_.thread;
     if (!schedule_.has_partial_vectors) return body_.element;
-    store_guard_ = assembly_.index(IndexOp::Less, place_.stored(), place_.end());
+    store_guard_ = assembly_.index(IndexOp::Less, elements_.stored_index(), elements_.end());
     return guarded_stores_;
   }
 
@@ -306,14 +307,14 @@ class ElementsKernel : public Access {
       if (group_vector.width == 1) {
         const ValueId target = assembly_.add({.kind = Value::Kind::Load,
                                               .type = type,
-                                              .operands = {place_.base(leader), index},
+                                              .operands = {elements_.base(leader), index},
                                               .naming = Value::Naming::Inline});
         stores.push_back({Assign{target, members[0]}});
         continue;
       }
       const ValueId vector = assembly_.add(
           {.kind = Value::Kind::Pack, .type = type, .operands = members, .naming = Value::Naming::Inline});
-      stores.push_back({StoreVector{place_.base(leader), index, vector}});
+      stores.push_back({StoreVector{elements_.base(leader), index, vector}});
     }
   }
 
@@ -324,15 +325,15 @@ class ElementsKernel : public Access {
     Body step = std::move(body_.loads);
     append(step, std::move(body_.fetched_vectors));
     if (!body_.fetch.empty()) {
-      append(body_.fetch, place_.to_next_lane());
-      step.push_back({place_.over_lanes(std::move(body_.fetch))});
+      append(body_.fetch, elements_.to_next_lane());
+      step.push_back({elements_.over_lanes(std::move(body_.fetch))});
     }
     append(step, std::move(body_.thread));
-    if (!body_.hoisted.empty()) step.push_back({place_.over_lanes(std::move(body_.hoisted))});
+    if (!body_.hoisted.empty()) step.push_back({elements_.over_lanes(std::move(body_.hoisted))});
     if (!guarded_stores_.empty()) body_.element.push_back({If{store_guard_, std::move(guarded_stores_)}});
-    if (!body_.element.empty()) step.push_back({place_.over_lanes(std::move(body_.element))});
+    if (!body_.element.empty()) step.push_back({elements_.over_lanes(std::move(body_.element))});
     append(step, std::move(body_.stores));
-    place_.assemble(std::move(step));
+    elements_.assemble(std::move(step));
   }
 
   const KernelContext& context_;
@@ -340,7 +341,7 @@ class ElementsKernel : public Access {
   Assembly assembly_;
   Memory memory_;
   ThreadBody body_;
-  ThreadElements place_;
+  ThreadElements elements_;
   ValueId whole_, store_guard_;
   std::map<uint32_t, SymbolId> vectors_;
   std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;

@@ -52,7 +52,7 @@ void ThreadElements::find() {
   const LoopMap& loop_map = schedule_.loop_maps[0];
   if (steps_ > 1) return find_steps(loop_map);
   Body& indices = assembly_.kernel.indices;
-  first_ = assembly_.let(indices, first_of(loop_map), name_of("i"));
+  first_ = assembly_.let(indices, first_element_of(loop_map), name_of("i"));
   end_ = assembly_.read(memory_.numel());
   indices.push_back({Return{first_, end_}});
   assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, schedule_.threads * schedule_.lanes}};
@@ -61,7 +61,7 @@ void ThreadElements::find() {
 
 /// The index of a thread's first element: the indices of its block and of the thread, each multiplied by the inner
 /// counts of the loop map.
-ValueId ThreadElements::first_of(const LoopMap& loop_map) {
+ValueId ThreadElements::first_element_of(const LoopMap& loop_map) {
   const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
   uint32_t inner = 1, of_block = 1, of_thread = 1;
   for (auto step = loop_map.steps.rbegin(); step != loop_map.steps.rend(); ++step) {
@@ -105,14 +105,14 @@ void ThreadElements::find_row() {
       assembly_.kernel.indices,
       index(IndexOp::Div, index(IndexOp::Add, length, integer(least_elements - 1)), integer(least_elements)),
       assembly_.claim("blocks"));
-  row_ = named(index(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
-  begin_ = named(index(IndexOp::Mul, row_, length), assembly_.claim("begin"));
-  end_ = named(index(IndexOp::Add, begin_, length), assembly_.claim("end"));
+  row_ = let_index(index(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
+  begin_ = let_index(index(IndexOp::Mul, row_, length), assembly_.claim("begin"));
+  end_ = let_index(index(IndexOp::Add, begin_, length), assembly_.claim("end"));
   const ValueId number = index(IndexOp::Rem, block, blocks);
   const ValueId aligned = index(IndexOp::Mul, index(IndexOp::Div, begin_, integer(lanes)), integer(lanes));
   if (steps_ > 1) {
     const ValueId before = index(IndexOp::Mul, number, integer(block_elements));
-    first_of_block_ = named(index(IndexOp::Add, aligned, before), assembly_.claim("first"));
+    first_of_block_ = let_index(index(IndexOp::Add, aligned, before), assembly_.claim("first"));
     step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
     first_ = assembly_.read(step_);
     return;
@@ -120,11 +120,11 @@ void ThreadElements::find_row() {
   const ValueId before = index(IndexOp::Mul, number, integer(schedule_.threads));
   const ValueId offset =
       index(IndexOp::Mul, integer(lanes), index(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
-  first_ = named(index(IndexOp::Add, aligned, offset), name_of("i"));
+  first_ = let_index(index(IndexOp::Add, aligned, offset), name_of("i"));
   assembly_.kernel.indices.push_back({Return{first_, end_}});
 }
 
-ValueId ThreadElements::behind_block() {
+ValueId ThreadElements::end_of_block() {
   return assembly_.index(IndexOp::Add, first_of_block_,
                          assembly_.integer(steps_ * schedule_.threads * schedule_.lanes));
 }
@@ -132,7 +132,7 @@ ValueId ThreadElements::behind_block() {
 ValueId ThreadElements::is_within_row() {
   if (steps_ == 1) return {};
   const ValueId begins = assembly_.index(IndexOp::LessEqual, begin_, first_of_block_);
-  const ValueId ends = assembly_.index(IndexOp::LessEqual, behind_block(), end_);
+  const ValueId ends = assembly_.index(IndexOp::LessEqual, end_of_block(), end_);
   return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::And, begins, ends),
                        assembly_.claim("inside"));
 }
@@ -148,7 +148,7 @@ Statement ThreadElements::steps(Body step) {
   const ValueId thread = thread_number(assembly_, Level::Thread);
   const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.integer(schedule_.lanes), thread);
   Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, offset),
-            assembly_.index(IndexOp::Min, behind_block(), end_), std::move(step)};
+            assembly_.index(IndexOp::Min, end_of_block(), end_), std::move(step)};
   loop.step = step_elements, loop.unroll = 1;
   return {std::move(loop)};
 }
@@ -171,7 +171,7 @@ std::string ThreadElements::suffix() {
   return "_" + name_of(rank > 1 ? fmt::format("i{}", rank - 1) : "i");
 }
 
-ValueId ThreadElements::named(ValueId value, const std::string& name) {
+ValueId ThreadElements::let_index(ValueId value, const std::string& name) {
   const ValueId named = assembly_.let(assembly_.kernel.indices, value, name);
   assembly_[named].type = {context_.index_dtype()};
   return named;
@@ -201,7 +201,7 @@ ValueId ThreadElements::lane_offset(Level level) {
 }
 
 /// The index of an element of the thread's vector; of the last element of the domain if it is past the end.
-ValueId ThreadElements::element(Level level) {
+ValueId ThreadElements::element_index(Level level) {
   ValueId& cached = elements_[level];
   if (cached) return cached;
   const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(level));
@@ -211,7 +211,7 @@ ValueId ThreadElements::element(Level level) {
   return cached;
 }
 
-ValueId ThreadElements::stored() {
+ValueId ThreadElements::stored_index() {
   ValueId& cached = elements_[Level::Element];
   const ValueId number = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
   if (!cached) cached = assembly_.let(body_.element, number, name_of("e"));
@@ -228,23 +228,23 @@ ValueId ThreadElements::coordinate(uint32_t axis, Level level) {
   if (context_.rank() <= 1) return linear(level);
   switch (schedule_.coordinates) {
     case Coordinates::Carry:
-      return carried(axis, level);
+      return carried_coordinate(axis, level);
     case Coordinates::Row:
-      return in_row(axis, level);
+      return coordinate_in_row(axis, level);
     case Coordinates::Lane:
-      if (has_lanes() && level > Level::Thread) return divided(axis, element(level), level);
+      if (has_lanes() && level > Level::Thread) return coordinate_by_division(axis, element_index(level), level);
       break;
     default:
       break;
   }
-  const ValueId first = divided(axis, first_, Level::Thread);
+  const ValueId first = coordinate_by_division(axis, first_, Level::Thread);
   const bool is_inner = axis + 1 == context_.rank();
   if (!is_inner || level <= Level::Thread || !has_lanes()) return first;
   return assembly_.index(IndexOp::Add, first, lane_offset(level));
 }
 
 /// A coordinate if a block has a part of one row; for an element outside the row, as if the row continued.
-ValueId ThreadElements::in_row(uint32_t axis, Level level) {
+ValueId ThreadElements::coordinate_in_row(uint32_t axis, Level level) {
   const uint32_t inner = context_.rank() - 1;
   if (inner == 1 && axis == 0) return row_;
   ValueId& cached = coordinates_[{axis, Level::Thread}];
@@ -259,7 +259,7 @@ ValueId ThreadElements::in_row(uint32_t axis, Level level) {
 }
 
 /// The coordinate of the element with this linear index.
-ValueId ThreadElements::divided(uint32_t axis, ValueId linear, Level level) {
+ValueId ThreadElements::coordinate_by_division(uint32_t axis, ValueId linear, Level level) {
   ValueId& cached = coordinates_[{axis, level}];
   if (cached) return cached;
   const ValueId value = quotient(axis, linear);
@@ -281,7 +281,7 @@ void ThreadElements::start_carrying() {
     coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
 }
 
-ValueId ThreadElements::carried(uint32_t axis, Level level) {
+ValueId ThreadElements::carried_coordinate(uint32_t axis, Level level) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   return level <= Level::Fetch ? now : lane_vector(now, assembly_[carried_[axis]].name);
 }
@@ -299,14 +299,14 @@ ValueId ThreadElements::lane_vector(ValueId value, const std::string& name) {
 }
 
 Body ThreadElements::to_next_lane() {
-  return schedule_.coordinates == Coordinates::Carry ? carry(context_.rank() - 1) : Body{};
+  return schedule_.coordinates == Coordinates::Carry ? advance_coordinate(context_.rank() - 1) : Body{};
 }
 
 /// Advances to the next element, with carry; after the last element the first follows, but nothing is stored there.
-Body ThreadElements::carry(uint32_t axis) {
+Body ThreadElements::advance_coordinate(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   Body wrapped = {{Assign{now, assembly_.integer(0)}}};
-  if (axis > 0) std::ranges::move(carry(axis - 1), std::back_inserter(wrapped));
+  if (axis > 0) std::ranges::move(advance_coordinate(axis - 1), std::back_inserter(wrapped));
   const ValueId is_end = assembly_.index(IndexOp::Equal, now, assembly_.read(memory_.extent(axis)));
   return {{Advance{carried_[axis], assembly_.integer(1)}}, {If{is_end, std::move(wrapped)}}};
 }

@@ -16,10 +16,17 @@ ValueId block_number(const KernelContext& context, Assembly& assembly);
 /// The index of this thread in its block, at the level of the values that depend on it.
 ValueId thread_number(Assembly& assembly, Level level);
 
-/// The statements of a kernel that reduces nothing, by place. The statements of a step are in the order of the members.
+/// The statements of a kernel that reduces nothing, by their place in it. A step executes them in the order of the
+/// members, from `loads` on.
 struct ThreadBody {
-  Body of_row;  ///< before the steps; with a single step, such values are computed in `thread`
-  Body loads, fetched_vectors, fetch, hoisted, thread, element, stores;
+  Body of_row;           ///< before the steps; with a single step, such values are computed in `thread`
+  Body loads;            ///< of vectors
+  Body fetched_vectors;  ///< declarations of the vectors that `fetch` fills
+  Body fetch;            ///< per element: loads that precede all computations
+  Body hoisted;          ///< per element: loads under hoisted predicates
+  Body thread;           ///< values of the thread
+  Body element;          ///< per element: its computation
+  Body stores;           ///< of vectors
 };
 
 /// The elements of a thread in a kernel that reduces nothing: their indices and coordinates.
@@ -41,14 +48,17 @@ class ThreadElements : public Space {
   /// Whether all elements of the thread's vector exist, if the loop over steps provides that; none otherwise.
   ValueId is_whole() { return whole_ ? assembly_.read(whole_) : ValueId{}; }
 
+  /// Whether a thread has several elements per step; and whether these are adjacent.
   bool has_lanes() const { return schedule_.lanes > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
+  /// The number of an element in the thread's vector.
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
+  /// A loop over the elements of the thread's vector.
   Loop over_lanes(Body body) const;
   /// Forgets the values of an element, because another loop over the thread's elements must compute them again.
   void forget_element();
   /// The index of an element that is stored. The store is guarded unless no element is past the end.
-  ValueId stored();
+  ValueId stored_index();
 
   /// The block for values of the thread in the current step.
   Body& of_step() { return steps_ > 1 ? body_.loads : assembly_.kernel.indices; }
@@ -59,7 +69,9 @@ class ThreadElements : public Space {
 
   // Space
 
-  ValueId linear(Level level) override { return level <= Level::Thread || !has_lanes() ? first_ : element(level); }
+  ValueId linear(Level level) override {
+    return level <= Level::Thread || !has_lanes() ? first_ : element_index(level);
+  }
   bool counts_domain() const override { return true; }
   ValueId coordinate(uint32_t axis, Level level) override;
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
@@ -69,25 +81,32 @@ class ThreadElements : public Space {
   std::string suffix() override;
 
  private:
+  // `find` for the kinds of schedules: see the definitions.
   void find_row();
   void find_steps(const LoopMap& loop_map);
-  ValueId first_of(const LoopMap& loop_map);
-  ValueId behind_block();
+  ValueId first_element_of(const LoopMap& loop_map);
+  /// The end of the elements that the block computes.
+  ValueId end_of_block();
   Statement steps(Body step);
 
+  /// The distance of an element from the thread's first one.
   ValueId lane_offset(Level level);
-  ValueId element(Level level);
-  ValueId in_row(uint32_t axis, Level level);
-  ValueId divided(uint32_t axis, ValueId linear, Level level);
+  ValueId element_index(Level level);
+  ValueId coordinate_in_row(uint32_t axis, Level level);
+  ValueId coordinate_by_division(uint32_t axis, ValueId linear, Level level);
   ValueId quotient(uint32_t axis, ValueId linear) { return memory_.quotient(linear, 0, context_.rank(), axis); }
 
+  /// Declares the coordinates that are incremented from element to element.
   void start_carrying();
-  ValueId carried(uint32_t axis, Level level);
+  /// A coordinate that is incremented from element to element.
+  ValueId carried_coordinate(uint32_t axis, Level level);
   ValueId lane_vector(ValueId value, const std::string& name);
-  Body carry(uint32_t axis);
+  Body advance_coordinate(uint32_t axis);
 
+  /// The block for values of a level below Thread.
   Body& block_of(Level level);
-  ValueId named(ValueId value, const std::string& name);
+  /// Names an index and computes it among the kernel's indices.
+  ValueId let_index(ValueId value, const std::string& name);
   const std::string& name_of(const std::string& preferred);
 
   const KernelContext& context_;

@@ -30,8 +30,8 @@ class Tile : public Space, public Access {
     lanes_ = schedule_.lanes;
     const LoopMap& across = schedule_.loop_maps[rows_];
     passes_ = across.steps[1].count;
-    rows_a_pass_ = across.steps[2].count;
-    size_ = passes_ * rows_a_pass_;
+    rows_per_pass_ = across.steps[2].count;
+    size_ = passes_ * rows_per_pass_;
     uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
       *pass = {assembly_.variable_called(name_of("s"), Level::Fetch),
@@ -168,7 +168,7 @@ class Tile : public Space, public Access {
   /// A thread's row and column within the tile, in the current pass.
   std::vector<ValueId> row() {
     if (passes_ == 1) return {row_};
-    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(rows_a_pass_))};
+    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(rows_per_pass_))};
   }
   std::vector<ValueId> column() {
     if (lanes_ == 1) return {column_};
@@ -327,7 +327,7 @@ class Tile : public Space, public Access {
   Assembly assembly_;
   Memory memory_;
   uint32_t rows_ = 0, columns_ = 0;  ///< the axes of the tile
-  uint32_t lanes_ = 1, passes_ = 1, rows_a_pass_ = 1, size_ = 1;
+  uint32_t lanes_ = 1, passes_ = 1, rows_per_pass_ = 1, size_ = 1;
   std::array<Pass, 2> whole_, clamped_;  ///< loads: direct, and with rows and columns exchanged
   Pass fill_, compute_, write_;
   Pass* pass_ = nullptr;    ///< the current pass
