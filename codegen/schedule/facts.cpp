@@ -127,7 +127,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .has_short_rows = layout.has_short_rows,
                     .has_long_rows = layout.has_long_rows,
                     .has_many_steps = layout.has_many_steps,
-                    .row_multiple = layout.row_multiple,
+                    .reduced_axis_multiple = layout.reduced_axis_multiple,
                     .row_cost = cost_of_row(graph, outline, layout),
                     .quotients = quotients_of(graph, outline)};
   if (outline.column_reductions.empty()) facts.speculative_phase = speculative_phase(graph, outline, layout);

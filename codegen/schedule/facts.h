@@ -59,20 +59,20 @@ struct KernelFacts {
   uint64_t long_axes = 0;                ///< as in the layout
   // As in the layout.
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
-  uint32_t row_multiple = 1;          ///< as in the layout
-  uint32_t row_cost = 0;              ///< of the values that a row's elements share
-  uint32_t quotients = 0;             ///< float32 quotients whose divisor is not a scalar
-  bool has_regions = false;           ///< some `where`s are lazy
-  bool has_several_phases = false;    ///< it traverses its rows several times
-  uint32_t result_bytes = 0;          ///< of the results of its reductions, per row
-  uint32_t shared_bytes = 0;          ///< CUDA: the shared memory that a block may use
-  bool never_reads_past_end = false;  ///< CUDA: as in the target
-  uint32_t cluster_blocks = 1;        ///< CUDA: the most blocks of a cluster
-  uint32_t phases = 1;                ///< number of passes over a row
-  uint32_t speculative_phase = 0;     ///< the speculative phase; 0: there is none
-  uint32_t ordered_bytes = 0;         ///< of accumulators whose order matters, per accumulator number
-  uint32_t column_partial_bytes = 0;  ///< of fused column partials, per column; 0 if there are none
-  bool finalizes_partials = false;    ///< another kernel computes partial results for it
+  uint32_t reduced_axis_multiple = 1;  ///< as in the layout
+  uint32_t row_cost = 0;               ///< of the values that a row's elements share
+  uint32_t quotients = 0;              ///< float32 quotients whose divisor is not a scalar
+  bool has_regions = false;            ///< some `where`s are lazy
+  bool has_several_phases = false;     ///< it traverses its rows several times
+  uint32_t result_bytes = 0;           ///< of the results of its reductions, per row
+  uint32_t shared_bytes = 0;           ///< CUDA: the shared memory that a block may use
+  bool never_reads_past_end = false;   ///< CUDA: as in the target
+  uint32_t cluster_blocks = 1;         ///< CUDA: the most blocks of a cluster
+  uint32_t phases = 1;                 ///< number of passes over a row
+  uint32_t speculative_phase = 0;      ///< the speculative phase; 0: there is none
+  uint32_t ordered_bytes = 0;          ///< of accumulators whose order matters, per accumulator number
+  uint32_t column_partial_bytes = 0;   ///< of fused column partials, per column; 0 if there are none
+  bool finalizes_partials = false;     ///< another kernel computes partial results for it
 };
 
 /// The axis along which most bytes are contiguous but strided along the innermost axis; kNoAxis if there are none.

@@ -34,7 +34,7 @@ bool is_for_columns_alone(const KernelFacts& facts) {
 
 }  // namespace
 
-bool lies_across(const KernelFacts& facts) {
+bool is_contiguous_across_rows(const KernelFacts& facts) {
   const auto is_read = [](const AccessFacts& access) { return access.varies_in_row && access.kind == Kind::Load; };
   const bool any_large = std::ranges::any_of(
       facts.accesses, [&](const AccessFacts& access) { return is_read(access) && !access.broadcasts; });
@@ -65,7 +65,7 @@ bool is_vector_in_row(const AccessFacts& access, const KernelFacts& facts, uint3
 
 bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes) {
   return is_element_wise(access) && !access.is_masked && access.along_rows == StrideClass::One &&
-         is_aligned(access, lanes) && layout.rows_multiple >= lanes;
+         is_aligned(access, lanes) && layout.row_axis_multiple >= lanes;
 }
 
 namespace {
@@ -422,7 +422,7 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   rows.accumulators = cuda_accumulators(length_bits, facts.loads);
   if (facts.column_partial_bytes > 0) return rows_with_column_partials(rows, facts, layout);
   if (facts.finalizes_partials) return finalized_columns(rows, layout);
-  rows.across = lies_across(facts);
+  rows.across = is_contiguous_across_rows(facts);
   if (rows.across) return cuda_columns(rows, facts, layout, has_several_phases);
   rows.speculative_phase = facts.speculative_phase;
   if (rows.speculative_phase > 0) has_several_phases = facts.phases > 2;

@@ -10,7 +10,7 @@ namespace ingot::codegen {
 
 /// Whether most loaded bytes are contiguous across rows (from row to row), and not along them. Broadcast operands are
 /// small, and are counted only if there are no others.
-bool lies_across(const KernelFacts& facts);
+bool is_contiguous_across_rows(const KernelFacts& facts);
 
 /// CPU: the number of accumulators of a row, or of a chunk of it, for rows of at most 2^length_bits elements.
 uint32_t cpu_accumulators(uint32_t length_bits);

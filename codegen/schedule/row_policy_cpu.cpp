@@ -47,7 +47,7 @@ namespace {
 /// accumulators costs little (docs/performance.md: cpu-row-order).
 bool rows_fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
   constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
-  const bool has_vectors = facts.row_multiple >= kVector;
+  const bool has_vectors = facts.reduced_axis_multiple >= kVector;
   if (is_plain_sum) return has_vectors || layout.length_bits > kShortSumBits;
   const bool stores = std::ranges::any_of(facts.accesses, [](const AccessFacts& access) {
     return access.varies_in_row && access.kind == AccessUse::Kind::Store;
@@ -77,8 +77,8 @@ RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool 
   rows.accumulators = cpu_accumulators(layout.length_bits);
   rows.chunk_length = cpu_chunk_length(layout.length_bits);
   // The bits of a row must not depend on its neighbours.
-  rows.across =
-      !facts.depends_on_vector_width && (lies_across(facts) || should_be_transposed(facts, layout, has_several_phases));
+  rows.across = !facts.depends_on_vector_width &&
+                (is_contiguous_across_rows(facts) || should_be_transposed(facts, layout, has_several_phases));
   rows.is_split = rows.chunk_length != 0 && !has_several_phases && (rows.across || layout.rows_bits < kEnoughRowsBits);
   return rows;
 }

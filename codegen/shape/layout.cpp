@@ -125,9 +125,9 @@ std::string KernelLayout::text() const {
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
   if (length_eighths > 0) text += fmt::format(", {}{}/8 of it", fills_eighths ? "" : "up to ", length_eighths);
-  if (row_multiple > 1) text += fmt::format(" and of {}k", row_multiple);
+  if (reduced_axis_multiple > 1) text += fmt::format(" and of {}k", reduced_axis_multiple);
   if (has_empty_rows) text += ", empty";
-  if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
+  if (row_axis_multiple > 1) text += fmt::format(", {}k rows", row_axis_multiple);
   if (column_chunks > 0) text += fmt::format(", {} pieces", column_chunks);
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
@@ -186,7 +186,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
                            : static_cast<uint8_t>(bytes);
   }
   if (const uint32_t row_axes = layout.rank - layout.reduced_axes; layout.reduces && row_axes > 0) {
-    const auto lies_across = [&](size_t a) {
+    const auto is_contiguous_across_rows = [&](size_t a) {
       const std::vector<StrideClass>& axes = layout.accesses[a].axes;
       const bool varies_in_row =
           std::any_of(axes.begin() + row_axes, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
@@ -194,8 +194,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
              axes[row_axes - 1] == StrideClass::One;
     };
     for (size_t a = 0; a < layout.accesses.size(); ++a)
-      if (lies_across(a)) {
-        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[row_axes - 1]));
+      if (is_contiguous_across_rows(a)) {
+        layout.row_axis_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[row_axes - 1]));
         layout.length_eighths = 0, layout.fills_eighths = false;
       }
   }
@@ -209,7 +209,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   layout.has_long_rows = has_long_axis && layout.inner_multiple < 8;
   layout.has_many_steps = has_long_axis && geometry.numel >= kManyElements;
   if (layout.reduced_axes > 0)
-    layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostAccumulators);
+    layout.reduced_axis_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostAccumulators);
   return layout;
 }
 
@@ -222,7 +222,7 @@ KernelLayout relevant_to(const Target& target, KernelLayout layout) {
   constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuCachedBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;
-    layout.row_multiple = 1;
+    layout.reduced_axis_multiple = 1;
     for (AccessLayout& access : layout.accesses) access.inner_step = 0;
     return layout;
   }
@@ -233,9 +233,11 @@ KernelLayout relevant_to(const Target& target, KernelLayout layout) {
   layout.inner_multiple = kVectorBytes;
   const bool row_has_several_axes = layout.reduced_axes > 1,
              could_be_transposed = !row_has_several_axes && layout.length_bits <= kCpuTransposedBits;
-  if (layout.row_multiple < (row_has_several_axes ? kMostAccumulators : could_be_transposed ? kCpuMultiple : UINT8_MAX))
-    layout.row_multiple = 1;
-  layout.rows_multiple = 1;
+  if (layout.reduced_axis_multiple < (row_has_several_axes  ? kMostAccumulators
+                                      : could_be_transposed ? kCpuMultiple
+                                                            : UINT8_MAX))
+    layout.reduced_axis_multiple = 1;
+  layout.row_axis_multiple = 1;
   layout.long_axes = 0;
   layout.has_long_rows = layout.has_many_steps = false;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;

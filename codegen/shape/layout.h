@@ -97,7 +97,7 @@ struct KernelLayout {
   uint8_t inner_multiple = 16;
   /// CPU, if rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 if it is less
   /// than 8 or does not matter.
-  uint8_t row_multiple = 1;
+  uint8_t reduced_axis_multiple = 1;
   uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis elements, so that half a tile is filled
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow elements
   /// CUDA: there are several axes, and the innermost one has at least kLongRow elements, not a multiple of a vector.
@@ -116,7 +116,7 @@ struct KernelLayout {
   bool has_empty_rows = false;  ///< nothing is read, since there are no elements
   /// The largest power of two, at most 16, that divides the innermost kept extent, if corresponding elements of
   /// adjacent rows are adjacent in memory; otherwise 1.
-  uint8_t rows_multiple = 1;
+  uint8_t row_axis_multiple = 1;
   /// With fused column partials: the number of chunks of a column, to which rows are distributed in turn, in both
   /// kernels; otherwise 0.
   uint16_t column_chunks = 0;

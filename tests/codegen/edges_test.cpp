@@ -47,7 +47,7 @@ class Execution {
     const Options options{true, false};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
     const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
-    const Library library(
+    const SharedLibrary library(
         (is_cuda ? cuda_on_host(target, text_) : "") + without_ptx(text_) + (is_cuda ? cuda_runner(kernel) : ""),
         "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
     auto* entry = library.find<Entry>((is_cuda ? "run_" : "") + kernel.launch.entry);

@@ -61,9 +61,9 @@ class Guarded {
 
 /// A shared library compiled from C++ source by the host's compiler, in a temporary folder of its own. Static variables
 /// are not shared with other libraries that have the same names (-fno-gnu-unique).
-class Library {
+class SharedLibrary {
  public:
-  explicit Library(const std::string& text, const std::string& flags = "-O1") {
+  explicit SharedLibrary(const std::string& text, const std::string& flags = "-O1") {
     char name[] = "/tmp/ingot_codegen_XXXXXX";
     folder_ = mkdtemp(name);
     std::ofstream(folder_ / "kernels.cpp") << text;
@@ -76,12 +76,12 @@ class Library {
     std::ifstream log(folder_ / "log");
     ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 30000);
   }
-  ~Library() {
+  ~SharedLibrary() {
     if (handle_ != nullptr) dlclose(handle_);
     std::filesystem::remove_all(folder_);
   }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
 
   bool is_loaded() const { return handle_ != nullptr; }
   template <typename Function>

@@ -50,7 +50,7 @@ TEST(HoistedPredicate, ComputesCorrectElements) {
       test_case.x = tensor(sizes, order, 0, whole);
     }
   }
-  const Library library = library_of(cases, kCuda);
+  const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     ReduceCase& test_case = cases[c];
@@ -92,7 +92,7 @@ TEST(HoistedPredicate, HoistsPredicatesOnlyInRowsThatStoreElements) {
       test_case.x = tensor({n, 2}, {0, 1}, 0, whole);
     }
   }
-  const Library library = library_of(cases, kCuda);
+  const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   size_t hoisted[2] = {};
   for (size_t c = 0; c < cases.size(); ++c) {

@@ -256,7 +256,8 @@ void expect_matches_graph(const Case& test_case, const Prepared& prepared, int s
 
 void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed) {
   // A GPU faults on unaligned vectors; here the sanitizer does.
-  const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
+  const SharedLibrary library(library_text(cases, target),
+                              "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
   ASSERT_TRUE(library.is_loaded());
   RandomKernelMaker random(seed);
   Coverage coverage;

@@ -73,7 +73,7 @@ std::vector<OpCase> all_cases(const Target& target) {
 
 /// Runs a one-kernel graph on contiguous operands of equal length.
 template <typename R>
-std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const Target& target,
+std::unique_ptr<R[]> run(const SharedLibrary& library, const ir::Graph& graph, const Target& target,
                          std::vector<void*> operands, int64_t count, std::vector<ir::HostValue> numbers = {},
                          int* status = nullptr) {
   int ignored_status = 0;
@@ -155,7 +155,7 @@ struct Column {
 };
 
 template <typename T>
-void check_case(const Library& library, const OpCase& test_case, const Target& target) {
+void check_case(const SharedLibrary& library, const OpCase& test_case, const Target& target) {
   const ir::OpInfo& info = ir::info(test_case.op);
   const bool is_cuda = target.kind == Target::Kind::Cuda;
   const std::vector<T> values = samples<T>();
@@ -225,8 +225,8 @@ TEST_P(Primitives, MatchTheReference) {
   std::vector<const ir::Graph*> graphs;
   for (const OpCase& test_case : cases) graphs.push_back(&test_case.graph);
   // The graph is not simplified: isnan of integers does not use its operand.
-  const Library library(library_text(graphs, GetParam()),
-                        "-O3 -Wno-bool-compare -Wno-int-in-bool-context -Wno-unused-but-set-variable");
+  const SharedLibrary library(library_text(graphs, GetParam()),
+                              "-O3 -Wno-bool-compare -Wno-int-in-bool-context -Wno-unused-but-set-variable");
   ASSERT_TRUE(library.is_loaded());
   for (const OpCase& test_case : cases)
     with_type(test_case.work, [&](auto type) { check_case<decltype(type)>(library, test_case, GetParam()); });
@@ -245,7 +245,7 @@ TEST_P(Primitives, CastsMatchC10) {
   }
   std::vector<const ir::Graph*> pointers;
   for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
-  const Library library(library_text(pointers, GetParam()), "-O1");
+  const SharedLibrary library(library_text(pointers, GetParam()), "-O1");
   ASSERT_TRUE(library.is_loaded());
   size_t next = 0;
   for (const DType from : kTypes) {
@@ -304,8 +304,8 @@ TEST_P(Primitives, PhiloxMatchesRandom123) {
       "extern \"C\" void scramble(unsigned* words, unsigned long long key) {\n"
       "    philox(words[0], words[1], words[2], words[3], key);\n}\n";
   const bool is_cuda = GetParam().kind == Target::Kind::Cuda;
-  const Library library((is_cuda ? cuda_on_host(GetParam(), {}) : "") + prelude_for(GetParam().kind, wrapper) + wrapper,
-                        "-O2");
+  const SharedLibrary library(
+      (is_cuda ? cuda_on_host(GetParam(), {}) : "") + prelude_for(GetParam().kind, wrapper) + wrapper, "-O2");
   ASSERT_TRUE(library.is_loaded());
   auto* scramble = library.find<void(uint32_t*, unsigned long long)>("scramble");
   ASSERT_NE(scramble, nullptr);
@@ -329,7 +329,7 @@ TEST_P(Primitives, RandomWordsMatchTheReference) {
   }
   std::vector<const ir::Graph*> pointers;
   for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
-  const Library library(library_text(pointers, GetParam()), "-O3");
+  const SharedLibrary library(library_text(pointers, GetParam()), "-O3");
   ASSERT_TRUE(library.is_loaded());
   size_t next = 0;
   for (const DType type : kIntegers) {
@@ -387,16 +387,16 @@ TEST(Bools, UseLogicalOperatorsOnCuda) {
   }
 }
 
-class Halves : public testing::TestWithParam<Target> {};
+class SixteenBitFloats : public testing::TestWithParam<Target> {};
 
-TEST_P(Halves, RoundToNearestEven) {
+TEST_P(SixteenBitFloats, RoundToNearestEven) {
   for (const DType half : {DType::F16, DType::BF16}) {
     Sketch narrow("narrow_" + std::string(ir::short_name(half))), wide("wide_" + std::string(ir::short_name(half)));
     narrow.result("out", half, narrow.graph.add(Op::Cast, half, {narrow.tensor("x", DType::F32, 1)}),
                   {narrow.graph.host.size(0, 0)});
     wide.result("out", DType::F32, wide.graph.add(Op::Cast, DType::F32, {wide.tensor("x", half, 1)}),
                 {wide.graph.host.size(0, 0)});
-    const Library library(library_text({&narrow.graph, &wide.graph}, GetParam()), "-O2");
+    const SharedLibrary library(library_text({&narrow.graph, &wide.graph}, GetParam()), "-O2");
     ASSERT_TRUE(library.is_loaded());
 
     constexpr size_t kCount = 1 << 20;
@@ -426,10 +426,10 @@ TEST_P(Halves, RoundToNearestEven) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Halves, testing::ValuesIn(kTargets), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, SixteenBitFloats, testing::ValuesIn(kTargets), target_name);
 
 // Some compiler failures only occur if an op's operands are computed instead of loaded.
-TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
+TEST(SixteenBitFloatsOnTheHost, EveryPrimitiveCompiles) {
   std::vector<ir::Graph> graphs;
   for (const DType half : {DType::F16, DType::BF16}) {
     for (const ir::OpInfo& info : ir::primitives()) {
@@ -448,19 +448,20 @@ TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
   }
   std::vector<const ir::Graph*> pointers;
   for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
-  EXPECT_TRUE(Library(library_text(pointers, kCpu), "-O3").is_loaded());
+  EXPECT_TRUE(SharedLibrary(library_text(pointers, kCpu), "-O3").is_loaded());
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC reports vectorised loops in a file.
-TEST(HalvesOnTheHost, LoopsAreVectorised) {
+TEST(SixteenBitFloatsOnTheHost, LoopsAreVectorised) {
   for (const DType half : {DType::F16, DType::BF16}) {
     Sketch sketch("twice");
     const ir::NodeId x = sketch.graph.add(Op::Cast, DType::F32, {sketch.tensor("x", half, 1)});
     const ir::NodeId sum = sketch.graph.add(Op::Add, DType::F32, {x, x});
     sketch.result("out", half, sketch.graph.add(Op::Cast, half, {sum}), {sketch.graph.host.size(0, 0)});
     const std::string notes = testing::TempDir() + "ingot_vectorised_" + std::to_string(getpid());
-    ASSERT_TRUE(Library(library_text({&sketch.graph}, kCpu), "-O3 -fopt-info-vec-optimized=" + notes).is_loaded());
+    ASSERT_TRUE(
+        SharedLibrary(library_text({&sketch.graph}, kCpu), "-O3 -fopt-info-vec-optimized=" + notes).is_loaded());
     std::ifstream stream(notes);
     const std::string report(std::istreambuf_iterator<char>(stream), {});
     EXPECT_NE(report.find("loop vectorized"), std::string::npos) << ir::short_name(half);
@@ -474,7 +475,7 @@ TEST(Exponents, HandleEagersSpecialCases) {
   Sketch sketch("run_time");
   const ir::NodeId x = sketch.tensor("x", DType::F32, 1), e = sketch.number("e", ir::HostKind::Float, DType::F32);
   sketch.result("out", DType::F32, sketch.graph.add(Op::PowNumber, DType::F32, {x, e}), {sketch.graph.host.size(0, 0)});
-  const Library library(library_text({&sketch.graph}, kCpu), "-O2");
+  const SharedLibrary library(library_text({&sketch.graph}, kCpu), "-O2");
   ASSERT_TRUE(library.is_loaded());
   Column<float> column(16);
   for (size_t k = 0; k < 16; ++k) column.data[k] = 0.1f + static_cast<float>(k) / 3;

@@ -96,7 +96,7 @@ TEST(Passing, ColumnResultsAreCorrect) {
   for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});
   shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 260}, {1, 0, 2}});
   const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::Passing, whole);
-  const Library library = library_of(cases, kCuda);
+  const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   std::set<bool> prefetches;
   std::set<uint32_t> lanes;
@@ -124,10 +124,10 @@ TEST(Passing, FusedColumnsDoNotChangeRowBits) {
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
   std::vector<ReduceCase> passing = cases_of(shapes, PartitionStrategy::Passing, any);
-  const Library library_passing = library_of(passing, kCuda);
+  const SharedLibrary library_passing = library_of(passing, kCuda);
   std::vector<ReduceCase> shared = passing;
   for (ReduceCase& test_case : shared) test_case.strategy = PartitionStrategy::Shared;
-  const Library library_shared = library_of(shared, kCuda);
+  const SharedLibrary library_shared = library_of(shared, kCuda);
   for (size_t c = 0; c < shapes.size(); ++c) {
     const std::vector<Bytes> fused = run(passing[c], kCuda, library_passing, random);
     const std::vector<Bytes> separate = run(shared[c], kCuda, library_shared, random);
@@ -145,7 +145,7 @@ TEST(Passing, ColumnBitsDoNotDependOnTheLayout) {
                PartitionStrategy::Passing, any);
   for (size_t c = 1; c < cases.size(); ++c)
     for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
-  const Library library = library_of(cases, kCuda);
+  const SharedLibrary library = library_of(cases, kCuda);
   const std::vector<Bytes> first = run(cases[0], kCuda, library, random);
   for (size_t c = 1; c < cases.size(); ++c)
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
@@ -165,7 +165,7 @@ TEST(Passing, WorksWithoutRowReductions) {
     test_case.x = tensor(sizes, {0, 1}, 0, whole);
     test_case.strategy = PartitionStrategy::Passing;
   }
-  const Library library = library_of(cases, kCuda);
+  const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   for (ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();

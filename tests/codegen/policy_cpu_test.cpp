@@ -109,7 +109,7 @@ TEST(CpuRows, VectorisesAcrossAdjacentRows) {
 bool are_transposed(RowSetup rows, bool has_several_phases, uint8_t multiple = 1) {
   for (AccessFacts& access : rows.facts.accesses)
     if (access.varies_in_row) access.along_rows = StrideClass::Other;
-  rows.facts.row_multiple = multiple;
+  rows.facts.reduced_axis_multiple = multiple;
   return cpu_rows(rows.facts, rows.layout, has_several_phases).across;
 }
 

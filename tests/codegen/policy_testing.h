@@ -43,7 +43,7 @@ struct RowSetup {
   KernelLayout layout;
 
   RowSetup(std::vector<AccessFacts> accesses, uint8_t length_bits, uint8_t rows_bits, bool across = false,
-           uint8_t rows_multiple = 16) {
+           uint8_t row_axis_multiple = 16) {
     facts.accesses = std::move(accesses);
     facts.shared_bytes = cuda_shared_bytes(90);
     layout.reduces = true;
@@ -51,7 +51,7 @@ struct RowSetup {
     layout.reduced_axes = 1;
     layout.length_bits = length_bits;
     layout.rows_bits = rows_bits;
-    layout.rows_multiple = across ? rows_multiple : 1;
+    layout.row_axis_multiple = across ? row_axis_multiple : 1;
     if (!across) return;
     for (AccessFacts& access : facts.accesses) {
       access.inner = StrideClass::Other;

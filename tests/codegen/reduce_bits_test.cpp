@@ -65,7 +65,7 @@ TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
     }
     if (n % 20 == 0)
       add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
-    const Library library = library_of(cases, GetParam());
+    const SharedLibrary library = library_of(cases, GetParam());
     ASSERT_TRUE(library.is_loaded());
     std::vector<Bytes> reference;
     for (size_t c = 0; c < cases.size(); ++c) {
@@ -106,7 +106,7 @@ TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
       cases.push_back(multi_phase_case(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
       cases.back().strategy = strategy;
     }
-    const Library library = library_of(cases, GetParam());
+    const SharedLibrary library = library_of(cases, GetParam());
     ASSERT_TRUE(library.is_loaded());
     std::optional<uint32_t> sum;
     for (const ReduceCase& test_case : cases) {

@@ -120,7 +120,7 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
   if (GetParam().cuda()) {
     EXPECT_EQ(seen_kinds, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
   }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -175,7 +175,7 @@ TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
       cases.back().graph.name = cases.back().name;
       ir::verify(cases.back().graph);
     }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const bool caches_late = c % 2 == 1;

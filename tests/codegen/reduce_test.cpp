@@ -114,7 +114,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
     cases.back().use_many_rows_kernels = shape.use_many_rows_kernels;
     ir::verify(cases.back().graph);
   }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -185,7 +185,7 @@ TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
       for (const bool has_several_phases : {false, true})
         cases.push_back(pairs_case("case" + std::to_string(cases.size()), tensor({rows, n, 2}, {0, 1, 2}, 0, whole),
                                    has_several_phases));
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const bool has_several_phases = c % 2 == 1;
@@ -235,7 +235,7 @@ TEST_P(Reduce, QuotientsAreCorrectlyRounded) {
   ReduceCase test_case{"quotients", std::move(op.graph()), x};
   test_case.graph.name = test_case.name;
   const std::vector<ReduceCase> cases = {test_case};
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
   for (size_t r = 0; const float from : {1.0f, -1.0f, 0.0f}) {
@@ -300,7 +300,7 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
       const Schedule chosen = schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
       EXPECT_EQ(chosen.rows.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
     }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (const ReduceCase& test_case : cases) {
     const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
@@ -345,7 +345,7 @@ TEST_P(Reduce, CachedValuesAreCorrect) {
     cases.push_back(cached_in_turn_case("after_many" + std::to_string(n), x));
     for (const size_t back : {1, 2}) cases[cases.size() - back].use_many_rows_kernels = true;
   }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -410,7 +410,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
     ir::verify(test_case.graph);
     cases.push_back(std::move(test_case));
   }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   std::mt19937 random(11);
   for (size_t c = 0; c < cases.size(); ++c) {

@@ -168,7 +168,7 @@ using Bytes = std::vector<std::byte>;
 
 /// The results of a case, run in a library that has its kernels. `random` chooses the points at which the range of
 /// units of a CPU kernel is split into calls.
-inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target, const Library& library,
+inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target, const SharedLibrary& library,
                               std::mt19937& random) {
   const Prepared prepared = test_case.prepared();
   std::vector<Bytes> results, workspaces;
@@ -215,11 +215,11 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
 }
 
 /// A library of the kernels of all cases.
-inline Library library_of(const std::vector<ReduceCase>& cases, const Target& target) {
+inline SharedLibrary library_of(const std::vector<ReduceCase>& cases, const Target& target) {
   std::string text;
   for (const ReduceCase& test_case : cases) text += source_of(test_case, target);
-  return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
-                 "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+  return SharedLibrary((target.cuda() ? cuda_on_host(target, text) : "") + text,
+                       "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
 }
 
 inline std::string name_of_target(const testing::TestParamInfo<Target>& target) {

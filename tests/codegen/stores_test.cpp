@@ -50,7 +50,7 @@ TEST_P(Stores, StoresCorrectNeighbours) {
       test_case.graph.name = test_case.name;
       test_case.x = tensor({3, n, 4}, {0, 1, 2}, 0, whole);
     }
-  const Library library = library_of(cases, GetParam());
+  const SharedLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     if (GetParam().cuda() && cases[c].x.extents.sizes[1] > 1) {

@@ -125,8 +125,8 @@ TEST(Prelude, CompilesAsAWhole) {
     return std::string(std::istreambuf_iterator<char>(stream), {});
   };
   ASSERT_NE(file("cpu_types.h").find("float16"), std::string::npos) << "run this test in the repository root";
-  EXPECT_TRUE(Library(file("libm.h") + file("cpu_types.h") + file("cpu.h"), "-Wextra").is_loaded());
-  EXPECT_TRUE(Library(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).is_loaded());
+  EXPECT_TRUE(SharedLibrary(file("libm.h") + file("cpu_types.h") + file("cpu.h"), "-Wextra").is_loaded());
+  EXPECT_TRUE(SharedLibrary(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).is_loaded());
 }
 
 // A random expression, printed by spellings, and the same tree evaluated by calls.
@@ -172,7 +172,7 @@ TEST(Expressions, KeepTheirMeaningInSource) {
   }
   text += "  return 0;\n}\n";
   // -Wparentheses reports expressions that could mislead readers.
-  const Library library(text, "-O0 -fwrapv -Wno-all -Wparentheses");
+  const SharedLibrary library(text, "-O0 -fwrapv -Wno-all -Wparentheses");
   auto* first_mismatch = library.find<int(int, int, int)>("first_mismatch");
   ASSERT_NE(first_mismatch, nullptr);
   for (const auto& [x, y, z] : {std::tuple{1, 2, 3}, std::tuple{-5, 0, 7}, std::tuple{0, 0, 0}, std::tuple{100, -3, 1}})

@@ -88,7 +88,7 @@ class Rows : public CpuReduce {
 
   /// Whether the first element of each line belongs to the first accumulator.
   bool begins_with_first_accumulator() {
-    return !row_has_several_axes() || context_.layout.row_multiple >= rows_.accumulators;
+    return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= rows_.accumulators;
   }
 
   /// Vectors start and end at multiples of the number of accumulators, so that an accumulator has the same place in
