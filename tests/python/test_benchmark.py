@@ -63,7 +63,7 @@ class SimulatedEvent:
     def synchronize(self) -> None:
         self.gpu.now = max(self.gpu.now, self.time)
 
-    def elapsed_time(self, end: "Moment") -> float:
+    def elapsed_time(self, end: "SimulatedEvent") -> float:
         return (end.time - self.time) * 1e3
 
 
