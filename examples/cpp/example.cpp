@@ -15,9 +15,8 @@ int main() {
   const at::Tensor fused = from_source(x, y, 0.5);
 
   using ingot::Scalar, ingot::Value;
-  const ingot::Op from_function("relu_add(x, y, bias)",
-                                [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
-  const at::Tensor again = from_function(x, y, 0.5);
+  const ingot::Op function("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
+  const at::Tensor again = function(x, y, 0.5);
 
   const at::Tensor eager = at::relu(x) + y + 0.5;
   std::cout << "the op from source equals eager: " << std::boolalpha << fused.equal(eager) << '\n'
