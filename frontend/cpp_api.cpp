@@ -210,7 +210,8 @@ class CppDefinition : public frontend::Definition {
   }
 
  private:
-  /// Converts a Scalar's argument as for a Python parameter with the same annotation.
+  /// Converts the argument of a Scalar, ScalarInt or ScalarBool parameter, as for a Python parameter with the same
+  /// annotation.
   static frontend::Value converted_to_annotation(Evaluation& evaluation, const frontend::Parameter& parameter,
                                                  const frontend::Value& value) {
     if (parameter.annotation == Annotation::None) return value;

@@ -39,6 +39,7 @@ inline constexpr EllipsisType Ellipsis{};
 class Value {
  public:
   struct SliceBounds;
+  /// A value that belongs to an evaluation, unlike a literal: an op's parameter, or a value computed from parameters.
   using Bound = std::pair<frontend::Evaluation*, frontend::Value>;
   using Content = std::variant<NoneType, EllipsisType, bool, int64_t, double, DType, std::string, std::vector<Value>,
                                std::shared_ptr<const SliceBounds>, Bound>;
@@ -70,7 +71,7 @@ class Value {
   Value to(const Value& like) const { return method("to", like); }
   Value clamp(const Value& min, const Value& max = None) const { return method("clamp", min, max); }
   Value select(int64_t dim, const Value& index) const { return method("select", dim, index); }
-  /// Coordinates [begin, end) of a dim.
+  /// The elements at the coordinates [begin, end) of a dim.
   Value slice(int64_t dim, const Value& begin, const Value& end = None) const;
   Value view(std::vector<Value> shape) const { return method("view", std::move(shape)); }
   Value expand(std::vector<Value> shape) const { return method("expand", std::move(shape)); }
@@ -79,7 +80,8 @@ class Value {
   Value size(int64_t dim) const { return method("size", dim); }
   int64_t ndim() const { return attribute("ndim").known(); }
   DType dtype() const;
-  /// The value of an integer that controls the C++ program: a size or a parameter. The integer is specialised.
+  /// The value of a size or of an integer parameter, for C++ code that depends on it, such as the bound of a loop. The
+  /// integer is specialised: other values are lowered separately.
   int64_t known() const;
 
   /// The items of a tuple: a shape, or a result of chunk, split or unbind.
@@ -113,6 +115,7 @@ class Value {
 
   /// The evaluation of a bound value, or of a list's bound items; null for a literal.
   frontend::Evaluation* evaluation() const;
+  /// Converts to a value of `evaluation`: literals become constants.
   frontend::Value bind(frontend::Evaluation& evaluation) const;
 
  private:

@@ -49,8 +49,8 @@ struct ArgumentSpec {
   } kind = Kind::Tensor;
   ir::DType dtype = ir::DType::F32;           ///< of a Tensor or a CpuScalar
   ir::HostKind number = ir::HostKind::Float;  ///< of a Number
-  uint8_t rank = 0;
-  uint64_t ones = 0;  ///< bit d is set if size(d) is 1
+  uint8_t rank = 0;                           ///< of a Tensor
+  uint64_t ones = 0;                          ///< of a Tensor: bit d is set if size(d) is 1
   bool operator==(const ArgumentSpec&) const = default;
 };
 
@@ -66,15 +66,16 @@ struct Signature {
   std::optional<ir::DType> autocast = {};  ///< torch.autocast's dtype, if it is enabled for the device
   std::vector<ArgumentSpec> arguments;     ///< one per parameter
   /// The parameters with respect to which gradients will be requested, one bit each; the last bit represents the 64th
-  /// parameter and all later ones. The reduction values that these gradients read become results, after those that the
-  /// op returns (ir::Use::Residual).
+  /// parameter and all later ones. The residuals that these gradients read become additional results, after those that
+  /// the op returns (ir::Use::Residual).
   uint64_t gradients = 0;
-  /// Whether gradients of gathers may be sums that the caller computes (ir::Result::scatters). The caller sets this
-  /// flag if a kernel would compare too many indices with too many positions.
+  /// Whether the caller may have to compute gradients of gathers itself, as sums of scattered values
+  /// (ir::Result::scatters). The caller sets this flag if a kernel would compare too many indices with too many
+  /// positions.
   bool may_scatter = false;
   bool operator==(const Signature&) const = default;
 
-  /// One line that is the same for two signatures only if they are equal: "cuda f32 | x: f32[?, 1] | bias: float".
+  /// One line that is the same for two signatures only if they are equal: "cuda f32 | f32[?, 1] | float".
   std::string text() const;
 };
 
@@ -118,9 +119,10 @@ class Definition {
   virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
 };
 
-/// Parses an op from its source: a file of defs, or a bare expression. In a file the op is the def `name`, or else the
-/// last def that is not the backward of another one (`f_backward` of `f`). Module constants are part of the source, as
-/// assignments. A Source with origins maps messages to the files that its parts came from.
+/// Parses an op from its source: a file of defs, or a bare expression. In a file, the op is the def called `name`.
+/// Without a `name`, it is the last def that is not the custom backward of another def (`f_backward` of `f`). Module
+/// constants are part of the source, as assignments. A Source with origins maps messages to the files that its parts
+/// came from.
 /// Errors: Error(Author).
 std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name = {});
 inline std::shared_ptr<const Definition> define(std::string text, std::string source_name = "<text>",
@@ -128,19 +130,19 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
   return define(std::make_shared<const Source>(std::move(source_name), std::move(text)), name);
 }
 
-/// The residuals that a call of an op saved for its gradient.
+/// The residuals that a recorded call of an op saved for its gradient.
 struct Residuals {
-  uint64_t gradients = 0;          ///< the gradients that its signature requests
-  std::vector<std::string> names;  ///< the names of the saved results; empty if nothing was saved
+  uint64_t gradients = 0;          ///< Signature::gradients of the recorded call
+  std::vector<std::string> names;  ///< the names of the residuals; empty if nothing was saved
   bool operator==(const Residuals&) const = default;
 };
 
 /// Returns the op that computes the gradients with respect to the parameters marked in `is_requested`, as a tuple of
 /// floating-point tensors. Its parameters are those of `forward`, then one gradient for each of the `result_count`
 /// results of `forward`: a tensor of the result's shape, or None. The returned op writes nothing in place. `autocast`
-/// is the setting of the forward call's signature, because autograd computes gradients with autocast off. With
-/// `returns_arguments`, the op may return an incoming gradient itself, as autograd's own nodes do. The `residuals` are
-/// its last parameters; an op with residuals has no gradient of its own.
+/// is that of the forward call's signature; the returned op evaluates `forward` with it, although autograd computes
+/// gradients with autocast off. With `returns_arguments`, the returned op may return an incoming gradient itself, as
+/// autograd's own nodes do. The `residuals` are its last parameters; an op with residuals has no gradient itself.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> is_requested,
                                            size_t result_count, std::optional<ir::DType> autocast = {},
                                            bool returns_arguments = false, Residuals residuals = {});
@@ -156,6 +158,8 @@ std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definitio
 /// nodes all sizes become static; above 50,000 lowering fails. No optimisation pass has run on the graph.
 ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values);
 
+/// A supported function. A Primitive is an op of ir/ops.def, a Builtin is written in C++, and a Library function is
+/// written in the language.
 struct NameInfo {
   enum class Kind { Primitive, Builtin, Library } kind;
   std::string_view name;

@@ -17,23 +17,23 @@
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
 
-// Lowering: makes values of the parameters, evaluates the op on them, and makes results of the returned values. When
-// evaluation needs the value of a symbol, it restarts with that value known. The graph is then valid only for this
-// value (ir::Static).
+// Lowering makes a value for each parameter, evaluates the op on these values, and makes the graph's results from the
+// returned values. If evaluation needs the value of a symbol, lowering restarts with that value known. The graph is
+// then valid only for this value (ir::Static).
 
 namespace ingot::frontend {
 namespace {
 
-/// A size or a scalar, ordered as a graph lists its static values.
+/// A size or a number of the call, in the order in which a graph lists its static values.
 struct Symbol {
-  uint32_t param, dim;
+  uint32_t param, dim;  ///< `dim` is 0 for a number
   bool is_size;
   auto operator<=>(const Symbol&) const = default;
 };
 
 struct KnownValue {
   ir::HostValue value;
-  bool specialized;
+  bool specialized;  ///< requested only because of the value: a small size, or a number that is 0
 };
 
 /// The symbols whose values are known.
@@ -66,7 +66,7 @@ ir::HostKind kind_of(ir::DType type) {
 
 class LoweringContext {
  public:
-  /// `saves_residuals`: the reduction values that gradients read become results.
+  /// `saves_residuals`: the residuals that the requested gradients read become results.
   LoweringContext(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
                   bool saves_residuals, const Specialization& specialization, const Aliases& aliases)
       : definition_(definition),
@@ -138,7 +138,8 @@ class LoweringContext {
     return values;
   }
 
-  /// Gives all returned floating-point results gradients: a custom backward has them, whatever the op computes.
+  /// Marks all returned floating-point results as having gradients with respect to all parameters: the author's custom
+  /// backward computes these gradients, whatever the op computes.
   void mark_differentiable() {
     allow_gradients(evaluation_.graph);
     for (ir::Result& result : evaluation_.graph.results)
@@ -206,7 +207,8 @@ class LoweringContext {
     return tensor;
   }
 
-  /// Replaces values that the forward call saved by reads of the parameters that pass them.
+  /// In the graph of a gradient: replaces the nodes that compute residuals by loads of the residuals, which are
+  /// parameters.
   ir::Graph bind_residuals() {
     const ResidualBindings& residual_bindings = evaluation_.residual_bindings;
     if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return std::move(lowered_.graph);
@@ -259,6 +261,8 @@ ir::Graph lower_with_restarts(const Definition& definition, const Signature& sig
 
 }  // namespace
 
+// A graph depends on the requested gradients only if it must. So the op is lowered without them first. It is lowered
+// again with them if a condition depends on them, and once more, to find residuals, if the graph has reductions.
 ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values) {
   if (signature.gradients == 0) return lower_with_restarts(definition, signature, symbol_values, false);
   Signature without_gradients = signature;

@@ -55,7 +55,7 @@ class StructuredDefinition : public Definition {
   struct Container {
     Value value;
     std::vector<Value> contents;
-    size_t argument = SIZE_MAX;
+    size_t argument = SIZE_MAX;  ///< the index of the op's argument; set when the argument is complete
   };
 
   static std::vector<Value> contents_of(const Value& value) {
@@ -74,7 +74,8 @@ class StructuredDefinition : public Definition {
     }
   }
 
-  /// Composes an argument of the leaves from `next_leaf` on, and records its lists and dicts.
+  /// Builds an argument from its leaves, the first of which is `next_leaf`. Advances `next_leaf` past them, and records
+  /// the lists and dicts of the argument.
   static Value build_argument(Evaluation& evaluation, const Structure& structure,
                               std::span<const std::optional<Value>> leaves, size_t& next_leaf,
                               std::vector<Container>& containers) {

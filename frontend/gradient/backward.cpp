@@ -78,8 +78,9 @@ class BackwardDefinition : public Definition {
   }
 
  private:
-  /// Replaces each node for which a residual was saved by the residual. Because of limits, this evaluation may find
-  /// other row statistics than the forward call did. Then the gradient ignores the residuals and recomputes everything.
+  /// Replaces each node whose values were saved as a residual by that residual. This evaluation may find other
+  /// residuals than the forward call did, because of limits such as the number of nodes. Then the gradient ignores the
+  /// saved residuals and computes everything again.
   void use_residuals(Evaluation& evaluation, Evaluation& forward,
                      std::span<const std::optional<Value>> forward_arguments, const Value& returned,
                      std::span<const std::optional<Value>> residuals) const {

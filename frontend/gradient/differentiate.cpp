@@ -41,7 +41,7 @@ struct Adjoint {
 struct Read {
   ir::NodeId load;
   IndexedValue adjoint;
-  std::optional<ir::NodeId> guard = {};  ///< the guard of the adjoint, which is 0 if the guard is false
+  std::optional<ir::NodeId> guard = {};  ///< if false, the adjoint is 0
 };
 
 class Reverse {
@@ -133,10 +133,12 @@ class Reverse {
     return adjoint.guard ? value_where(evaluation_, *adjoint.guard, adjoint.value) : adjoint.value;
   }
 
+  /// Whether condition `b` is the negation of condition `a`.
   bool is_opposite(ir::NodeId a, ir::NodeId b) const {
     return graph_[b].op == ir::Op::LogicalNot && graph_[b].args[0] == a;
   }
 
+  /// The sum of two adjoints of one node; an adjoint counts as 0 if its guard is false.
   Adjoint sum(const Adjoint& a, const Adjoint& b) {
     const ir::DType dtype = graph_[a.value].dtype;
     if (a.guard == b.guard) return {graph_.add(ir::Op::Add, dtype, {a.value, b.value}), a.guard};
@@ -149,6 +151,7 @@ class Reverse {
     return result;
   }
 
+  /// Adds an adjoint to the pending adjoint of a node over the same space.
   void add(uint32_t space, ir::NodeId node, Adjoint adjoint) {
     if (!depends(node)) return;
     adjoint.value = cast_to(adjoint.value, ir::compute_type(graph_[node].dtype));
@@ -203,7 +206,8 @@ class Reverse {
     });
   }
 
-  /// Calls a rule. Returns, for each of `arguments`, the term to add to the gradient with respect to it, or None.
+  /// Calls a rule for the op or function that computes node `id` from `arguments`. Returns, for each argument, the term
+  /// to add to the gradient with respect to it, or None.
   std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
                                  std::vector<Value> arguments, bool is_low_precision) {
     Evaluation inside = evaluation_.inside_native();
@@ -217,6 +221,8 @@ class Reverse {
     return {result};
   }
 
+  /// Adds `value`, which a rule returned for the operand `node`. `adjoint` is that of the node to which the rule
+  /// applies.
   void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
     if (value.is_none()) return;
     if (value.is<std::string>()) {  // the name of a function without a derivative
@@ -311,6 +317,7 @@ class Reverse {
     return filled(evaluation_, shape, Number{graph_.host.real(0.0)}, dtype);
   }
 
+  /// The gradient with respect to a source of shape `source`: the sum of the transposed adjoints of these reads.
   Tensor sum_of(const std::vector<Read>& reads, const Shape& source, ir::DType dtype) {
     std::optional<Tensor> sum;
     for (const Read& read : reads) {
@@ -327,7 +334,7 @@ class Reverse {
   Evaluation& evaluation_;
   ir::Graph& graph_;
   std::vector<bool> depends_;  ///< cached results of `depends`, for all nodes up to the newest one queried
-  std::vector<Shape> spaces_;
+  std::vector<Shape> spaces_;  ///< the shape of each space; a space is given by its index here
   std::map<ir::NodeId, PendingCotangents, std::greater<>>
       pending_;  ///< newest first: all users of a node are processed before the node
   std::map<uint32_t, std::vector<Read>> reads_of_param_;  ///< the reads of each argument

@@ -14,13 +14,13 @@ struct Cotangent {
   Tensor value, gradient;
 };
 
-/// An argument of the op: a tensor as it was passed.
+/// A tensor argument of the op, with the values that it had when the op was called.
 struct Argument {
-  uint32_t param;
+  uint32_t param;  ///< the index of its parameter in the graph
   Tensor tensor;
 };
 
-/// A gradient. If the caller computes it as a sum, the tensor holds zeros.
+/// A gradient. If the caller of the graph computes it as a sum, the tensor holds zeros.
 struct Gradient {
   Tensor tensor;
   std::optional<ScatteredSum> sum = {};
@@ -30,7 +30,7 @@ struct Gradient {
 /// recorded a tape. Each gradient has its argument's shape and dtype. Gradients of 16-bit floats are summed in float32.
 ///
 /// No gradient flows into the arm of a `where` that was not taken, whatever the derivative of the arm is. Gradients of
-/// gathers are sums that the caller computes, if the evaluation allows that (Evaluation::may_scatter).
+/// gathers are sums that the caller of the graph computes, if the evaluation allows that (Evaluation::may_scatter).
 /// Errors: Error(Author) if there is no derivative.
 std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
                                 std::span<const Argument> arguments);

@@ -11,6 +11,7 @@ struct IndexedValue {
   Shape shape;
 };
 
+/// A tensor of one block.
 Tensor tensor_of(Builder& builder, const IndexedValue& value);
 /// Converts a tensor to one node over its shape.
 IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor);

@@ -17,12 +17,14 @@ std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
                                    std::span<const std::optional<Value>> arguments, const Value& returned,
                                    std::span<const std::optional<Value>> incoming, std::span<const Argument> requested);
 
-/// Appends the gradients to the values that the evaluation returns.
+/// Appends the gradients to `returned`, the values that the evaluation will return, and their sums to
+/// Builder::scattered_sums.
 void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);
 
 /// The values that an op returned, from left to right.
 std::span<const Value> results_of(const Value& returned);
 
+/// Calls a function of the library by its name.
 Value call_library(Evaluation& evaluation, std::string_view name, std::vector<Value> arguments);
 
 }  // namespace ingot::frontend

@@ -90,9 +90,9 @@ class ReductionVjp {
     return broadcast_rows(indexed_value_of(builder_, reduce(builder_, kind, tensor, dims_, true, {}).front()));
   }
 
-  /// Whether an element may round differently when it is recomputed. On the CPU, functions of the C library may round
-  /// differently in scalar and vector code. With numerics = fast, sums of products may be contracted differently, so
-  /// any floating-point op counts.
+  /// Whether an element may round differently when it is recomputed, so that it does not equal the extreme that was
+  /// computed from it. On the CPU, functions of the C library may round differently in scalar and vector code. With
+  /// numerics = fast, sums of products may be contracted differently, so any floating-point op counts.
   bool is_approximate() const {
     const bool is_fast = builder_.signature.numerics == Numerics::Fast;
     if (builder_.on_cuda() && !is_fast) return false;
@@ -138,9 +138,9 @@ class ReductionVjp {
     return sum;
   }
 
-  /// The product of the other elements of the row. In a row with one zero, the product at the zero is that of all
-  /// nonzero elements, and 0 at every other element. In a row with several zeros, the product is 0 everywhere, but its
-  /// derivative may not be; a separate expression has that derivative.
+  /// For each element, the product of the other elements of its row. In a row with one zero, this is the product of all
+  /// nonzero elements for the zero, and 0 for every other element. In a row with several zeros, this is 0 for each
+  /// element, but its derivative may not be 0; a separate expression has that derivative.
   ir::NodeId product_of_others() {
     const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
     const ir::NodeId is_zero = bool_node(ir::Op::Eq, operand_, zero);

@@ -14,9 +14,9 @@ struct GuardedGradient {
 /// Computes the gradient with respect to the operand of a reduction. `row_gradient` is the gradient with respect to the
 /// reduction's value, over the domain with the reduced dims of size 1.
 ///
-/// As in torch/csrc/autograd/FunctionsManual.cpp, all elements equal to an extreme share its gradient (amax). If the
-/// reduction also gives the extreme's index, the gradient goes to that element alone. For a product, the gradient of an
-/// element is multiplied by the product of the other elements.
+/// The formulas are those of torch/csrc/autograd/FunctionsManual.cpp. Max and Min: the elements that equal the extreme
+/// share the gradient equally. ArgMax and ArgMin: the gradient goes to the element at the index alone. Prod: the
+/// gradient with respect to an element is the row's gradient times the product of the row's other elements.
 GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient);
 
 }  // namespace ingot::frontend

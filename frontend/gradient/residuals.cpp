@@ -16,9 +16,9 @@
 
 // Finds the residuals of an op. A gradient recomputes what its op has computed. Recomputing an element is cheap, but
 // recomputing a reduction takes a pass over the row. The op therefore saves the reduction values that the gradient
-// reads (docs/performance.md: saved-row-statistics). To find them, a Trial builds the gradient for unknown upstream
-// gradients. Then the search follows the gradient's nodes from its results down to the first values that are constant
-// along a row.
+// reads, or values computed from them once per row, called row statistics here (docs/performance.md:
+// saved-row-statistics). To find them, a Trial builds the gradient for unknown upstream gradients. Then the search
+// follows the gradient's nodes from its results down to the first values that the op computes once per row.
 
 namespace ingot::frontend {
 namespace {
@@ -29,6 +29,7 @@ using ReductionValue = std::pair<ir::NodeId, uint32_t>;
 class ResidualFinder {
  public:
   /// Nodes from `first_gradient_node` and parameters from `first_gradient_param` on belong to the gradient.
+  /// `is_forward`: for each node, whether the op's results depend on it.
   ResidualFinder(const Builder& builder, ir::HostId one, ir::NodeId first_gradient_node, uint32_t first_gradient_param,
                  std::vector<bool> is_forward)
       : builder_(builder),
@@ -40,6 +41,7 @@ class ResidualFinder {
     for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, first_gradient_param));
   }
 
+  /// Follows the operands of a node of the gradient, down to the first row statistics and reduction values.
   void follow(ir::NodeId root) {
     std::vector<ir::NodeId> pending{root};
     while (!pending.empty()) {
@@ -129,6 +131,7 @@ class ResidualFinder {
     return values;
   }
 
+  /// The shape of a reduction's values: its domain, with the reduced dims of size 1.
   Shape rows_of(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     Shape shape = reduction.domain;
@@ -172,7 +175,8 @@ std::vector<bool> needed_nodes(const ir::Graph& graph, const Value& returned) {
   return needed;
 }
 
-/// An unknown upstream gradient, with respect to a result: a load of a parameter that exists only in the Trial.
+/// The upstream gradient with respect to a result, whose values are unknown: a load of a parameter that exists only in
+/// the Trial.
 Tensor unknown_gradient(Builder& builder, const Tensor& result) {
   const Shape shape = shape_of(builder, result);
   ir::Access access;

@@ -13,8 +13,8 @@ namespace ingot::frontend {
 struct Residual {
   ir::NodeId node;
   std::optional<uint32_t> value;  ///< which value of a reduction, if the node is a reduction
-  /// The sizes of the last dims of the node's index, or of the reduction's domain; 1 along dims along which the value
-  /// is constant.
+  /// The shape over which the residual is defined; its dims are the last ones of the node's index, or all dims of the
+  /// reduction's domain. The size is 1 along a dim along which the value is constant.
   Shape shape;
   std::string name;
 };
@@ -22,9 +22,9 @@ struct Residual {
 /// The residual as a node over its shape.
 ir::NodeId node_of(Builder& builder, const Residual& residual);
 
-/// Finds the row statistics that are worth saving for the gradients with respect to the `requested` parameters (one bit
+/// Finds the residuals that are worth saving for the gradients with respect to the `requested` parameters (one bit
 /// each, the last one for the 64th and all later ones). The order of the residuals is the same in every evaluation of
-/// the op on arguments with the same specs. The evaluation has recorded a tape and evaluated the op; it is left
+/// the op on arguments with equal ArgumentSpecs. The evaluation has recorded a tape and evaluated the op; it is left
 /// unchanged. Empty if there is no gradient.
 std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
                                      std::span<const std::optional<Value>> arguments, const Value& returned,

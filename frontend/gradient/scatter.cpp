@@ -34,7 +34,8 @@ class ScatterAddBuilder {
         terms_(terms_of(builder, values.shape, access)),
         indexed_(indexed_dims(builder, values.shape.size(), indices)) {}
 
-  /// Whether the access may read an element twice: along a dim that does not change the position in the source.
+  /// Whether the access may read an element twice: along a dim that changes the position in the source only through an
+  /// index, if at all.
   bool may_read_twice() const {
     for (size_t dim = 0; dim < terms_.size(); ++dim)
       if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;
@@ -58,8 +59,8 @@ class ScatterAddBuilder {
   }
 
  private:
-  /// Whether dim `dim` of the values maps one to one to a whole dim s of the source. No other dim of the values and no
-  /// index may change the coordinate along s, and no index may vary along `dim`.
+  /// Whether the coordinate along dim `dim` of the values is the coordinate along a whole dim s of the source. No other
+  /// dim of the values and no index may change the coordinate along s, and no index may vary along `dim`.
   bool covers_source_dim(size_t dim) const {
     if (terms_[dim].size() != 1 || indexed_[dim]) return false;
     const ir::HostPool& host = builder_.graph.host;
@@ -100,6 +101,8 @@ class ScatterAddBuilder {
     return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*is_any_outside, past_end, position});
   }
 
+  /// Adds a coordinate to `position`, times its step. `terms` are the coordinate's terms over the dims of the source,
+  /// `steps` the steps of the position along these dims.
   template <typename Coordinate>
   void add(ir::NodeId& position, const std::vector<ir::Term>& terms, const Shape& steps, const Coordinate& coordinate) {
     ir::HostId step = builder_.integer(0);

@@ -18,7 +18,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// Whether a dim of an access, of this size, moves along a dim of size `dim_size`, instead of being broadcast.
+/// Whether an access moves along a dim of the values of size `dim_size`, instead of broadcasting it. `size` is the size
+/// of the dim in the access, and may be specialised.
 bool varies_along(Builder& builder, ir::HostId size, ir::HostId dim_size) {
   if (is_one(builder, size)) return false;
   return builder.graph.host.same(size, dim_size) || builder.static_number(size).as_int() != 1;
@@ -136,8 +137,8 @@ class Transposition {
     }
   }
 
-  /// A dim whose steps do not nest with the steps of other dims along the same dim of the source, because windows
-  /// overlap or leave gaps.
+  /// A dim of the values whose steps do not nest with those of other dims along the same dim of the source, because
+  /// windows overlap or leave gaps.
   std::optional<size_t> overlapping_dim() {
     group_by_source_dim();
     for (std::vector<size_t>& dims : dims_by_source_dim_)
@@ -145,7 +146,7 @@ class Transposition {
     return std::nullopt;
   }
 
-  /// The dim with the fewest elements; a gathered one only if there is no other.
+  /// The dim with the fewest elements; a dim that expand_gathered or split_diagonals added only if there is no other.
   size_t smallest_dim(std::vector<size_t> dims) {
     if (std::ranges::any_of(dims, [&](size_t dim) { return dim < ungathered_; }))
       std::erase_if(dims, [&](size_t dim) { return dim >= ungathered_; });
@@ -200,8 +201,8 @@ class Transposition {
 
   ir::HostId step(size_t dim) const { return terms_[dim].front().coef; }
 
-  /// Sorts dims from outer to inner, so that each steps over all elements of the next one. Returns whether that is
-  /// possible.
+  /// Sorts dims from outer to inner: one step along a dim is as long as all steps along the next dim together. Returns
+  /// whether that is possible.
   bool sort_nested(std::vector<size_t>& dims) {
     if (dims.size() < 2) return true;
     const Shape shape = this->shape();
@@ -272,10 +273,10 @@ class Transposition {
 
   Builder& builder_;
   const Shape& source_;
-  Shape offsets_;  ///< the coordinates in the source that an index of zeros reads
+  Shape offsets_;  ///< the coordinates in the source of the first element of the values
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< for each dim of the values, its terms in the source's coordinates
-  size_t ungathered_;  ///< the number of dims that are not gathered coordinates; these come first
+  size_t ungathered_;  ///< the number of dims that were not added for gathers and diagonals; these dims come first
   std::vector<std::vector<size_t>>
       dims_by_source_dim_;  ///< for each source dim, the dims that move along it, outer ones first
   Shape steps_;             ///< the step of the values along each dim of the source

@@ -15,9 +15,10 @@ std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape
 /// that the access maps to it, or 0 if there are none. `indices` are the values of the access's indirect indices, over
 /// the shape of `values`.
 ///
-/// An element gathers its own values, so its sum has the same order as any other reduction. For a gather that may read
-/// an element several times, every element compares all indices. For overlapping windows, one position of all windows
-/// is added after the other; the size of the windows is specialised.
+/// Each element of the source is computed as a reduction of the values that belong to it, so the sum has the fixed
+/// order of a reduction. For a gather that may read an element several times, each element of the source compares its
+/// position with all indices. For overlapping windows, the values at one position of all windows are added, then those
+/// at the next position, and so on; the size of the windows is specialised.
 Tensor transposed(Builder& builder, const IndexedValue& values, const ir::Access& access,
                   std::span<const ir::NodeId> indices, const Shape& source);
 

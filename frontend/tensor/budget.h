@@ -17,14 +17,15 @@ class Budget {
   void spend_step();
   /// Counts items of tuples, lists and dicts. Must be called before the items are created.
   void spend_items(uint64_t count);
-  /// Counts characters of strings.
+  /// Counts characters of strings, in bytes of UTF-8.
   void spend_characters(uint64_t count);
   /// Counts concat blocks, each time that they are processed.
   void spend_blocks(uint64_t count);
   /// Counts the nodes that views rewrite. Each view is pushed down to the loads, so one view may rewrite many nodes.
   void spend_rewritten_nodes(uint64_t count);
 
-  /// The limit on operands in the arithmetic of sizes and numbers (ir::HostPool::limit_work), and the error past it.
+  /// The limit on the operands of all arithmetic on sizes and numbers (ir::HostPool::limit_work counts them), and the
+  /// error past the limit.
   static constexpr uint64_t kHostWork = 2'000'000;
   [[noreturn]] void fail_host_work() const;
 

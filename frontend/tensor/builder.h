@@ -25,7 +25,8 @@ namespace ingot::frontend {
 /// Thrown when evaluation needs the values of these symbols; `lower` catches it and restarts with them known.
 struct SpecializationRequest {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the throwing graph's pool
-  bool specialized = false;         ///< requested only because of the value (ir::Static::specialized)
+  /// Whether the request is made only because of the values: small sizes, or a number that is 0 (ir::Static).
+  bool specialized = false;
 };
 
 /// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with the answer known.
@@ -34,19 +35,20 @@ struct AliasRequest {
   ir::AliasFact fact;
 };
 
-/// Replacements in a finished graph: the parameters that hold the saved values of nodes and reductions.
+/// Replacements in the finished graph of a gradient: the parameters that hold the residuals.
 struct ResidualBindings {
-  std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for a node, the load of a parameter
-  std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
+  std::map<ir::NodeId, ir::NodeId> nodes;  ///< for a node, the load of the parameter that has its values
+  /// For a value of a reduction (the Reduce node, and which of its values), the parameter.
+  std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;
 };
 
-/// An ir::ScatterAdd whose values and positions are tensors.
+/// An ir::ScatterAdd, whose values and positions are not yet results of the graph but tensors.
 struct TensorScatterAdd {
   Tensor values, positions;
   std::vector<uint32_t> scattered_dims, copied_dims;
 };
 
-/// The terms of a sum that the caller computes.
+/// The terms of a sum that the caller of the graph computes (ir::Result::scatters).
 struct ScatteredSum {
   std::vector<TensorScatterAdd> scatter_adds;
   std::optional<Tensor> addend;  ///< a tensor to add to the sum, of the dtype of the values
@@ -62,13 +64,14 @@ struct Lowered {
   std::optional<Tape> tape;  ///< set if the results are to be differentiated
   int64_t random_count = 0;  ///< the number of samples of random numbers so far
   ResidualBindings residual_bindings;
-  std::map<size_t, ScatteredSum> scattered_sums;  ///< by position among the returned values, each of which holds zeros
-  uint32_t alias_queries = 0;                     ///< the number of alias queries so far
-  std::map<uint32_t, ir::AliasFact> aliases;      ///< the known answers, by the index of the query
+  /// By the position of a returned value, which holds zeros: the sum that the result is to be.
+  std::map<size_t, ScatteredSum> scattered_sums;
+  uint32_t alias_queries = 0;                 ///< the number of alias queries so far
+  std::map<uint32_t, ir::AliasFact> aliases;  ///< the known answers, by the index of the query
 };
 
-/// A handle on one lowering. Copies refer to the same lowering; they differ only in the kind of function that new ops
-/// belong to, such as a native library function.
+/// A handle on one lowering. Copies refer to the same lowering. They differ only in `native`,
+/// `has_low_precision_output` and `gradients`, which depend on the function that is being evaluated.
 class Builder {
  public:
   Builder(Lowered& lowered, const Signature& signature, const SymbolValues& symbol_values);
@@ -84,7 +87,8 @@ class Builder {
   /// Whether new ops belong to a function that PyTorch implements as one kernel. Then `/` is IEEE division, numbers
   /// stay unrounded, numerics = eager rounds only at the function's boundary, and eager's layouts are recorded there.
   bool native = false;
-  /// Whether new ops belong to a derivative of 16-bit floats, whose operands are in float32.
+  /// Whether new ops belong to the derivative of an op on 16-bit floats. The dtypes do not show this, because the
+  /// operands of the derivative are in float32.
   bool has_low_precision_output = false;
   /// The parameters with respect to which gradients of the evaluated op are requested: a bit mask as Result::gradients.
   uint64_t gradients;
@@ -102,15 +106,15 @@ class Builder {
   ir::HostId sub(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Sub, {x, y}); }
   ir::HostId mul(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Mul, {x, y}); }
   ir::HostId integer(int64_t value) { return graph.host.integer(value); }
-  /// The value of a number. If it depends on symbols, requests their values (throws SpecializationRequest). `what`
-  /// names the use in the error for a tensor: "the bound of a range".
+  /// The value of a number. If it depends on symbols, requests their values (throws SpecializationRequest). Fails for
+  /// any other value; `what` names the use of the number in this error: "the bound of a range".
   ir::HostValue static_number(const Value& value, std::string_view what);
   ir::HostValue static_number(ir::HostId id);
   int64_t static_int(const Value& value, std::string_view what);
   bool static_bool(const Value& value, std::string_view what);
 
-  /// States a condition on the arguments; if both operands are constants, checks it here. `message` may hold {0} and
-  /// {1}, the values of a and b.
+  /// States a condition on the arguments. If both operands are constants, the condition is checked here; only one of
+  /// kind Affordable stays in the graph if it does not hold. `message` may contain {0} and {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
 
   /// The graph's random seed, which the first sample of random numbers adds to the graph.
@@ -136,7 +140,8 @@ class Builder {
   /// Above 5,000 nodes, requests all sizes to be static; above 50,000 nodes, fails.
   void check_limits();
 
-  /// Undoes, at the end of its lifetime, all that was lowered during it.
+  /// At the end of its lifetime, restores the graph, its conditions, the tape and the count of random samples. Contents
+  /// of storages are not restored: during a trial, only storages that are new may be written.
   class Trial {
    public:
     explicit Trial(const Builder& builder);

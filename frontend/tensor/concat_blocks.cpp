@@ -13,8 +13,8 @@ void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const 
   items.insert(items.begin() + static_cast<ptrdiff_t>(begin), with.begin(), with.end());
 }
 
-/// The block under a change of its own dims; `exprs` has one expression for each dim that the block has
-/// now.
+/// The block with other dims: `shape`, `groups` and `offsets` are those of the result. `exprs` has one expression for
+/// each dim of `block`, over the dims of the result.
 ConcatBlock rebuilt(Builder& builder, const ConcatBlock& block, std::vector<AffineExpr> exprs, Shape shape,
                     Reassociation groups, Shape offsets) {
   const IndexMap view{std::move(exprs), block.shape, shape};
@@ -36,7 +36,7 @@ std::vector<AffineExpr> exprs_around(Builder& builder, size_t rank, size_t begin
   return exprs;
 }
 
-/// Splits one of the block's own dims into several.
+/// Splits one of the block's dims (not a dim of the grid) into several.
 ConcatBlock split_block_dim(Builder& builder, const ConcatBlock& block, size_t block_dim,
                             std::span<const ir::HostId> sizes, Reassociation groups, Shape offsets) {
   std::vector<AffineExpr> exprs = exprs_around(builder, block.shape.size(), block_dim, 1, sizes.size());

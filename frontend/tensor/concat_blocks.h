@@ -7,9 +7,10 @@
 #include "frontend/tensor/reindex.h"
 #include "frontend/tensor/shapes.h"
 
-// Views of one concat block. Dims are those of the grid. A grid dim may merge several of the block's own dims. If the
-// grid dim stays whole, its own dims are handled one by one. Otherwise the grid dim becomes one dim whose index is
-// divided again (linearised).
+// Views of one concat block. The *grid* is the index space that all blocks of a tensor cover together (value.h). The
+// functions here count dims of the grid, each of which may merge several of the block's dims. A view that keeps such a
+// grid dim as a whole applies to each of the merged dims. For any other view, the block is linearised: the merged dims
+// are replaced by one dim, from whose index the node computes the index along each of them, by division and remainder.
 
 namespace ingot::frontend {
 
@@ -35,11 +36,12 @@ ConcatBlock diagonal_block(Builder& builder, const ConcatBlock& block, std::arra
 ConcatBlock flip_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// Splits `dim` into several dims of the grid.
 ConcatBlock unflatten_block(Builder& builder, const ConcatBlock& block, size_t dim, std::span<const ir::HostId> sizes);
-/// Splits the block's own dims behind `dim` into these sizes; `dim` stays one dim of the grid.
+/// Gives the block dims of these sizes in place of those that `dim` merges; `dim` stays one dim of the grid.
 ConcatBlock refine_block(Builder& builder, const ConcatBlock& block, size_t dim, std::span<const ir::HostId> sizes);
-/// Merges `count` dims of the grid from `dim` on into one. The block must cover all of the inner ones.
+/// Merges `count` dims of the grid, `dim` and those after it, into one. Along the dims after `dim`, the block must
+/// cover the whole grid.
 ConcatBlock flatten_block(Builder& builder, const ConcatBlock& block, size_t dim, size_t count);
-/// Makes `dim` consist of one of the block's own dims; computes indices if `dim` merges several.
+/// Gives the block one dim in place of those that `dim` merges; if they are several, their indices are computed.
 ConcatBlock linearise_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// Broadcasts a block to these extents.
 ConcatBlock expand_block(Builder& builder, const ConcatBlock& block, std::span<const ir::HostId> sizes);

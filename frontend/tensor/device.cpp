@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 19> kDeviceTypes = {
     "cpu",  "cuda", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip", "ve",
     "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "meta",   "hpu",   "mtia"};
 
-/// "cuda" for "cuda:0". Fails with PyTorch's message if there is no such device type.
+/// The type of a device: "cuda" for "cuda:0". Fails with PyTorch's message if there is no such type.
 std::string_view device_type(const Builder& builder, std::string_view device) {
   const size_t colon = device.find(':');
   const std::string_view type = device.substr(0, colon);

@@ -88,6 +88,7 @@ struct IndexedDims {
   std::vector<size_t> before, indexed, after;
 };
 
+/// The block of x[…, i, …] that reads block `source` of x at the indices of one aligned block.
 ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const AlignedBlock& aligned,
                           const IndexedDims& grid_dims) {
   const ConcatBlock& index = aligned.blocks.front();

@@ -117,7 +117,7 @@ NumberCast assigned_cast(const Tensor& target) {
   return ir::is_narrow_float(target.dtype) ? NumberCast::Rounded : NumberCast::Checked;
 }
 
-/// x[mask] = values, which have x's shape or are one number.
+/// x[mask] = value, which has x's shape or is one number.
 void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& value) {
   const Tensor target = *x.tensor();
   const Value values = in_dtype(builder, value, target.dtype, assigned_cast(target)),

@@ -17,7 +17,7 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
   return static_cast<LayoutId>(builder.graph.eager_layouts.size() - 1);
 }
 
-/// A handle on a tensor that may be a view of `input`; its elements overlap if those of `input` do.
+/// A handle on a tensor that may be a view of `input`. Its elements overlap one another if those of `input` do.
 TensorHandle sharing_storage(Builder& builder, LayoutId step, const TensorHandle& input) {
   TensorHandle handle = maybe_shared_storage(builder, step, input);
   if (handle.storage) handle.storage->overlaps_itself = overlaps_itself(input);

@@ -13,12 +13,15 @@
 
 namespace ingot::frontend {
 
-using LayoutId = uint32_t;
+using LayoutId = uint32_t;  ///< the index of a step in Graph::eager_layouts
 
-/// A tensor with its own storage.
+// Tensors with storages of their own, by the rule for their strides (ir::LayoutStep::Kind).
+
 TensorHandle record_step(Builder& builder, ir::LayoutStep step);
 TensorHandle record_param(Builder& builder, uint32_t param, Shape shape);
+/// The result of a TensorIterator op on these inputs.
 TensorHandle record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
+/// A copy with the strides of empty_like(input).
 TensorHandle record_preserve(Builder& builder, LayoutId input, Shape shape);
 TensorHandle record_contiguous(Builder& builder, Shape shape);
 /// A new tensor in the memory format that the author requests; `input` is the tensor that it is like, if there is one.
@@ -27,11 +30,13 @@ TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape sh
 /// The result of F.pad: `cropped` is the part of the input that negative padding leaves.
 TensorHandle record_pad(Builder& builder, LayoutId cropped, LayoutId input, Shape shape);
 
-/// A view of `x`. `stride_map[k]` are the terms of new dim k over the input's dims.
+// Tensors that share the storage of another one, at least for some strides.
+
+/// A view of `x`. `stride_map[k]` are the terms of dim k of the view over the dims of `x`.
 TensorHandle record_view(Builder& builder, const Tensor& x, std::vector<std::vector<ir::Term>> stride_map, Shape shape,
                          View view);
-/// A tensor that shares storage with `input` but is not written through. After an in-place op on either, the other
-/// cannot be read.
+/// A view of `input` through which writes are not supported. After an in-place op on one of the two tensors, the other
+/// one cannot be read.
 TensorHandle record_view(Builder& builder, const TensorHandle& input, std::vector<std::vector<ir::Term>> stride_map,
                          Shape shape);
 /// A view of `x` if its strides allow one, else a copy.

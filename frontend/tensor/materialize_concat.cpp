@@ -8,11 +8,11 @@
 namespace ingot::frontend {
 namespace {
 
-/// A dim of the grid: a dim of the tensor, or one of several that are merged into one.
+/// A dim of the grid: a dim of the tensor, or one of several that are merged into a dim of the tensor.
 struct GridDim {
-  size_t dim;
+  size_t dim;  ///< of the tensor
   bool is_merged;
-  ir::NodeId position;  ///< along the dim, over the tensor's shape
+  ir::NodeId position;  ///< the position along the grid dim, for each index of the tensor
 };
 
 std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Shape& shape) {
@@ -27,8 +27,8 @@ std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Sha
   return dims;
 }
 
-/// The coordinates that a block covers along one dim. Computes whether an element is in the block, and its coordinate
-/// in the block. Outside of the block, the coordinate is clamped to the block's border.
+/// The coordinates that a block covers along one dim of the grid. Computes whether an element is in the block, and its
+/// coordinate in the block. Outside of the block, the coordinate is clamped to the block's border.
 class BlockRange {
  public:
   BlockRange(Builder& builder, const GridDim& dim, ir::HostId offset, ir::HostId size, ir::HostId dim_size)
@@ -38,7 +38,7 @@ class BlockRange {
     reaches_last_ = host.same(builder.add(offset, size), dim_size);
   }
 
-  /// Whether the block is empty along a dim that is not empty.
+  /// Whether the block has no elements along the dim; false for a block that covers the whole dim.
   bool is_empty() const {
     if ((reaches_first_ && reaches_last_) || builder_.graph.host.lower_bound(size_) > 0) return false;
     return builder_.static_number(size_).as_int() == 0;

@@ -2,9 +2,9 @@
 
 #include "frontend/tensor/builder.h"
 
-// Separate blocks, which cat and stack create (concat_blocks.h), cost nothing. Blocks cannot stay separate if indices
-// are unknown until the kernel runs, or if a new shape's rows start at any position of a block. For such tensors, the
-// kernel selects the block for each element.
+// Separate blocks, which cat and stack create (concat_blocks.h), cost nothing. But some operations need one node for
+// the whole tensor: for example, a gather, a reduction, a slice of merged dims, and a reshape to rows that begin in the
+// middle of the old rows. Then the kernel selects the block for each element.
 
 namespace ingot::frontend {
 

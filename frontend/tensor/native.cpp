@@ -3,8 +3,8 @@
 #include "frontend/tensor/pointwise.h"
 
 // The boundary of a native library function: one Call node per block, at which rounding is applied and derivative rules
-// are looked up. Its operands are the tensors and the numbers of the call; bools are not operands, because they have
-// selected the body already.
+// are looked up. Its operands are the body, and the tensors and numbers of the call. Bools are not operands: the body
+// was evaluated with their values.
 
 namespace ingot::frontend {
 Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands) {

@@ -7,10 +7,11 @@
 
 namespace ingot::frontend {
 
-/// Marks `body`'s results as those of the native library function `name` applied to `operands` (Call nodes).
+/// Marks `body`, a tensor, as the result of the native library function `name` applied to `operands`: its nodes become
+/// the first operands of Call nodes.
 Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands);
-/// Marks the results of a function that reduces, or that combines reductions: the Call nodes have no operands, and the
-/// results are contiguous as in PyTorch.
+/// Marks `body`, one or several tensors, as the results of a library function that reduces, or that combines
+/// reductions. The Call nodes have no operands but the body, and the results are contiguous as in PyTorch.
 Value reduction_result(Builder& builder, std::string_view name, const Value& body);
 
 }  // namespace ingot::frontend

@@ -21,11 +21,11 @@ struct StridedRange {
   ir::HostId length;
 };
 
-/// The part of a tensor that views of it cover, if that part is a box.
+/// The part of a tensor that a chain of views selects, if that part is a box.
 struct Region {
   /// One per dim of the tensor.
   std::vector<StridedRange> ranges;
-  /// For each dim of the view, the tensor's dim; nullopt for a dim along which no coordinate of the tensor
+  /// For each dim of the last view, the tensor's dim; nullopt for a dim along which no coordinate of the tensor
   /// changes.
   std::vector<std::optional<size_t>> dims;
 };
@@ -69,7 +69,7 @@ bool apply_reshape(Builder& builder, Region& region, const Shape& shape) {
   return true;
 }
 
-/// Applies a view to a box. Returns whether the view covers a box of it; `region` is then that box.
+/// Applies one more view to `region`. Returns false if the view does not select a box.
 bool apply_view(Builder& builder, Region& region, const View& view) {
   const auto dim = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
   switch (view.kind) {
@@ -150,7 +150,7 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
   throw_internal("a view of unknown kind");
 }
 
-/// Whether `read` is known to share no element with `written`, or each at the same index.
+/// Whether one of two things is known: the tensors share no element, or each element has the same index in both.
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
   if (!read.layout.storage || read.layout.storage != written.layout.storage) return true;
   const Views written_views = views_of(written.layout), read_views = views_of(read.layout);
@@ -159,7 +159,7 @@ bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read)
   };
   const auto fork = std::ranges::mismatch(written_views, read_views, same_view_in_both);
   if (fork.in1 == written_views.end() && fork.in2 == read_views.end()) return true;
-  // The regions are those of the last tensor of which both tensors are views.
+  // Both regions are parts of one tensor: the last one in the two chains of views of which both tensors are views.
   const Tensor common_base = contents_through(builder, written.layout, {written_views.begin(), fork.in1});
   const Shape shape = shape_of(builder, common_base);
   const auto written_region = region_of(builder, shape, {fork.in1, written_views.end()});

@@ -69,10 +69,10 @@ bool has_one_element(Builder& builder, const Value& operand) {
                                                     [&](ir::HostId size) { return is_one(builder, size); });
 }
 
-/// How an operand is converted to the common dtype. Eager rounds it to that dtype, with two exceptions: in arithmetic,
-/// eager's CUDA kernels read an operand on the host, and its CPU kernels a factor or divisor of one element, in the
-/// type in which they compute. Unless numerics = eager, a number in arithmetic is not rounded either, like an
-/// intermediate value between two ops.
+/// How an operand is converted to the common dtype. Eager rounds the operand to that dtype, with two exceptions, both
+/// in arithmetic. Eager's CUDA kernels convert a number or a CPU scalar only to the type in which they compute. Eager's
+/// CPU kernels do the same with a factor or divisor that has one element. Unless numerics = eager, a number in
+/// arithmetic is not rounded either, like an intermediate value between two ops.
 NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
   const bool on_cuda = runs_on_cuda(builder, operands);
   const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
@@ -270,8 +270,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 namespace {
 
-/// x³ (`last`: Mul) or x⁻² (Reciprocal) with a rounded square, as eager's kernels compute it for bfloat16, and on CUDA
-/// for float16.
+/// x³ or x⁻² with a rounded square, as eager's kernels compute it for bfloat16, and on CUDA for float16. `last` is the
+/// op on the square: Mul (by x), or Reciprocal.
 Value power_with_rounded_square(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
   const ir::DType compute_dtype = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),
@@ -318,7 +318,8 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
       condition.layout = record_contiguous(builder, {});
       return where(builder, condition, then(), otherwise());
     };
-    // Eager's CPU kernel does not use square roots for float16; they differ from powers at -inf and -0.
+    // PowNumber computes the exponents ±0.5 as square roots, which differ from powers at -inf and -0. Eager's CPU
+    // kernel for float16 does not.
     if (type == ir::DType::F16 && !builder.on_cuda() && host.kind(number) == ir::HostKind::Float) {
       return where_equal(
           0.25, builder.host(ir::HostOp::Mul, {number, number}),

@@ -71,7 +71,7 @@ std::string_view cpp_name(ir::DType type) {
   throw_internal("a dtype without a C++ type");
 }
 
-/// Whether a float is in the range ±`largest`, infinite, or NaN, as a bool.
+/// A host expression: whether a float is in the range ±`largest`, infinite, or NaN.
 ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double largest) {
   ir::HostPool& host = builder.graph.host;
   const ir::HostId magnitude = builder.host(ir::HostOp::Abs, {number});
@@ -81,7 +81,7 @@ ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double lar
   return builder.host(ir::HostOp::Select, {above, infinite, host.boolean(true)});
 }
 
-/// The type of a higher priority combined with one of a lower priority.
+/// The dtype of a value of higher priority combined with one of lower priority (see result_type).
 ir::DType promoted_by_priority(Builder& builder, ir::DType higher, ir::DType lower) {
   if (ir::is_floating(higher)) return higher;
   return higher == ir::DType::Bool || ir::is_floating(lower) ? promoted(builder, higher, lower) : higher;

@@ -27,8 +27,8 @@ ir::NodeId rounded_to_dtype(Builder& builder, ir::NodeId node, ir::DType type);
 /// storage type.
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
 
-/// How a number, or a tensor of another dtype, is converted to a dtype. Inside a native library function nothing is
-/// rounded to 16-bit floats.
+/// How a value is converted to a dtype: a number, or a tensor of another dtype. Inside a native library function
+/// nothing is rounded to 16-bit floats.
 enum class NumberCast {
   Wrapped,  ///< integers wrap, and for 16-bit floats the value stays in float32
   Rounded,  ///< integers wrap, and the value is rounded to a 16-bit float

@@ -9,13 +9,14 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// A reduction leaves its operand unchanged: its domain consists of the finest dims of the tensor's single block. Merged
-// dims therefore cost nothing here either, and views of the reduction's values end at the load of a value.
+// The domain of a reduction consists of the dims of the tensor's single block, before any are merged. So the operand
+// stays unchanged, and merged dims cost nothing. A view of a reduced value changes only the access of the load that
+// reads the value.
 
 namespace ingot::frontend {
 namespace {
 
-/// The finest dims of each dim of a tensor of one block.
+/// For each dim of a tensor of one block, the block's dims that are merged into it, directly or through the grid.
 std::vector<DimRange> finest_dims(const Tensor& tensor) {
   std::vector<DimRange> ranges;
   for (size_t dim = 0; dim < tensor.rank(); ++dim) {

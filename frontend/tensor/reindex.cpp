@@ -82,7 +82,7 @@ class Reindexer {
       case ir::Op::Load:
       case ir::Op::Gather: {
         has_access_ = true;
-        std::vector<ir::NodeId> indices = moved(node.args);  // after a reduction, if it reads one
+        std::vector<ir::NodeId> indices = moved(node.args);  // the first one is the reduction, if the node reads one
         ir::Access access = moved(graph_.access(id), indices);
         return graph_.read(node.dtype, std::move(access), std::move(indices));
       }
@@ -100,8 +100,8 @@ class Reindexer {
     return result;
   }
 
-  /// Rewrites a position: an Index for its affine part, plus the gathered parts. A position reads no element, so it
-  /// does not count as a read: an index out of range would not be detected.
+  /// Rewrites a position (an Index node): an Index node for its affine part, plus the gathered parts. A position reads
+  /// no element and so detects no index out of range. Therefore it does not count as a read in `is_read_`.
   ir::NodeId position(ir::Access old) {
     const std::vector<bool> read = is_read_;
     std::vector<ir::NodeId> indices;

@@ -4,9 +4,9 @@
 #include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/tensors.h"
 
-// Splits of dims are pushed down to the loads, merges move up to the results. A change of shape that keeps row-major
-// order splits dims into factors and merges adjacent factors again. If no such factors are found, sizes are
-// specialised. If there are none even then, indices are computed.
+// A dim is split by a rewrite of the loads. Dims are merged without any change of nodes (value.h). A change of shape
+// that keeps row-major order splits the old dims into factors, and merges adjacent factors into the new dims. If no
+// such factors are found, sizes are specialised. If there are none even then, indices are computed.
 
 namespace ingot::frontend {
 namespace {
@@ -94,7 +94,8 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
   return tensor;
 }
 
-/// The blocks with a dim of the grid as rows of `inner_size`, split so that each is whole rows or a part of one row.
+/// The tensor's blocks after a dim of the grid is split into rows of `inner_size`. Blocks are cut so that each one
+/// consists of whole rows, or of a part of one row.
 std::vector<ConcatBlock> blocks_in_rows(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
   const int64_t inner = builder.static_number(inner_size).as_int();
   std::vector<ConcatBlock> blocks;

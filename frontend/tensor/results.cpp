@@ -9,18 +9,19 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// Makes results of tensors: each concat block becomes an output block. The affine store map of the output block follows
-// from the merged dims of the concat block and its offsets in the grid.
+// Makes results from tensors: each concat block becomes an output block. The access that stores the output block
+// follows from the merged dims of the concat block and its offsets in the grid.
 
 namespace ingot::frontend {
 namespace {
 
-/// Blocks whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a
-/// vector.
+/// Adjacent blocks whose last dim is at most this long are split into single elements. The blocks then have the same
+/// domain, so that a kernel can write adjacent elements as one vector.
 constexpr int64_t kShortDim = 4;
 
-/// The maximum number of results: a C++ compiler takes too long for more (docs/performance.md: compile-limits). The
-/// parameters of a CUDA kernel have room for some hundreds.
+/// The maximum number of results: a C++ compiler takes too long for more (docs/performance.md: compile-limits). On
+/// CUDA, an op with more than some hundreds of results fails when its kernel is built, because of the size of the
+/// arguments.
 constexpr size_t kMaxResults = 4096;
 
 std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
@@ -52,7 +53,7 @@ void split_short_blocks(Builder& builder, Tensor& tensor) {
   tensor.blocks = std::move(elements);
 }
 
-/// For each dim that is merged into the tensor's dims, its step in the tensor's coordinates: (dim, coefficient).
+/// For each of the dims that `groups` merges, a term: the dim that it is merged into, and its step along that dim.
 std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups) {
   std::vector<ir::Term> terms;
   const size_t count = groups.empty() ? sizes.size() : groups.size();

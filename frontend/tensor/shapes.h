@@ -18,6 +18,7 @@ Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes);
 
 ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes);
 bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b);
+/// Whether a size is known to be 1.
 bool is_one(const Builder& builder, ir::HostId size);
 /// Whether a size is known not to be 1.
 bool is_not_one(const Builder& builder, ir::HostId size);
@@ -27,7 +28,7 @@ struct DimRange {
   size_t begin, count;
 };
 DimRange dims_of(const Reassociation& groups, size_t dim);
-/// One count per dim even if nothing is merged (explicit_groups), or empty if every count is 1 (simplified).
+/// The two forms of groups that merge nothing: a count of 1 per dim (explicit_groups), or empty (simplified).
 Reassociation explicit_groups(const Reassociation& groups, size_t count);
 Reassociation simplified(Reassociation groups);
 /// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty if nothing is merged.
@@ -46,8 +47,8 @@ std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t ran
 /// The sizes of a shape argument: a tuple, a list, or *sizes; each a number.
 Shape sizes_argument(Builder& builder, const Value& sizes);
 
-/// Specialises a size up to 16, because a constant index or slice uses it: the number of coordinates of a box is then
-/// known to be 4. A larger size stays a symbol, which is then known to be greater than 16.
+/// Specialises a size of at most 16, because a constant index or slice uses it. For example, the number of coordinates
+/// of a box is then known to be 4. A larger size stays a symbol, which is then known to be greater than 16.
 void specialize_small(Builder& builder, ir::HostId size);
 
 /// Prints a shape: "[3, x.size(1)]".

@@ -107,7 +107,7 @@ Tensor with_part(Builder& builder, const View& view, const Tensor& base, const T
   throw_internal("a view of unknown kind");
 }
 
-/// Loads with a source index from here on read no parameter. They represent elements that were never given a value.
+/// A load whose source index is at least this reads no parameter. It represents elements that were never given a value.
 constexpr uint32_t kFirstUnwritten = 0x8000'0000;
 
 /// The maximum length of a chain of views, which is freed recursively, link by link.
@@ -117,7 +117,8 @@ constexpr const char* kMaybeSharedHint =
     "reshape, flatten and contiguous copy or share memory depending on strides, and writes through diagonal, "
     "unfold and x[tensor] are not supported: use .clone() for a copy, .view(…) to share";
 
-/// After a write: makes every other storage that may be this one unreadable, and fails if one belongs to a parameter.
+/// After a write to `storage`: every other storage that may be identical with it becomes unreadable. Fails if such a
+/// storage belongs to a parameter.
 void mark_possible_aliases(Builder& builder, Storage& storage) {
   if (!storage.candidates) return;
   for (const std::weak_ptr<Storage>& candidate : *storage.candidates) {
@@ -186,7 +187,8 @@ std::vector<Tensor> viewed_tensors(Builder& builder, const TensorHandle& handle,
   return tensors;
 }
 
-/// The node to which the gradient of a node flows, if there is one.
+/// The node to which the gradient with respect to a node flows, through casts and custom gradients; nullopt if it flows
+/// nowhere.
 std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id) {
   for (;;) {
     const ir::Node& node = graph[id];

@@ -7,10 +7,10 @@
 
 #include "frontend/tensor/builder.h"
 
-// Models eager's storages, while layouts.h models its strides: which tensors share elements, so that an in-place op
-// reaches all of them. Nodes never change. A write replaces the contents of a storage by a new tensor, made from the
-// old contents and the written values. Every tensor in the storage reads its values again at its next use. Inside a
-// native library function storages are not modelled.
+// Models the storages of eager's tensors (layouts.h models their strides). Tensors in one storage share elements, so an
+// in-place op on one of them must change the others. Nodes never change: a write replaces the contents of the storage
+// by a new tensor, made from the old contents and the written values. Every tensor in the storage reads its values
+// again at its next use. Inside a native library function, storages are not modelled.
 
 namespace ingot::frontend {
 
@@ -28,8 +28,8 @@ struct View {
   std::shared_ptr<const View> base = {};  ///< the view that this is a view of; null: the whole storage
 };
 
-/// The contents of a storage as one x.detach() and its views see them: the same values, with gradients only to the
-/// values that these tensors wrote.
+/// The contents of a storage for one x.detach() and its views: the same values, but gradients flow only to the values
+/// that were written through these tensors.
 struct History {
   std::shared_ptr<const Tensor> contents;  ///< null if nothing was written through it yet; then no gradient flows
 };
@@ -40,11 +40,12 @@ struct Storage {
 
   Builder builder;                                    ///< reads values again if the caller has no builder
   std::optional<uint32_t> param = {};                 ///< the parameter whose storage this is
-  std::shared_ptr<const Tensor> contents;             ///< null while nothing is stored
+  std::shared_ptr<const Tensor> contents;             ///< null until set_initial_contents
   std::vector<std::weak_ptr<History>> detached = {};  ///< the histories of its detach() calls; some may have expired
   uint64_t version = 0;                               ///< how many times it was written
-  /// The values in the shape of the last write, if that write went through a reshape. Otherwise each write would
-  /// reshape them to the storage's shape and back, and so split them into more blocks.
+  /// The contents in the shape of the last write, if that write went through a reshape; the next use of that shape
+  /// reads them here. Without this copy, each write would reshape the contents to the storage's shape and back, and so
+  /// split them into more blocks.
   struct Reshaped {
     std::shared_ptr<const Tensor> tensor;
     std::shared_ptr<const View> view;
@@ -92,8 +93,8 @@ Views views_of(const TensorHandle& handle);
 /// history.
 Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
-/// Makes a tensor that covers its whole storage the storage's first contents, which in-place ops replace. Has no effect
-/// on a view, or if the storage has contents.
+/// Makes a tensor the first contents of its storage; in-place ops will replace them. Has no effect if the tensor is a
+/// view, or if the storage has contents.
 void set_initial_contents(const Tensor& tensor);
 /// Whether the tensor's storage was written in place since the tensor's values were read.
 bool is_stale(const Tensor& tensor);

@@ -9,8 +9,8 @@
 
 namespace ingot::frontend {
 
-/// A call of a function that has, or may have, its own derivative rule, with one value per parameter. The tensors, and
-/// the numbers other than bools, are the operands of its Call nodes, in this order.
+/// A call of a function that may have its own derivative rule, with one value per parameter. The operands of its Call
+/// nodes are the body, then the arguments that are tensors or numbers other than bools, in the order of the arguments.
 struct TapedCall {
   std::string function;
   std::vector<Value> arguments;
@@ -24,8 +24,9 @@ class Tape {
   /// The call that a Call node names; null if the node names only a function, as the Call nodes of reductions do.
   const TapedCall* find(std::string_view call_name) const;
 
-  /// Whether the differentiated values are results too: of this op, or saved by the forward call as residuals. Then
-  /// they must be as exact as without a gradient.
+  /// Whether the values that are differentiated are also results: of this op, or of the forward call, which saves some
+  /// of them as residuals. Their bits must then be the same as without a gradient. If false, only derivatives are read,
+  /// and the library may use another formula.
   bool has_results = false;
 
  private:

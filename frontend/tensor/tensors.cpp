@@ -126,7 +126,8 @@ void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> g
   tensor.grid.assign(grid.begin(), grid.end());
 }
 
-/// Splits the dims that some of the tensors, all of one rank, merge across blocks. Returns the groups to merge again.
+/// For each dim that Tensor::groups of some tensor merges, splits the dim in all tensors, which have one rank. Returns
+/// the groups that merge the dims again.
 Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return tensor.groups.empty(); })) return {};
   Reassociation result(tensors.front().rank(), 1);

@@ -30,8 +30,8 @@ Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::Host
 /// Splits a dim; the product of the sizes is the size of the dim.
 Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes);
 Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t count);
-/// The same values with the merges of the tensor undone. If the tensor has only one block, the merges of the block are
-/// undone, too. The dims of the result are then the finest ones.
+/// The same values without merged dims: the dims are those of the grid, or, for a tensor of one block, those of the
+/// block.
 Tensor unmerged(Builder& builder, const Tensor& tensor);
 /// Reshapes in row-major order. The shapes have the same number of elements (the caller states the condition).
 Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape);
@@ -62,7 +62,8 @@ struct AlignedBlocks {
 };
 AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors);
 
-/// Pushes merges down into the blocks if no merge crosses them. All functions here return tensors in this form.
+/// Moves each merge from Tensor::groups to ConcatBlock::groups, unless the tensor is divided into blocks along an inner
+/// one of the merged dims. All functions here return tensors in this form.
 Tensor canonicalized(Builder& builder, Tensor tensor);
 
 }  // namespace ingot::frontend

@@ -25,13 +25,13 @@ using Shape = std::vector<ir::HostId>;
 /// For each merged dim, the number of consecutive dims that it merges; empty if each merges one.
 using Reassociation = std::vector<uint32_t>;
 
-/// A block of a tensor: the values of a node over the index space `shape`. Its dims are merged by `groups` into the
-/// dims of the tensor's grid. In the grid, the block starts at `offsets`.
+/// A block of a tensor: the values of a node over the index space `shape`. The *grid* of a tensor is the index space
+/// that all its blocks together cover. `groups` merges the block's dims into those of the grid.
 struct ConcatBlock {
   ir::NodeId node;
-  Shape shape;
-  Reassociation groups;
-  Shape offsets;  ///< one per dim of the grid
+  Shape shape;           ///< the block's own dims
+  Reassociation groups;  ///< one per dim of the grid
+  Shape offsets;         ///< the position of the block's first element in the grid: one per dim of the grid
 };
 
 struct Storage;  // tensor/storage.h
@@ -41,23 +41,26 @@ struct History;
 /// Identifies a tensor of eager PyTorch: its strides, its storage, and the part of the storage that it covers. A copy
 /// of a Tensor represents the same tensor in eager; every layout step (layouts.h) represents a different one.
 struct TensorHandle {
-  uint32_t step = 0;                      ///< in Graph::eager_layouts
-  std::shared_ptr<Storage> storage;       ///< null inside a native library function
-  std::shared_ptr<const View> view;       ///< null: the whole storage
-  uint64_t version = 0;                   ///< of the storage, when the tensor's values were read
-  std::shared_ptr<History> history = {};  ///< the history of gradients: that of a detach(); null: the storage's own
+  uint32_t step = 0;                 ///< the index of the tensor's layout step in Graph::eager_layouts
+  std::shared_ptr<Storage> storage;  ///< null inside a native library function
+  std::shared_ptr<const View> view;  ///< the part of the storage; null: the whole storage
+  uint64_t version = 0;              ///< of the storage, when the tensor's values were read
+  /// Which gradients the tensor has: for x.detach() and its views, those of this history; null for those of the
+  /// storage's contents.
+  std::shared_ptr<History> history = {};
 
   operator uint32_t() const { return step; }
 };
 
-/// A tensor: blocks that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
-/// merged into those of the tensor. A merge changes no node and moves up to the results. The merge is part of the block
-/// if possible (cat of flattened tensors), and of the tensor if it crosses blocks (a flattened stack).
+/// A tensor: blocks that cover a grid exactly (nearly always one block; cat and stack make more). `groups` merges the
+/// dims of the grid into those of the tensor. Merged dims change no node; only the stores of the results use them.
+/// ConcatBlock::groups holds a merge if possible (cat of flattened tensors). Tensor::groups holds a merge if the tensor
+/// is divided into blocks along an inner one of the merged dims (a stack along the last dim, flattened).
 struct Tensor {
   ir::DType dtype = ir::DType::F32;  ///< PyTorch's dtype; that of a node may be float32 for a 16-bit float
   std::vector<ConcatBlock> blocks;
-  Shape grid;
-  Reassociation groups;
+  Shape grid;            ///< the sizes of the grid
+  Reassociation groups;  ///< one per dim of the tensor
   TensorHandle layout = {};
   /// A CPU tensor in an op on CUDA: a CPU scalar, or a tensor computed from CPU scalars and numbers alone.
   bool on_host = false;

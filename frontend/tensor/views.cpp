@@ -285,7 +285,8 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
   specialize_small(builder, size);
-  // For small sizes there are fewer chunks than requested; their number is known only if the size is.
+  // There may be fewer chunks than requested, but only for sizes up to (chunks - 1)². For these, the number of chunks
+  // is known only if the size is.
   const auto min_size = static_cast<double>(std::max<int64_t>(host.lower_bound(size), 0));
   const auto others = static_cast<double>(chunks - 1);
   if (min_size <= others * others) builder.static_number(size);

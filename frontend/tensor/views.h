@@ -7,8 +7,8 @@
 #include "frontend/tensor/builder.h"
 
 // The functions that authors call to change shapes and strides: views, and functions that may copy, such as flip and
-// contiguous. Each checks its arguments with PyTorch's messages, computes the values with tensors.h,
-// and records eager's layout. Dims are counted from the front unless a parameter is a Value.
+// contiguous. Each checks its arguments with PyTorch's messages, computes the values with tensors.h, and records
+// eager's layout. Dims are counted from the front.
 
 namespace ingot::frontend {
 
@@ -20,7 +20,7 @@ Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b);
 Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim);
 /// Removes the given dims that have size 1; without `dims`, all dims of size 1.
 Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size_t>> dims);
-/// Selects along a dim. A constant negative index counts from the end; a symbolic one is wrapped if it is negative.
+/// Selects along a dim. A negative index counts from the end, also if its value is known only when the op is called.
 Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index);
 /// x[start:stop:step] along a dim; bounds are clamped as in Python.
 Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::HostId> start,
@@ -37,6 +37,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, 
 std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim);
 /// One of the sizes may be -1.
 Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes);
+/// Merges the dims from `first` to `last`, both included. Shares storage or copies, depending on strides.
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last);
 /// Shares storage or copies, depending on strides. One of the sizes may be -1.
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes);
