@@ -3,8 +3,8 @@
     python tests/data/make_eager_strides.py [COUNT] > tests/data/eager_strides.txt
 
 A line is `op ARGUMENT | tensor tensor … | tensor`: the inputs and the result. A tensor is written as sizes@strides
-(4x3@3,1); a scalar is @. The argument is the new sizes of reshape, the dim of cat and stack, or the dims that gather
-indexes.
+(4x3@3,1); a scalar is @. The argument is the new sizes for reshape, the dim for cat, and the indexed dims for gather;
+other ops have none. `preserve` is empty_like, `channels_last` is an empty tensor in that memory format.
 """
 
 import random

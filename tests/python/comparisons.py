@@ -29,7 +29,8 @@ def candidate_of(document: dict, spec: str) -> dict:
     return next(c for c in document["candidates"] if c["spec"] == spec)
 
 
-# C++ functions for RELU_ADD that give wrong results or fail, on a CPU too.
+# Bodies of C++ functions for RELU_ADD, by name: one is correct, `by_seven` is so for multiples of 7000 elements, and the others give
+# wrong results or fail. They run on the CPU.
 BODIES = {
     "correct": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "nan": "for (long k = 0; k < n; ++k) out[k] = (x[k] > 0 ? x[k] : 0) + y[k % 7] + bias;",

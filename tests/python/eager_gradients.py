@@ -51,7 +51,7 @@ def eager_gradients(eager, leaves: dict):
 
 
 def leaf_mismatch(name: str, leaf: torch.Tensor, actual, expected, tolerance: dict) -> str:
-    """How the gradient of a leaf differs from eager's; empty if it does not. None is a gradient of 0."""
+    """How the gradient of a leaf differs from eager's; empty if it does not. An `actual` or `expected` of None is a gradient of 0."""
     expected = torch.zeros_like(leaf) if expected is None else expected
     actual = torch.zeros_like(leaf) if actual is None else actual
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
@@ -88,7 +88,7 @@ def mismatch(op, eager, tensors: dict, tolerance=None) -> str:
 
 
 def prepare(calls) -> None:
-    """Compiles the forward kernels of all ops and tensors together."""
+    """Compiles the forward kernels of all calls, pairs of an op and its tensors, together."""
     with contextlib.suppress(ingot.Error, RuntimeError):  # the call itself reports the error
         ingot.prepare_all((op, tuple(leaves_of(tensors).values())) for op, tensors in calls)
 

@@ -27,15 +27,15 @@ def largest(tensor: torch.Tensor) -> float:
 
 def mismatch(eager: typing.Callable, tensors, results, ulps: float = 8, strides: bool = True) -> str:
     """The first difference in the results of an op, or an empty string. Results that are not floats must equal eager's.
-    An error against float64 may be at most twice eager's, plus a few ulp of the op's scale: eager's result on absolute
-    values."""
+    An error against float64 may be at most twice eager's largest error, plus `ulps` times eps times this sum: the element's
+    magnitude, and the largest result of the op in float64 on the absolute values of its inputs."""
 
     def in_eager(change=lambda tensor: tensor) -> list[torch.Tensor]:
         return as_list(eager(*(change(t.clone()) if t.is_floating_point() else t for t in tensors)))
 
     results, references = as_list(results), in_eager()
     default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # for results of integers
+    torch.set_default_dtype(torch.float64)  # for float results of integer inputs
     try:
         exact_results, scales = in_eager(torch.Tensor.double), in_eager(lambda tensor: tensor.double().abs())
     except RuntimeError:  # the call names a narrower dtype

@@ -1,5 +1,5 @@
-"""Says whether all cases are tested, which takes long: script/gpu-check does so, with INGOT_TEST_EXTENT=full. Otherwise
-every function is tested on float32, and on a part of the other cases that differs from function to function."""
+"""Says whether all cases are tested, which takes long: script/gpu-check sets INGOT_TEST_EXTENT=full for that. Otherwise
+every function is tested in float32, and in a part of the other cases that differs from function to function."""
 
 import os
 

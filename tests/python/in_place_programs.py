@@ -26,7 +26,7 @@ CHANGE = ["{0} += {1}", "{0} -= {1} * 2", "{0} *= 3", "{0} += 0.5", "{0} //= 2",
           "{0}.masked_fill_({1} > 0, 1)", "torch.square_({0})", "F.relu({0}, inplace=True)", "F.threshold_({0}, 1, 0)",
           "{0}[...] = {1}", "{0}[{0} > 1] = 0", "{0}[{1} > 0] += 1", "{0}[0] = 7", "{0}[..., -1] *= 2", "{0}[::2] = 1",
           "{0}[1:] = {0}[:1]", "{0}[{1} > 0] = {0}.clone()[(0,) * {0}.ndim]", "{0}.t().mul_(2)", "{0}.fill_({1})"]  # fmt: skip
-# Calls that return a view or a copy, depending on the strides. Ingot rejects programs whose result depends on that.
+# Calls that return a view or a copy, depending on the strides. Ingot may reject a program whose result depends on that.
 STRIDE_DEPENDENT = ["{0}.reshape(-1)", "{0}.flatten()", "{0}.contiguous()"]
 
 
@@ -59,7 +59,7 @@ class Writer:
         return tensor.clone().transpose(0, -1) if shape and rng.random() < 0.3 else tensor
 
     def view(self, name: str) -> str:
-        """A random kind of view of a named tensor."""
+        """The source of a random view or cast of a named tensor."""
         rng, shape = self.rng, self.scope[name].shape
         rank = len(shape)
         views = [f"{name}.unsqueeze({rng.randint(0, rank)})", f"{name}.detach()", f"{name}[None]", f"{name}.squeeze()",

@@ -62,8 +62,8 @@ MOVED = {
     "cartesian_prod": ["torch.cartesian_prod(v, x[0])", "torch.cartesian_prod(v)"],
 }  # fmt: skip
 
-# For floating-point dtypes only: `cube` and `image` are padded by their own elements, and have dims large enough to
-# reflect.
+# For floating-point dtypes only. The dims of `cube` and `image` are large enough to be padded by their own elements
+# (modes reflect, replicate and circular).
 FLOATING = {
     "pad": ["F.pad(image, (1, 2), mode='reflect')", "F.pad(cube, (2, 1), 'reflect')", "F.pad(image, (1, 1, 1, 1), mode='reflect')",
             "F.pad(cube, (1, 0, 0, 1), mode='reflect')", "F.pad(cube, (-1, 2), mode='reflect')", "F.pad(image, (1, 1, 1, 0, 0, 1), mode='reflect')",
@@ -75,7 +75,7 @@ FLOATING = {
                      ("0.1, 9, 1", "1.0"), ("0, 50, 7, dtype=torch.int64", "1"))],
 }  # fmt: skip
 
-# With a run-time integer k.
+# Sources with a run-time integer k, and the values of k to call them with.
 NUMBERED = {
     "x.roll(k, 1)": (0, 1, -1, 7, -20), "x.repeat(k, 2)": (0, 1, 3), "x.repeat_interleave(k, 0)": (1, 2), "F.pad(x, (k, 1))": (0, 2, -2),
     "F.pad(x, (0, k - x.size(1)))": (6, 8, 4), "x.tril(k)": (0, 1, -3, 50), "x.triu(k)": (0, -1, 3), "x.diagonal(k)": (0, 1, -1, 3, 9, -9),
@@ -86,6 +86,7 @@ NUMBERED = {
     "(x[:k] + x).unfold(0, 2, 1)": (1, 4),
 }  # fmt: skip
 
+# Sources that eager and Ingot reject.
 REJECTED = [
     "x.roll((1, 2), 0)", "x.roll(1, 2)", "s.roll(1, 0)", "x.rot90(1, (0, 0))", "x.rot90(1, (0, -2))", "v.rot90()", "x.rot90(1, (0, 1, 1))",
     "x.repeat(2)", "x.repeat(-1, 2)", "x.tile(-1, 1)", "x.repeat_interleave(-1, 0)", "x.repeat_interleave(2, 2)",

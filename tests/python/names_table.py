@@ -1,8 +1,8 @@
-"""A table of every supported function beside PyTorch's own function of that name. test_names.py compares their results.
+"""A table of every supported function, with PyTorch's own function of that name. test_names.py compares their results.
 
-A row's text is the source that Ingot runs. Its `eager` is PyTorch's function itself, never the same source: `gelu` is
-F.gelu. The inputs of a pointwise row are x, y and z. The inputs of a view are x, a float matrix or cube, and i, an
-index.
+A row's text is the source that Ingot runs. Its `eager` is a Python function that calls PyTorch directly: for the text
+`gelu(x)` it is F.gelu. The inputs of a pointwise row are x, y and z. The inputs of a view are x, a float matrix, or cube,
+a float tensor of rank 3, and i, an index.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import torch.nn.functional as F
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`exact`: a single step of IEEE or integer arithmetic, so that all platforms have the same bits. `kinds`: the
-    kinds of dtypes to try: b(ool), i(ntegral), f(loating)."""
+    """`name`: the supported function; empty for an operator. `arity`: the number of tensors. `exact`: a single step of IEEE or
+    integer arithmetic, so that all platforms have the same bits. `kinds`: the kinds of dtypes to try: b(ool), i(ntegral),
+    f(loating)."""
 
     name: str
     text: str
@@ -250,6 +251,7 @@ VIEWS = {
     "diff": "x.diff()", "get_default_dtype": "x * 2.0 if torch.get_default_dtype() == torch.float32 else x",
     "new_full": "x + x.new_full((6,), 2.0)",
 }  # fmt: skip
+# More sources with these inputs.
 MORE_VIEWS = [
     "x[1]", "x[-1]", "x[1:3]", "x[:, ::2]", "x[..., 0]", "x[:, None]", "x[..., -2:]", "x[1:, 2]", "x[None, ..., None]",
     "cube[:, 1]", "cube[1, ..., 2]", "cube[:, :, -1:]", "x[i]", "x[:, i]", "x[i, i]", "x[i, 1]", "cube[:, i % 3]",

@@ -89,7 +89,7 @@ class Call:
 
 
 class InPlaceCall(Call):
-    """`text` changes the first tensor, which is the result."""
+    """A call that returns nothing: `text` changes the first tensor, which `run` returns."""
 
     @property
     def op(self) -> ingot.Op:
@@ -149,7 +149,7 @@ def _leaves_the_device(sample, device: str) -> bool:
 
 
 def _divides_by_zero(call: Call, device: str) -> bool:
-    """Whether uint8 is divided by zero on CUDA: undefined, so that eager's result depends on its compiler."""
+    """Whether uint8 is divided by zero on CUDA. There the quotient is undefined, and eager's result depends on its compiler."""
     division = re.fullmatch(r"\(\w+\) % (\w+)|torch\.(?:remainder|fmod|floor_divide)\(\w+, (\w+)\)", call.text)
     if not division or device == "cpu" or call.dtype != torch.uint8:
         return False
@@ -158,8 +158,8 @@ def _divides_by_zero(call: Call, device: str) -> bool:
 
 
 def _never_ends(call: Call, device: str) -> bool:
-    """Whether eager's CUDA kernel loops up to the degree; an infinite degree is 2 ** 63 - 1. op_db itself leaves
-    these out."""
+    """Whether a degree is so large that eager's CUDA kernel does not end: it loops up to the degree, and an infinite degree is
+    2 ** 63 - 1. op_db itself skips PyTorch's comparison of the CPU with CUDA for these functions."""
     if device == "cpu" or not re.search("laguerre|legendre", call.entry):
         return False
     return any(bool((tensor.double().abs() > 1e6).any()) for tensor in call.tensors)

@@ -6,7 +6,7 @@ import torch
 # Entries without a name in the language: they belong to torch.ops.aten only.
 NAMELESS = {"native_dropout_backward"}
 
-# Entry → substrings of a failing call or of its message → the reason.
+# Entry → a substring of a failing call or of its error message → the reason.
 KNOWN: dict[str, dict[str, str]] = {
     # Results that depend on the values of a tensor:
     "narrow": {"not a int64 tensor": "the start of the slice depends on values"},
@@ -19,7 +19,7 @@ KNOWN: dict[str, dict[str, str]] = {
        for norm in ("linalg.matrix_norm", "linalg.norm", "linalg.norm.subgradients_at_zero")},
     "nn.functional.batch_norm": {"float32[0]": "eager takes a vector without elements", "bfloat16[0]": "the same", "float64[0]": "the same"},
     "gather": {"treats it as a mask": "in eager an index without elements has any dtype"},
-    # With a GPU, the CPU's samples are moved to the GPU; the GPU's own samples stay there.
+    # With a GPU, op_db's samples for the CPU move tensors to the GPU; its samples for the GPU do not move them.
     **({"to": {"it cannot create tensors on cuda:0 or move them there": "an op's results are on the device of its tensors",
                "to be on the same device": "an op's tensors are on one device"}} if torch.cuda.is_available() else {}),
 }  # fmt: skip

@@ -16,7 +16,7 @@ def explain(text: str, *args, **options) -> ingot.Explanation:
 
 
 def measured_document() -> dict:
-    """A comparison's document as measured on a GPU, with made-up figures."""
+    """The document of a comparison on a GPU, with made-up figures."""
     def candidate(name, us, **more):
         return {"name": name, "spec": name, "kind": "", "state": "correct", "message": "bit for bit", "cases": {}, "limits": [],
                 "warnings": "", "kernels": None, "launched": None, "counted": None, "count_error": None, "operations": None,

@@ -28,7 +28,7 @@ BINARY = ["({} + {})", "({} - {})", "({} * {})", "maximum({}, {})", "minimum({},
 MIXED = ["where({0} > {1}, {0}, {1} * 2)", "({0} * 0.5 + {1})", "(1 - {0}) * {1}", "torch.where({0} < 0.25, {1}, 3)"]
 # Views that keep the shape.
 SAME_SHAPE = ["({}).flip(-1)", "({}).flip(0)", "({}).unsqueeze(1)[:, 0]", "({})[None][0]"]
-# Views of the whole result.
+# The last step of an expression: a view or a combination of its result.
 LAST = ["{}", "{}", "{}", "({}).transpose(0, 1)", "({})[..., 0]", "({})[1:]", "({})[:, ::2]", "({})[..., None]",
         "stack([{0}, {0} * 2], -1)", "cat([{0}, {0} + 1], 0)", "({}).flatten()", "({0})[-1] + {0}", "({}).t() * 2"]
 
@@ -40,7 +40,7 @@ DIMS = ["0", "1", "-2", "-1", "(0, 1)", "(1, 0)", "(-1,)"]
 # Ops on rows or columns that keep the shape.
 OF_ROWS = ["({0}).softmax({dim})", "({0}).log_softmax({dim})", "F.layer_norm({0}, ({0}).shape[1:])", "F.normalize({0}, dim={dim})",
            "(({0}) - ({0}).mean({dim}, keepdim=True))", "({0}).max({dim}, keepdim=True).values"]
-# Reductions of the whole result, with several reductions in one op.
+# The last step of an expression that reduces; some have several reductions in one op.
 LAST_REDUCED = ["({}).sum()", "({}).mean(1)", "({}).sum(0) * 2", "({}).amax((0, 1)) + 1", "({}).t().sum(1)", "({0}).sum(1) + ({0})[:, 0]",
                 "(({0}).sum(1), ({0}).amax(0), {0})", "({}).sum(1, keepdim=True).t()", "({}).flatten().sum()", "({}).sum(0).softmax(0)", "({})[1:].sum(1)"]
 

@@ -23,7 +23,7 @@ DTYPES = [*FLOATS, *FLOATS, *INTEGERS, torch.bool]
 SHAPES = [(), (1,), (5,), (2, 3), (4, 4), (3, 1), (2, 3, 4), (1, 2, 4), (2, 4, 3, 3), (2, 2, 2, 2, 2)]
 EMPTY = [(0,), (3, 0), (0, 4)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.5, 1e30, -1e30, 1e-40, 6.0, -88.5]
-MAX_ELEMENTS = 3000  # of a value: larger values would test nothing more
+MAX_ELEMENTS = 3000  # of a tensor: larger tensors would test nothing more
 
 NUMBERS = ["2", "-1", "0", "0.5", "-0.0", "2.5", "0.1999", "1e-3", "3", "True", "s"]
 # {0} and {1} are tensors, {n} is a number, {d} and {e} are dims of {0}, {i} is an index into dim d.
@@ -81,6 +81,7 @@ PYTHON = [
     "{t} = {0} * 2\n{t}.view({t}.shape).add_({t})",
     "{t} = {0}[{0}.long() % {0}.shape[0], {0}.long() % {0}.shape[1]]",
 ]
+# The kinds of statements, with the weights of their random choice.
 KINDS = [(UNARY, 3), (BINARY, 6), (NUMBERED, 4), (CASTS, 2), (VIEWS, 4), (REDUCTIONS, 3), (CHANGES, 3), (PYTHON, 2)]
 EAGER_ERRORS = (NameError, RuntimeError, IndexError, TypeError, ValueError, ZeroDivisionError, NotImplementedError)
 
@@ -131,8 +132,8 @@ class Program:
 
 
 class Writer:
-    """Writes a program while eager PyTorch runs it; `rejected` is the last program that eager rejects, at its last
-    statement."""
+    """Writes a program while eager PyTorch runs it. `rejected` is the most recent variant of the program whose last statement
+    eager rejects."""
 
     def __init__(self, rng: random.Random, dtypes: list[torch.dtype] = DTYPES):
         self.rng, self.dtypes = rng, dtypes

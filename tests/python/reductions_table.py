@@ -17,8 +17,8 @@ NAMES = {"torch": torch, "F": F, "math": math, "linalg": torch.linalg, "special"
 
 def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch.Tensor]:
     """Floats: x, y, z are cubes; m, n matrices; d, f matrices of three columns; e is a matrix without rows. With the shape of m: s
-    are signs, p, q probabilities, w weights. v and a (positive) have an element per column of m, r (positive) and h (signs) one
-    per row.
+    are signs, p, q probabilities, w weights. With an element per column of m: v, and a, whose elements are positive. With an
+    element per row of m: r, whose elements are positive, and h, which are signs.
     Integers with the shape of x: b are bools, k int64, j int16, u uint8, c uint8 of 0 and 1. Classes of m's rows: t; g, some of
     them ignored; o, all ignored. l are classes of x along dim 1, and i is a single class."""
     generator = torch.Generator().manual_seed(seed)
@@ -42,7 +42,7 @@ def inputs_of(dtype: torch.dtype, device: str, seed: int = 0) -> dict[str, torch
     return {name: tensor.to(device) for name, tensor in tensors.items()}
 
 
-# name → sources on floats
+# name → sources on floats. REDUCED represents the arguments that choose a loss's reduction: `texts_of` makes a source for each of them.
 FLOATING: dict[str, list[str]] = {
     "sum": ["x.sum()", "torch.sum(x, 1)", "x.sum((0, -1))", "x.sum((), True)", "x.sum(dim=(2, 0), keepdim=True)",
             "torch.sum(x, axis=1, keepdims=True)", "x.sum(1, dtype=torch.float64)", "x.sum(dtype=torch.bool)"],
@@ -164,7 +164,7 @@ EXACT: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-# Sources that fail, and why. A source that no longer fails must be removed.
+# Source that fails → the reason. A source that no longer fails must be removed.
 KNOWN = {}
 KNOWN_IN_NUMERICS_OF_EAGER = {}
 

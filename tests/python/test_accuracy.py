@@ -27,8 +27,8 @@ def of_all_sizes_and_signs(rows: int, size: int, random: torch.Generator) -> tor
     return of_all_sizes(rows, size, random).copysign(sign)
 
 
-# The size that the error of a sum is proportional to, for any number of elements. For sums with terms of both signs it
-# is the norm.
+# Sampler → the size that the error of a sum is proportional to, for any number of elements. For sums with terms of both
+# signs it is the norm.
 SAMPLERS = {
     cancelling: lambda x: x.double().norm(dim=1),
     of_all_sizes: lambda x: x.sum(1, dtype=torch.float64),

@@ -65,7 +65,8 @@ def test_blocks_that_fit_depend_on_the_architecture():
 
 
 def test_the_systems_shared_memory_is_not_counted(monkeypatch):
-    """Cubins for 9.0 and later count the system's shared memory with the kernel's own. A launch may add more."""
+    """The size in a cubin for 9.0 or later includes shared memory that the system reserves, 1 KiB per block. A launch may add
+    dynamic shared memory."""
     for architecture, bytes_in_cubin in ((80, 2048), (90, 3072)):
         monkeypatch.setattr(anatomy, "resources", lambda cubin, bytes_in_cubin=bytes_in_cubin: {"k": (32, 0, bytes_in_cubin)})
         resources = anatomy.anatomy(b"", "", "k", threads=256, shared_bytes=100, architecture=architecture)
@@ -82,6 +83,7 @@ def test_instructions_have_kinds_and_widths():
         assert (instruction.kind, instruction.width) == (kind, width), op
 
 
+# Invalid launch lines of the kernel in k.cu → a part of the error message.
 LAUNCHES = {
     "grid=ceil(n / 256), block=256, args=x, out": "gives 2 arguments, but the kernel takes 3",
     "grid=ceil(n / 256), block=256, args=x, out, nn": "`nn` in the launch",

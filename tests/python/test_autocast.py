@@ -70,7 +70,7 @@ def moved_tensors():
     return tensors | {"i": torch.randint(0, 4, (3, 4), generator=generator)}
 
 
-# Calls that the tables of names lack.
+# Calls that the tables of functions lack.
 MORE = [
     "F.pad(cube, (1, 2), mode='reflect')", "F.pad(image, (1, 1, 1, 1), mode='replicate')", "F.pad(volume, (1,) * 6, mode='reflect')",
     "F.pad(volume, (1,) * 6, mode='replicate')", "F.pad(cube, (1, 2), mode='circular')", "F.interpolate(cube, scale_factor=2)",
@@ -220,8 +220,8 @@ def gradients(function, tensors: list[torch.Tensor], device: str, autocast_dtype
 @pytest.mark.parametrize("mix", ["autocast", "float32", "autocast and float32"])
 def test_gradients_equal_eagers_under_autocast(device, mix):
     """Gradients of the calls that autocast changes. They have the arguments' dtypes. Their error against float64 is at
-    most 1.5 times eager's plus four steps of autocast's dtype and of float32 at 1. A leaf whose gradient is 0 may have
-    none."""
+    most 1.5 times eager's, plus four eps of autocast's dtype times the largest element, plus four eps of float32. A leaf
+    whose gradient is 0 may have no gradient."""
     autocast_dtype = BF16 if mix != "autocast" else F16
     wrong = []
     for call in subset(CALLS, list(MIXES).index(mix), step=9):
@@ -279,7 +279,7 @@ def test_gradients_follow_the_autocast_state_of_their_call(device):
 
 
 def test_gradients_use_the_casts_of_the_forward_call(device):
-    """1 + 2 ** -10 is 1 in bfloat16, and that is the gradient of the product."""
+    """1 + 2 ** -10 is rounded to 1 in bfloat16. Under autocast, the gradient of a product is made of the rounded operands."""
     for backward_inside in (False, True):
         x, w = (torch.full((2, 2), 1 + 2**-10, device=device, requires_grad=True) for _ in range(2))
         f = ingot.op("x @ w")
@@ -360,7 +360,7 @@ def test_emitted_stages_show_the_casts_of_autocast():
         assert "out: bf16" in f.emit("ir", x, device="cpu")
 
 
-# Sources whose casts are made at the calls that the author wrote, at any nesting.
+# Sources in which autocast casts the arguments of calls that the author wrote, at any nesting.
 TEXTS = {
     "a helper, a lambda and a nested function": """
 def loss(a, b):

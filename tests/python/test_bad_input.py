@@ -345,7 +345,7 @@ def test_errors_name_the_library_function_once():
 
 
 def test_only_the_reference_runs_the_source_as_python(tmp_path):
-    """As SECURITY.md says: a kernel call never runs the source as Python, the reference does at once."""
+    """As SECURITY.md says: a kernel call never runs the source as Python; reading `op.reference` runs it."""
     file = tmp_path / "written"
     op, x = ingot.op(f'K = open("{file}", "w")\ndef f(x):\n    return x + 1\n'), torch.ones(2)
     for call in (op, op.prepare, op.source, lambda x: op(x.clone().requires_grad_())):

@@ -68,6 +68,7 @@ def test_an_incorrect_baseline_is_reported(monkeypatch):
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
+    """A gradient need not have a threshold."""
     for part, cases in (("large", ON_THE_GPU), ("small", SMALL), ("reductions", REDUCTIONS), ("few-to-reduce", FEW_TO_REDUCE),
                         ("values-and-gradients", VALUE_AND_GRAD), ("graphs", GRAPHS)):
         assert {case.group for case in cases} == set(thresholds.TABLE[part]["each"])

@@ -31,6 +31,7 @@ def import_source(tmp_path):
     return make
 
 
+# The lines at the top of the helper's module, and those of the module that uses the helper.
 HELPERS = {
     "a function of torch": ("act = torch.tanh\n", "act = torch.relu\n"),
     "a function of torch's and of math's": ("from torch import tanh as act\n", "from math import tanh as act\n"),
@@ -116,7 +117,7 @@ def of_a_table(x, act=TABLE[0]): return act(x)
 
 
 def test_defaults_may_be_functions(import_source):
-    """Also under a name of the language, and as a default of a helper's default."""
+    """Also functions with the name of a supported function, and defaults of a helper's parameters."""
     imported = import_source(LAMBDAS)
     for function in (imported.named, imported.inline, imported.of_a_helper):
         op = ingot.op(function)
@@ -141,6 +142,7 @@ def test_a_module_is_rejected_with_its_parameters_as_arguments():
 
 
 def test_a_later_edit_of_the_file_has_no_effect(import_source):
+    """An op that exists already is not changed. A new op of the edited function is an error."""
     helper = import_source("def helper(x):\n    return x + 1\n")
     user = import_source("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")
     user.helper = helper.helper

@@ -1,4 +1,4 @@
-"""Run every row of docs/cheatsheet.md.
+"""Runs every row of docs/cheatsheet.md.
 
 A cell that is one code span is code, with `;` between its statements. `the same` repeats the cell on its left. Any other cell is
 prose, and its code span is run outside an op.
@@ -31,7 +31,7 @@ def inputs() -> dict:
 
 
 def rows(title: str) -> list[list[str]]:
-    """The cells of the tables with code under a heading of level two."""
+    """The rows, as lists of cells, that begin with code in the tables under a heading of level two."""
     section = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S).group(1)
     lines = re.findall(r"^\| (`.*) \|$", section, re.M)
     return [[cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
@@ -162,7 +162,7 @@ def test_replacement_outside_an_op_runs(row, around):
 
 @pytest.fixture
 def around(tmp_path) -> dict:
-    """The names of the page's Python block, which is in a file: an op reads its source."""
+    """The names that the page's Python block defines. The block is run from a file, because an op reads its function's source."""
     return names_of_the_block(tmp_path)
 
 

@@ -9,7 +9,8 @@ import ingot
 
 
 def test_a_negative_class_other_than_the_end_marker_gives_nan(device):
-    """Eager rejects such a class on the CPU. Its CUDA kernel takes any negative number for the end of the list."""
+    """Eager rejects such a class on the CPU. Its CUDA kernel takes any negative number for the end of the list,
+    so on CUDA the loss is not checked."""
     for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
         x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
         loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
@@ -74,7 +75,7 @@ def test_a_class_out_of_range_gives_nan_on_the_gpu(device):
 
 
 def test_nan_scores_equal_eager(device):
-    """Eager adds up the values above zero, and NaN is not above zero."""
+    """Eager adds only the terms above zero, and NaN is not above zero."""
     nan, inf = math.nan, math.inf
     m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)
     t, all_first = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)

@@ -23,7 +23,7 @@ def launches() -> int:
 
 
 def assert_close(actual: torch.Tensor, expected: torch.Tensor, terms: int) -> None:
-    """Allows the error of a float32 sum of so many terms, and of rounding the result once more."""
+    """Allows the error of a float32 sum of `terms` terms, and of rounding the result once more."""
     eps = torch.finfo(actual.dtype).eps
     sum_error = min(eps, torch.finfo(torch.float32).eps) * max(4, terms / 64)
     largest = expected.abs().max().item()
@@ -68,8 +68,8 @@ def test_unfused_column_sums_equal_eager():
 @cuda
 @pytest.mark.parametrize("shape", [(2051, 4096), (8, 300, 4096), (300, 8, 4096), (1, 2051, 1, 4096)], ids=str)
 def test_rows_may_have_several_dims(shape):
-    """A column's sum has the same bits for any memory layout of the batches. The incoming gradient may be one
-    number."""
+    """A column's sum has the same bits for any order of the row dims in memory. The upstream gradient may be an expanded
+    number, as that of a sum is."""
     op = ingot.op("(x.softmax(-1), (x * x.mean(-1, keepdim=True)).sum(tuple(range(x.dim() - 1))))")
     x = torch.randn(shape, device="cuda")
     rows, columns = op(x)

@@ -14,7 +14,7 @@ from ingot.tools.job import Against
 
 ROOT = pathlib.Path(__file__).parents[2]
 
-# --- --- C++ functions that fail on a CPU too -------------------------------------------------------------------------
+# --- C++ functions, on the CPU ----------------------------------------------------------------------------------------
 
 def test_out_of_bounds_writes_hangs_and_crashes_are_reported(tmp_path):
     specs = {name: function_file(tmp_path, name, body) for name, body in BODIES.items()}
@@ -39,7 +39,8 @@ def test_out_of_bounds_writes_hangs_and_crashes_are_reported(tmp_path):
 
 
 def test_reading_past_an_input_and_writing_past_a_result_is_noticed(tmp_path):
-    """If both edges held the same values, relu of one plus the other would equal the previous contents."""
+    """Each tensor's guard bytes have a pattern of their own, a negative number. With one pattern for all tensors, relu(x) + y of
+    the guards would be that pattern again, and the writes past the result would go unnoticed."""
     path = tmp_path / "rounds_up.cpp"
     path.write_text('// launch: args=x, y, out, n\nextern "C" void rounds_up(const float* x, const float* y, float* out, long n) {\n'
                     "  n = (n + 255) / 256 * 256;\n  for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k];\n}\n")

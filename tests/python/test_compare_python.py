@@ -91,6 +91,7 @@ def test_compares_in_inference_mode_and_without_candidates():
 
 
 def test_plots_show_names_unchanged_and_a_colour_per_candidate():
+    """The name is invalid as mathtext: drawing it as such would raise an error."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     comparison = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)

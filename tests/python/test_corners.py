@@ -192,7 +192,7 @@ def test_views_that_depend_on_strides_and_sizes(text, tensors):
     for x in tensors:
         expected = outcome(op.reference, x)
         actual = outcome(op, x)
-        # Where eager's result is a view of an argument, Ingot returns a copy with dense strides.
+        # If eager's result is a view of an argument, Ingot returns a copy with dense strides.
         assert (actual is None) == (expected is None) and (actual is None or actual[:2] == expected[:2]), (x.shape, x.stride())
         assert actual is None or "view" in text or actual == expected, (x.shape, x.stride())
 
@@ -214,7 +214,7 @@ INDEXED = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stac
            "torch.stack([x, y], -1).flatten()[t]", "torch.stack([x, y]).flatten(1)[:, t]", "torch.cat([x, y]).take(t)",
            "torch.cat([x, y]).index_select(0, t)", "torch.cat([x, y]).gather(0, t[:, None].expand(-1, 6))",
            "torch.cat([x[:1], torch.cat([x, y], 1)[:1, :6], y])[t] + 1",
-           # No part is read along the dim, or not the last one:
+           # No part varies along the indexed dim, or the last part does not:
            "x[:1].expand(4, 6)[t]", "x.repeat(2, 1)[t]", "x[0].repeat(2)[t]", "x.expand(2, 4, 6).flatten(0, 1)[t]",
            "F.pad(x, (0, 1))[:, t]", "torch.cat([x, torch.zeros_like(y)])[t]", "torch.cat([x, x[:1].expand(4, 6)])[t]",
            "torch.meshgrid(x[0], x[1], indexing='ij')[1].flatten()[t]"]  # fmt: skip
@@ -330,7 +330,7 @@ def test_gathers_from_empty_tensors():
 
 @pytest.mark.parametrize("text", ["x[:, i]", "x[i]", "x.index_select(1, i)", "F.embedding(i, x)", "x[:, i].sum()"])
 def test_gathers_from_empty_dims_are_rejected_as_by_eager(text):
-    """Results that have no elements for another reason are computed."""
+    """Empty results are computed if no index reads a dim of size 0."""
     op = ingot.op(f"def f(x, i): return {text}")
     for sizes in ((0, 0), (0, 2), (2, 0), (2, 2)):
         for indices in ([], [0], [0, 0]):
@@ -371,7 +371,7 @@ def test_powers_by_numbers_known_at_the_call(k, device):
     assert equal_with_nan(actual, expected) and torch.equal(actual.signbit(), expected.signbit())
 
 
-# x's dtype, and a number that does not fit: as a literal and as an argument.
+# x's dtype, a number that this dtype cannot represent, and a source with the number as k.
 DO_NOT_FIT = [
     (torch.int8, 300, "x ** k"), (torch.int8, 300, "add(x, x, alpha=k)"), (torch.int8, -128, "sub(x, x, alpha=k)"),
     (torch.int8, 300, "addcmul(x, x, x, value=k)"), (torch.int8, 300, "torch.tensor(k, dtype=torch.int8) + x"),

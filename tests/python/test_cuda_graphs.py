@@ -71,7 +71,7 @@ def test_out_and_in_place_are_captured():
 
 
 def test_a_training_step_is_captured():
-    """The first backward pass is captured, too."""
+    """The op's first backward pass is captured, too."""
     op = fresh_op("x.sin() * w")
     x, w = torch.randn(32, 16, device="cuda"), torch.randn(16, device="cuda", requires_grad=True)
 

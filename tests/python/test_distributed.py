@@ -295,7 +295,7 @@ def norm_mish(x, weight, bias):
 
 
 class Diffusion(torch.nn.Module):
-    """Predicts the noise of a sample, runs one step of the sampler, and reads a box off the result. The convolution is
+    """Predicts the noise of a sample, runs one step of the sampler, and computes a box from the result. The convolution is
     a linear layer over windows, for which PyTorch has sharding rules. The batch is replicated, and the channels in
     between are sharded."""
 
@@ -390,7 +390,7 @@ def run_checks(rank: int, folder: str, backend: str, size: int):
         try:
             function(mesh)
             failures[name] = ""
-        except Exception:  # noqa: BLE001 which the other ranks meet too, or they wait for this one until they give up
+        except Exception:  # noqa: BLE001 the other ranks raise it too, or wait for this rank until their timeout
             failures[name] = traceback.format_exc()
         print(f"rank {rank}: {time.monotonic() - began:4.1f} s {name}")
     torch.save(failures, f"{folder}/{rank}.pt")

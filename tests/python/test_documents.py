@@ -126,7 +126,7 @@ def cells(line: str) -> list[str]:
 
 
 def form(cell: str) -> str:
-    """`1.03` is `#.#`, and a duration `# s`."""
+    """The cell without its numbers: `1.03` becomes `#.#`, and a duration `# s`."""
     return re.sub(r"\d+", "#", re.sub(DURATION, "# s", cell))
 
 

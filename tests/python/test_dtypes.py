@@ -1,6 +1,6 @@
 """Dtypes that few of PyTorch's functions accept: uint16, uint32, uint64 and the four float8 types.
 
-Ingot computes what eager computes, with the same results, and rejects what eager rejects.
+Ingot gives eager's results, and rejects the calls that eager rejects, except for ops that only move elements.
 """
 
 import itertools
@@ -16,7 +16,7 @@ UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 COMMON = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
           torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
-# Ops that only move elements or keep them: Ingot applies them to any dtype.
+# Substrings of sources that only move elements or keep them: Ingot applies these to any dtype.
 MOVES = ("decimals=0", "flip", "take", "gather", "index_select", "roll", "rot90", "tril", "triu", "repeat", "fliplr", "flipud")
 
 # Ops that eager accepts and Ingot rejects: an infinity as a float8 number, an integer beyond int64.
@@ -100,7 +100,7 @@ def outcome(function, *args):
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
 def test_names_accept_the_dtypes_that_eager_accepts(dtype):
-    """Names with one and two tensors, on the CPU: there, eager has fewer kernels than on CUDA."""
+    """Functions and operators of one and of two tensors, on the CPU: there, eager has fewer kernels than on CUDA."""
     x = values_of(dtype, "cpu")
     y = x.roll(3)
     wrong = []

@@ -1,4 +1,4 @@
-"""numerics="eager": every name with two or three operands has eager's bits for any two dtypes.
+"""numerics="eager": every function of two or three operands has eager's bits for any two dtypes.
 
 Eager rounds an operand to the common dtype before its kernel runs, except for operands that the kernel reads as a
 scalar. For such operands the kernels of each device have rules of their own. So each dtype is paired with each other one: as a
@@ -22,7 +22,7 @@ EXTREMES = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clamp")
 HALVES = [torch.bfloat16, torch.float16]
 OTHERS = [torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
 FORMS = ["tensors", "one element", "no dims", "no dims first", "number", "number first"]
-NUMBERS = {bool: True, int: 1994, float: 0.1999}  # neither is representable in 16 bits
+NUMBERS = {bool: True, int: 1994, float: 0.1999}  # bfloat16 represents neither, float16 not 0.1999
 COUNT = 256  # a multiple of the vector size: eager's loops over the remaining elements round differently
 RESULTS_OF_A_KERNEL = 16
 # For functions that are more than one IEEE step: the share of elements that may round to a neighbouring 16-bit float.

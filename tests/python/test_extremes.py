@@ -52,7 +52,7 @@ def test_gradients_of_variances_at_the_ends_of_the_range(scale):
 @pytest.mark.parametrize("text", ["F.layer_norm(x, (6,))", "F.group_norm(x, 2)", "F.instance_norm(x)", "F.rms_norm(x, (6,))",
                                   "F.batch_norm(x, None, None, training=True)"])  # fmt: skip
 def test_gradients_of_normalizations_of_any_scale(text, device):
-    """The cube of a row's scale overflows. On the CPU eager's rms_norm loses it."""
+    """The cube of a row's scale overflows. On the CPU this makes eager's gradient of rms_norm wrong, so the reference is float64."""
     op = ingot.op(f"def f(x, eps): return {text.removesuffix(')')}, eps=eps)")
     for scale in (1e17, 1e-13):
         x = (torch.randn(3, 4, 6, device=device) * scale).requires_grad_()
@@ -114,7 +114,7 @@ def test_the_gradient_of_large_logits(dtype, rtol, weight, device):
     op = ingot.op(f"def f(x, t, w): return F.binary_cross_entropy_with_logits(x, t, reduction='none'{weight})")
     for target in (0.0, 0.25, 1.0):
         t = torch.full_like(x, target).requires_grad_()
-        # At a target of 1, the gradient of the logit is 1 less a small number. The gradient of the target is a
+        # At a target of 1, the gradient of the logit is a small number minus 1. The gradient of the target is a
         # difference of two logarithms.
         atol = 0 if target == 0 else 4 * torch.finfo(dtype).eps
         for incoming in (1.0, math.inf):

@@ -75,7 +75,8 @@ def symbolic(mode, tensor):
 @pytest.mark.parametrize("text", TESTED)
 def test_a_fake_has_the_layout_of_the_result(text):
     op, f = register(text)
-    # Kernels and eager differ in the strides of tensors with dims of size 1: kernels run only in a full run.
+    # Kernels and eager differ in the strides of tensors with dims of size 1. Only a full run compares with kernels, so only
+    # a full run has this layout.
     calls = {name: make() for name, make in LAYOUTS.items() if FULL_RUN or name != "dims of size 1"}
     calls = {name: tensors for name, tensors in calls.items() if accepts(op.reference, tensors)}
     calls = dict(subset(list(calls.items()), TESTED.index(text)))

@@ -71,7 +71,7 @@ def test_second_orders_of_cross_entropies(reduction, device):
         torch.testing.assert_close(actual[name], expected[name], rtol=1e-9, atol=1e-14)
 
 
-# `f(x, inplace=True)` in eager: the gradient through a copy that was changed.
+# Calls that change t, a tensor that the op computed; the gradient passes through the change.
 IN_PLACE = ["F.relu(t, inplace=True)", "F.relu(t, True)", "F.leaky_relu(t, 0.2, inplace=True)", "F.silu(t, inplace=True)",
             "F.hardtanh(t, -0.5, 0.5, inplace=True)", "F.threshold(t, 0.1, 0.3, inplace=True)", "F.mish(t, inplace=True)",
             "F.hardswish(t, inplace=True)", "F.hardsigmoid(t, inplace=True)", "F.elu(t, inplace=True)",
@@ -211,7 +211,7 @@ def test_the_norm_of_a_row_with_nan_has_eagers_gradient(order, device):
 @pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_norm_of_a_row_of_zeros_has_gradient_0(order, count, device):
-    """An infinite incoming gradient gives 0 too. For some orders eager multiplies it by 0, which is NaN."""
+    """An infinite upstream gradient gives 0 too. For some orders eager multiplies it by 0, which is NaN."""
     for then in ("** 0.5", "* math.inf", ".log()"):
         x = torch.zeros(2, count, dtype=torch.float64, device=device, requires_grad=True)
         op = ingot.op(f"def f(x): return torch.linalg.vector_norm(x, {order}, -1) {then}")

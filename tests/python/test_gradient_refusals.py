@@ -1,6 +1,6 @@
 """Calls that eager rejects while autograd records them: arguments without a derivative in PyTorch, and writes to views
-that one function returned together. A rejected call compiles nothing. For a function without such arguments, the graph
-says so."""
+that one function returned together. The printed graph has a condition for such calls only if the op
+has any."""
 
 import re
 
@@ -49,7 +49,7 @@ NORMS = {
     "F.group_norm(x, 2, w, b)": {"x": (3, 4, 5), "w": (4,), "b": (4,)},
     "F.prelu(x, w)": {"x": (3, 4, 5), "w": (4,)},
 }
-# A statement that writes, or reads after a write. y is made of the tensors x and w.
+# Statements that write to y, which is x * 1, or to views of it, and reads after a write.
 VIEWS = [
     "a, b = y.chunk(2)\n    a += w[:2]",
     "a = y.chunk(1)[0]\n    a += 1",
@@ -78,6 +78,7 @@ def error_with_grad(function, arguments: dict, differentiated: str):
 
 
 def may_reject(op, arguments: dict) -> bool:
+    """Whether the printed graph has a condition that some calls with gradients do not meet."""
     return "true, else eager   ;" in op.emit("ir", **arguments)
 
 

@@ -21,7 +21,7 @@ def test_second_derivatives_pass_gradgradcheck(function, device):
     assert not mismatch(op, lambda leaves: function(*leaves.values()), tensors)
 
 
-# Reads of an element through several steps, and former bugs.
+# Reads of an element through several steps, and sources that once failed.
 READS = [
     "x[i] * x[j]", "x.flip(0)[i]", "x.flip(0)[1:][i]", "x[::2].flip(0)[i % 3] * x[i]", "x.flip(0).reshape(-1, 1)[i, 0]",
     "m.flip(1).reshape(-1)[2:9] ** 3", "m.flip(-1).reshape(-1)[1:].unfold(0, 2, 1) ** 2", "m.flip(0)[::2] ** 3", "x.flip(0)[::2] ** 3",

@@ -230,7 +230,7 @@ NO_CHANGES = [
 
 
 def sharing_rows() -> dict[str, list[torch.Tensor]]:
-    """Expressions of the table of names, and the tensors that they take."""
+    """Parameters and source of every row of names_table.py, and the tensors to call it with."""
     matrix, cube = torch.arange(24.0).view(4, 6) - 3, torch.arange(24.0).view(2, 3, 4)
     rows = {}
     for row in UNARY + CASTS + BINARY + TERNARY:
@@ -242,7 +242,7 @@ def sharing_rows() -> dict[str, list[torch.Tensor]]:
 
 
 def test_results_share_memory_as_in_eager():
-    """For every name: a write to its result changes its argument exactly if it does in eager."""
+    """For every supported function: a write to its result changes its argument exactly if it does in eager."""
     mismatches = []
     for row, tensors in sharing_rows().items():
         parameters, text = row.split(": ", 1)
@@ -517,7 +517,8 @@ def test_detached_tensors_that_are_unused_cost_nothing(statement):
 @pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]",
                                        "t[i] = 2.0", "x.view(2, 8).view(-1)[i] *= 3", "x.detach().view(-1)[i] = y[i % 4]", "x[1:].view(-1)[i % 12] *= 3", "t.zero_(); t[i] = i"])  # fmt: skip
 def test_writes_through_a_flattened_view_are_proportional_to_their_size(statement, device):
-    """Each write was once converted to the shape of the storage and back, in several times as many parts."""
+    """A write must not multiply the parts of a tensor: Ingot once converted each write to the shape of the storage and back, which
+    gave several times as many parts."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * y[0]\n")
     outcomes = []
     for f in (op, op.reference):

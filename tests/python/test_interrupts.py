@@ -46,6 +46,7 @@ def start(tmp_path):
 
 
 def hanging_compiler(tmp_path) -> int:
+    """Waits until the compiler that hangs has started, and returns its process id."""
     until = time.monotonic() + SECONDS
     while not (tmp_path / "process").exists():
         assert time.monotonic() < until
@@ -54,6 +55,7 @@ def hanging_compiler(tmp_path) -> int:
 
 
 def ends(process: int) -> bool:
+    """Whether a process ends within the time limit."""
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         try:

@@ -8,6 +8,7 @@ import pytest
 
 from comparisons import LONG_TIME_LIMIT, candidate_of, job, run_comparison
 
+# Candidates for `x * 2`.
 CALLABLES = """
 import os, threading, time
 import torch

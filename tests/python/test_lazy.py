@@ -97,7 +97,7 @@ def test_an_index_excluded_by_several_conditions_is_not_read(text, device):
 
 
 def test_a_gather_may_be_in_very_many_arms(device):
-    """A gather that is an operand of more `where`s than it is recomputed for is read once."""
+    """If more `where`s use a gather than the compiler recomputes it for, the gather is read once for all of them."""
     table, i = torch.rand(9, device=device), torch.randint(0, 9, (100,), device=device)
     lines = "".join(f"    y = y + where(i == {k % 9}, t[i] * {k}, y)\n" for k in range(40))
     op = ingot.op(f"def f(i, t):\n    y = t[i]\n{lines}    return y\n", lazy="always")

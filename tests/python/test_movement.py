@@ -1,4 +1,4 @@
-"""The names that move elements, compared with PyTorch's: bits, dtypes, shapes and strides for all layouts, and
+"""The functions that move elements, compared with PyTorch's: bits, dtypes, shapes and strides for all layouts, and
 errors."""
 
 import math
@@ -120,7 +120,7 @@ def test_movement_names(device, case, dtype):
 
 
 def test_run_time_positions_and_counts_equal_eager(device):
-    """Positions and counts as arguments compile nothing new if the kernel does not depend on them."""
+    """A position or a count is an argument of the call."""
     names = inputs("matrices", torch.float32, device)
     compare([(text, {**names, "k": k}) for text, values in NUMBERED.items() for k in values])
 
@@ -179,8 +179,8 @@ PADS = [([2, 4, 5], (-1, 2)), ([2, 4, 5], (1, -1, 2, -2)), ([2, 1], (3, -2)), ([
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 def test_negative_padding_equals_eager_or_is_an_error(mode):
-    """On either side, or mixed. Where circular padding needs more elements than the other side leaves, eager returns
-    uninitialised memory; Ingot rejects that."""
+    """Negative padding on either side, or mixed with positive padding. If circular padding needs more elements than the other
+    side leaves, eager returns uninitialised memory, and Ingot rejects the call."""
     for shape, pad in PADS:
         x = torch.randn(shape)
         sizes = [n - max(-a, 0) - max(-b, 0) for n, a, b in zip(shape[::-1], pad[::2], pad[1::2])]

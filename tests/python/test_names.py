@@ -1,4 +1,4 @@
-"""Compares every name with PyTorch's own op for all dtypes and layouts, with injected NaN, zeros of both signs,
+"""Compares every supported function with PyTorch's own for all dtypes and layouts, with injected NaN, zeros of both signs,
 infinities and denormals."""
 
 import itertools
@@ -109,7 +109,7 @@ def mismatch(row: Row, tensors, result) -> str:
     verdict = compare_to_eager(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=requires_bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors[: row.arity])):
         return verdict.message
-    # Where two zeros of different signs tie, eager's vector loop and its tail choose differently on the CPU.
+    # If two zeros of different signs tie, eager's vector loop and its tail choose differently on the CPU.
     if row.exact and not verdict.bit_for_bit and not equal_values(row, tensors, result):
         return f"not bit for bit: {verdict.message}"
     return ""

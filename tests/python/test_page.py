@@ -18,7 +18,7 @@ def explained():
     return relu_add()
 
 
-# --- --- Links between the panes ------------------------------------------------------------------------------------
+# --- Links between the panes ----------------------------------------------------------------------------------------
 
 
 def pane(explanation, key: str) -> panes.Pane:
@@ -178,7 +178,7 @@ def test_a_page_for_the_cpu_has_no_machine_code():
     assert "for the CPU" in relu_add(device="cpu").html()
 
 
-# --- --- The document -----------------------------------------------------------------------------------------------
+# --- The document ---------------------------------------------------------------------------------------------------
 
 
 class Document(html.parser.HTMLParser):
@@ -313,7 +313,7 @@ def test_sizes_of_0_and_1_and_all_kinds_of_views_have_a_page(text, shapes, optio
     assert document.open == [] and explanation.found["listing"]["graph"].splitlines()[0] in document.text and str(explanation)
 
 
-# --- --- The command ------------------------------------------------------------------------------------------------
+# --- The command ----------------------------------------------------------------------------------------------------
 
 
 def test_explain_writes_a_page_and_prints_stages(tmp_path, capsys):

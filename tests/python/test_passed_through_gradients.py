@@ -1,4 +1,4 @@
-"""Gradients that need no computation: the incoming gradient itself, and gradients of arguments without influence on a
+"""Gradients that need no computation: the upstream gradient itself, and gradients of arguments without influence on a
 result."""
 
 import pytest
@@ -88,7 +88,7 @@ def test_second_orders_have_autograd_history():
 
 
 def test_passed_through_gradients_are_compiled(tmp_path):
-    """A gradient op may write its result to a given tensor, as any op."""
+    """Under torch.compile, a gradient that needs no computation equals the upstream gradient."""
     compiled = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
     x, y = leaves((4, 3), (4, 3))
     grad = torch.randn(4, 3)

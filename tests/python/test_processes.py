@@ -129,7 +129,7 @@ def test_ops_are_not_in_the_state_dict(net):
     assert torch.equal(copied(x), net(x))
 
 
-# The ops of a data loader's workers and of pools, which import this file.
+# Ops for the workers of data loaders and for pools; the worker processes import this file.
 @ingot.op
 def normalized(x, mean: float, scale: float):
     return (x - mean) * scale
@@ -215,7 +215,7 @@ def failure_in_child(function) -> str:
 
 
 def fresh_text() -> str:
-    """The source of an op that no cache has."""
+    """The source of an op whose kernel is in no cache."""
     return f"x * {time.time_ns() % 10**9}.5 + {next(NUMBER)}"
 
 
@@ -308,7 +308,7 @@ def test_a_fork_during_training_does_not_hang():
 @pytest.mark.parametrize("kind", ["call", "prepare_all"])
 def test_a_fork_with_a_default_device_does_not_hang(kind):
     """Runs in a separate process, which may hang: a fork that holds the GIL waits for the compiling thread, which
-    needs the GIL to ask for the default device."""
+    needs the GIL to query the default device."""
     text = FORKS_BESIDE_A_DEFAULT_DEVICE + f"forks(by_{kind})\n"
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1]), "INGOT_CACHE": "off"}
     try:

@@ -1,4 +1,4 @@
-"""Chains of ops that move elements, with arithmetic around them, on random matrices: the results are
+"""Chains of ops that move elements, with arithmetic around them, on random matrices: the results have
 eager's bits."""
 
 import random

@@ -183,7 +183,7 @@ def test_uniform(device, dtype, bits):
     assert abs(u.mean().item() - 0.5 + 2.0 ** -(bits + 1)) < 5 / math.sqrt(12 * MANY)
     assert abs(u.var().item() - 1 / 12) < 2e-3
     counts = torch.histc(u.float(), 64, 0, 1)
-    assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # 63 degrees of freedom: 1e-8
+    assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # for 63 degrees of freedom, the probability of more is 1e-8
     scaled = u * 2.0**bits
     assert torch.equal(scaled, scaled.round())
     assert (scaled.long() % 2 == 1).double().mean().item() == pytest.approx(0.5, abs=5e-3)  # the share of odd numbers

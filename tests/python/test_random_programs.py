@@ -26,7 +26,8 @@ WITH_GRADIENTS = [torch.float64, torch.float64, torch.float64, torch.int64, torc
 
 # Eager's kernels lack some dtypes that Ingot's have.
 MISSING_IN_EAGER = ("not implemented for", "not supported for", "unsupported", "does not support", "only supports")
-# Errors that Ingot raises by design: programs whose result depends on strides, or on values, when the op is lowered.
+# Parts of the errors that Ingot raises by design: for programs whose result depends on strides, or on values that are unknown when
+# the op is lowered.
 LIMITS = ("may share memory with this one", "may be in the memory of", "overlap", "single memory location",
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
           "or a view of it is returned", "not implemented for bool", "wrapping around more than once",

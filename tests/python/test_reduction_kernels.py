@@ -22,6 +22,7 @@ def test_new_sizes_and_numbers_compile_nothing(device):
     assert (spent.lowerings, spent.compiles, spent.loads) == (0, 0, 0)
 
 
+# Source → the shape of x, and the launches and allocations of a call.
 LAUNCHES_AND_ALLOCATIONS = {
     "torch.softmax(x, 1)": ((300, 1000), 1, 1),
     "(x.sum(1), x.amax(1))": ((300, 1000), 1, 2),
@@ -179,6 +180,7 @@ def test_many_columns_with_large_accumulators(device):
             torch.testing.assert_close(op(x), op.reference(x), atol=1e-3, rtol=1e-3)
 
 
+# Full reductions, and results that use them for each element.
 NUMBERS_AND_PARTS = [
     "(x * y).sum(), x * y / y.sum()",
     "(x * y).sum() / y.sum() * s, x * y / y.sum() + s",
@@ -198,5 +200,5 @@ def test_full_reductions_and_their_users_equal_eager(text, shape, device):
     x, y = (torch.randint(-3, 4, shape, generator=generator).double().to(device) for _ in range(2))
     transposed = x.transpose(0, -1).contiguous().transpose(0, -1)
     for first in (x, transposed):
-        for s in (1.5, -2.0):  # a number at run time
+        for s in (1.5, -2.0):  # a run-time number
             torch.testing.assert_close(op(first, y, s), op.reference(first, y, s), equal_nan=True)

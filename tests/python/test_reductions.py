@@ -1,5 +1,5 @@
-"""Reductions and ops made of them, compared with eager. A sum has not eager's bits, because it is added in another
-order: its error against float64 may be about eager's. Results that do not depend on the order are exact.
+"""Reductions and ops made of them, compared with eager. A sum does not have eager's bits, because it is added in
+another order: its error against float64 may be about eager's. Results that do not depend on the order are exact.
 
 Every source is tried in float32, and some sources in each of the other dtypes, layouts and sizes. INGOT_TEST_EXTENT=full
 tries all of them.
@@ -101,6 +101,7 @@ def test_order_independent_reductions_have_eagers_bits(device, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=short_name)
 def test_numerics_of_eager(device, dtype):
+    """Without the losses, whose sources have the placeholder REDUCED."""
     texts = subset([text for texts in FLOATING.values() for text in texts if "REDUCED" not in text], FLOATS.index(dtype), step=6)
     known = [text for text in KNOWN_IN_NUMERICS_OF_EAGER if text in texts and device == "cpu"]
     check(mismatches(texts, inputs_of(dtype, device), numerics="eager"), known)
@@ -212,7 +213,7 @@ def test_nan_and_infinities(device, dtype, injected):
 
 @pytest.mark.parametrize("columns", [1, 4, 300, 9001])
 def test_exponentials_of_rows_of_one_large_value(device, columns):
-    """As with a mask that excludes a whole row."""
+    """A mask that excludes a whole row makes such rows."""
     values = [torch.finfo(torch.bfloat16).min, torch.finfo(torch.bfloat16).max, -1e30, 1e10, -1e9, 3e4, 2.0**20, -(2.0**20)]
     x = torch.tensor(values).to(torch.bfloat16)[:, None].expand(-1, columns).contiguous().to(device)
     x[:, columns // 2] += x[:, columns // 2] / 64

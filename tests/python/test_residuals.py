@@ -16,8 +16,8 @@ import ingot
 
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
 
-# For each op: its source, the arguments' shapes (an int: classes of rows of that length), and the number of saved
-# tensors.
+# For each op: its source, its arguments' shapes, and the number of residuals that a call saves. A shape that is an int
+# represents a class index below it for each row.
 OPS = {
     "softmax": ("F.softmax(x, -1)", [(9, 301)], 2),
     "log_softmax": ("F.log_softmax(x, -1)", [(9, 301)], 2),

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import ingot
 
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
-# The number of indices and positions: more than a comparing kernel handles on the CPU, and on a GPU.
+# The number n of indices and of table rows: too many for a kernel that compares each index with each position.
 MANY = {"cpu": 3000, "cuda": 9000}
 
 
@@ -24,7 +24,8 @@ def random(*shape, device, dtype=torch.float32):
     return torch.randn(shape, generator=generator).to(device, dtype).requires_grad_()
 
 
-# source → the parameters' shapes, for a table of n rows; k, l index rows of it n times, c columns.
+# Source → the shapes of t and x: one character of SIZES, or n, per dim. k, l, c and j are vectors of n indices: of rows, c of
+# columns; j is partly out of range.
 GATHERS = {
     "t[k]": "nm",
     "t[k] * x": "nm,nm",
@@ -73,7 +74,7 @@ def make_case(text, device, dtype):
 
 
 def weight_of(shape):
-    """Numbers that every dtype has."""
+    """Random numbers that every tested dtype represents."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(1)).bfloat16()
 
 

@@ -38,8 +38,7 @@ def pairs(row, dtype, device) -> list[torch.Tensor]:
     if dtype in INTEGERS and "pow" in row.text:
         combinations = [(a, b) for a, b in combinations if b >= 0]
     columns = [torch.tensor(column, dtype=torch.float64 if dtype in FLOATS else None) for column in zip(*combinations)]
-    # A row of 16 is one vector, so that every value passes through the vector loop; the odd element passes through the
-    # tail.
+    # Each pair is repeated, so that vector loops compute it at several positions in a vector, except perhaps the last pair.
     return [column.to(dtype).repeat_interleave(17).to(device) for column in columns]
 
 

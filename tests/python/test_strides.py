@@ -89,7 +89,7 @@ def test_strides_of_results_that_eager_aliases(text):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
 @pytest.mark.parametrize("numerics", ["default", "eager"])
 def test_strides_with_a_run_time_number(dtype, numerics):
-    """The first parameter is another tensor."""
+    """The op's first parameter is a tensor that the result does not depend on."""
     other, a = torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 2, 1).to(dtype).permute(2, 1, 0)
     for text in ("a ** s", "a * s", "a - s", "a // s", "torch.clamp(a, s)", "F.threshold(a, s, 1.0)"):
         op = ingot.op(f"def f(other, a, s: float): return {text}", numerics=numerics)
@@ -98,8 +98,8 @@ def test_strides_with_a_run_time_number(dtype, numerics):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32], ids=str)
 def test_strides_of_ldexp(dtype):
-    """Eager makes a tensor of the 2 for some dtypes. With a scalar base the result is contiguous, with a tensor it has
-    the exponent's layout."""
+    """Eager computes 2 to the power b, for some dtypes with the base 2 as a tensor. Then the power has the layout of b; if the base
+    is a number, the power is contiguous."""
     op = ingot.op("torch.ldexp(a, b)")
     for a in (torch.tensor(4), torch.ones(1), torch.ones(2, 3), torch.ones(3, 2).t()):
         for other in (torch.float64, torch.bfloat16):

@@ -64,7 +64,7 @@ def test_every_api_accepts_lists():
 
 
 def test_lists_of_other_structures_are_other_programs(tmp_path):
-    """Lists with the same leaves at other places are other programs, in memory and on disk."""
+    """Lists with the same leaves at other places are other programs."""
     op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
     a, b, c = (torch.randn(3) for _ in range(3))
     assert torch.equal(op([a, b], [c]), a + b - 2 * c)

@@ -52,7 +52,7 @@ class Block(torch.nn.Module):
 
 
 class Diffusion(torch.nn.Module):
-    """Predicts the noise of a sample, runs one step of the sampler, and reads a box off the result."""
+    """Predicts the noise of a sample, runs one step of the sampler, and computes a box from the result."""
 
     def __init__(self, variant, width: int = 16):
         super().__init__()

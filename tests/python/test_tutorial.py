@@ -1,4 +1,4 @@
-"""Run docs/tutorial.md: its Python blocks as one program, its commands, and the output of both."""
+"""Runs docs/tutorial.md: its Python blocks as one program, its commands, and the output of both."""
 
 import os
 import pathlib
