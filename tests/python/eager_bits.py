@@ -29,8 +29,8 @@ _CANCELLING = re.compile(r"\b(mvlgamma|multigammaln|polygamma|i?gamma(inc)?c?|\w
 
 
 def agree_where_terms_cancel(text: str, result: torch.Tensor, expected) -> bool:
-    """Whether the source has such a function, and the result differs from eager's by at most a few hundred eps of a
-    term of size 1, and the rounding of the dtype."""
+    """Whether the source has one of the functions of _CANCELLING, and the result differs from eager's by at most a few hundred
+    eps of a term of size 1, plus the rounding of the dtype."""
     if not _CANCELLING.search(text) or not result.dtype.is_floating_point:
         return False
     rounding = 0.0 if result.dtype in WIDE else torch.finfo(result.dtype).eps

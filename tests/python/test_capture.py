@@ -1,5 +1,5 @@
-"""A Python function as an op's source: a name has the value that Python finds when it executes the def
-statement, even if the name is assigned later."""
+"""A Python function as an op's source: the values of the names that it uses, and of its defaults, which Python evaluates at
+the def statement."""
 
 import enum
 import importlib.util

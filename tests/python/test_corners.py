@@ -439,8 +439,7 @@ def test_differences_of_equal_products_of_16_bits_are_zero(dtype, device):
 
 @pytest.mark.parametrize("name", ["int64", "nearbyintf", "Sum", "math", "memcpy", "inf"])
 def test_names_used_by_the_generated_source_are_allowed(name, device):
-    """As the name of the op, of a parameter and of a local: functions of the C library, and declarations of the
-    preludes."""
+    """Names of the C library and of the preludes may name an op, a parameter and a local variable."""
     op = ingot.op(f"def {name}({name}, float16):\n    Vec = {name}.exp() * float16\n    return Vec + {name}")
     x, y = torch.randn(2, 50, device=device)
     torch.testing.assert_close(op(x, y), x.exp() * y + x)

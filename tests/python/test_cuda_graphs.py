@@ -48,7 +48,7 @@ def test_a_call_is_captured(prepared):
 
 
 def test_a_first_call_that_reduces_is_captured():
-    """With long rows, which need workspaces and dynamic shared memory."""
+    """The rows are long, so that the kernels need workspaces and dynamic shared memory."""
     op = fresh_op("softmax(x, -1) * x.sum(0)")
     x = torch.randn(8, 40000, device="cuda")
     graph, result = capture(lambda: op(x))

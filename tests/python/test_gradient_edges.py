@@ -168,7 +168,7 @@ WRITES = {
 
 @pytest.mark.parametrize("body", WRITES)
 def test_gradients_use_operands_as_they_were_read(body, device):
-    """Eager's autograd rejects this, because the saved value is gone."""
+    """Eager's autograd rejects these ops, because a later write changed the saved value."""
     x = torch.randn(3, 4, dtype=torch.float64, device=device)
     op = ingot.op(f"def f(x):\n    {body}\n")
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

@@ -123,6 +123,7 @@ def test_gradients_of_random_expressions(device):
         assert not message, f"{message}\n{expression.source}"
 
 
+# Source → the elements of x and of y; no elements: the source has no such parameter.
 AT_EDGES = {
     "x ** y": ([2.0, 3.0, 0.0, 0.0], [0.0, 1.0, 2.0, 0.0]),
     "torch.pow(2, y)": ([], [0.0, 1.0]),

@@ -12,7 +12,7 @@ import ingot
 
 @pytest.mark.parametrize("function", OPS, ids=lambda f: f.__name__)
 def test_second_derivatives_pass_gradgradcheck(function, device):
-    """gradcheck and gradgradcheck, and eager's gradients."""
+    """The first derivatives also pass gradcheck, and equal eager's."""
     op = ingot.op(function)
     arguments = [(a.to(device).requires_grad_() if a.is_floating_point() else a.to(device)) for a in OPS[function]]
     assert torch.autograd.gradcheck(op, arguments)

@@ -152,7 +152,7 @@ def test_accesses_have_sizes_strides_and_kinds(explained):
 
 
 def test_every_access_of_a_schedule_has_its_node():
-    """In several kernels, with gathers and rows."""
+    """The op has several kernels, with gathers and rows."""
     op = ingot.op("def f(x, i, w):\n    return softmax(x, 0)[i] * w, x.sum(1)\n")
     listing = ingot.explain(op, torch.empty(300, 64), torch.zeros(20, dtype=torch.int64), torch.empty(64)).found["listing"]
     rows = [line.stretches[-1] for line in panes.schedule_lines(listing["schedule"], listing["accesses"])]

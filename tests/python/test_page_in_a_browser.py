@@ -71,7 +71,7 @@ def shown(browser, explained, tmp_path):
 
 
 def ops(instructions: list[str]) -> set[str]:
-    """LDG.E.128 → LDG"""
+    """The names of the instructions without their modifiers: LDG for LDG.E.128."""
     return {re.sub(r"^@\S+ ", "", text).split(".")[0].split()[0] for text in instructions}
 
 

@@ -249,6 +249,7 @@ def test_results():
     assert type(relu_add(torch.nn.Parameter(x, requires_grad=False), y)) is torch.Tensor
 
 
+# Source → the fields of the named tuple that the op returns.
 NAMED = {
     "def f(x): return x.max(1)": ("values", "indices"), "def f(x): return torch.min(x, dim=0, keepdim=True)": ("values", "indices"),
     "x.aminmax(dim=1)": ("min", "max"), "def f(x):\n    y = torch.frexp(x)\n    return y": ("mantissa", "exponent"),

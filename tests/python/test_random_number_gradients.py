@@ -62,7 +62,7 @@ def test_sample_numbering_restarts_when_lowering_restarts(device):
 
 
 def test_dropout_between_reductions_equals_the_reference(device):
-    """Sampled between reductions, and again in the kernels of the gradient."""
+    """The kernels of the gradient compute the sample again."""
     op = ingot.op("def f(x, w): return (F.dropout(softmax(x, -1), 0.3) * w).sum(-1)")
     outcomes = []
     for call in (op, op.reference):

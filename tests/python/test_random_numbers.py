@@ -97,7 +97,7 @@ def test_samples_of_one_call_are_different(device):
 
 
 def test_a_sample_is_the_same_wherever_it_is_read(device):
-    """Read through views, by reductions and by several results, in several kernels."""
+    """Views, reductions and several results read the sample, in several kernels."""
     x = torch.zeros(64, 48, device=device)
     op = ingot.op("""def f(x):
         u = torch.rand_like(x)

@@ -109,7 +109,7 @@ def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
 
 @pytest.mark.parametrize("length", [16400, 20000, 32767, 32768, 40001, 65535, 65536, 70000])
 def test_rows_of_about_a_block_equal_eager(device, length):
-    """Rows of 2 and 4 bytes per element, aligned and unaligned."""
+    """Elements have 2 or 4 bytes, and rows are aligned or unaligned."""
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(3, length, device=device).to(dtype)
         for text in ["x.softmax(1)", "x.logsumexp(1)", "x - x.mean(1, keepdim=True)", "F.layer_norm(x, (x.shape[1],))"]:

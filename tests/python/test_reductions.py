@@ -362,6 +362,7 @@ def test_named_tuples(device):
     assert low == x.min() and high == x.max()
 
 
+# The tensor that is written → an op that writes it.
 IN_PLACE = {
     "operand of several phases": "def f(x, r):\n    x += r\n    return torch.softmax(x, 1)",
     "result of a later phase": "def f(x, r):\n    x.copy_(torch.softmax(x + r, 1))",
