@@ -38,7 +38,7 @@ def mismatch(eager: typing.Callable, tensors, results, ulps: float = 8, strides:
     torch.set_default_dtype(torch.float64)  # for float results of integer inputs
     try:
         exact_results, scales = in_eager(torch.Tensor.double), in_eager(lambda tensor: tensor.double().abs())
-    except RuntimeError:  # the source names a narrower dtype, which float64 operands do not match
+    except RuntimeError:  # the source names a dtype narrower than float64, which eager rejects
         exact_results = scales = references
     finally:
         torch.set_default_dtype(default)
