@@ -140,7 +140,7 @@ PyObject* capsule_of(LoadedKernel kernel) {
   return capsule;
 }
 
-/// _load_kernels(cubin, entries, device): one kernel per entry. They share the cubin's variables.
+/// _load_kernels(cubin, entries, device): one kernel per entry. The kernels share the cubin's variables.
 PyObject* load_kernels(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* cubin;

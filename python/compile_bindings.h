@@ -4,8 +4,8 @@
 
 namespace ingot::python {
 
-/// Functions of the runtime for the package's tools: reading values in command-line syntax, and compiling and launching
-/// kernels from other sources as Ingot's own are. The array ends with an empty entry; `_ingot.pyi` has the signatures.
+/// Functions of the runtime for the package's tools. They read values in command-line syntax, and compile and launch
+/// kernels that Ingot did not write. The array ends with an empty entry; `_ingot.pyi` has the signatures.
 extern PyMethodDef compile_methods[];
 
 }  // namespace ingot::python

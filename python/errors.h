@@ -6,7 +6,7 @@
 
 namespace ingot::python {
 
-/// Creates `ingot.Error` and adds it to the module. False with a Python exception set.
+/// Creates `ingot.Error` and adds it to the module. On failure returns false, with a Python exception set.
 bool add_error(PyObject* module);
 
 /// Sets the Python exception for the C++ exception in flight; call it in a catch block. ingot::Error becomes

@@ -5,8 +5,8 @@
 #include "python/arguments.h"
 #include "runtime/api/op.h"
 
-// The compilation stages of a call, as text for people. `args`: first an argument that each function names, then a
-// device (which may be None) and an architecture, then the call's own arguments. Other Python threads run meanwhile.
+// The compilation stages of a call, as text for people. `args[0]` is described at each function. After it come
+// a device (or None), an architecture, and the call's own arguments. The GIL is released meanwhile.
 
 namespace ingot::python {
 

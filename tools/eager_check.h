@@ -22,8 +22,8 @@ class EagerCheck {
   EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device device);
 
   /// Returns the verdict of ingot._check on the arguments that the call changed, followed by its results: `ok`,
-  /// `bit_for_bit`, `max_abs`, `max_ulp`, `rule`, `eager_us`, `message`. Errors: Error(Environment) if there is no such
-  /// Python.
+  /// `bit_for_bit`, `max_abs`, `max_ulp`, `eager_us`, `message`; if eager raises an error, only `ok` and `message`.
+  /// Errors: Error(Environment) if there is no such Python.
   nlohmann::json compare(const std::vector<at::Tensor>& results) const;
 
  private:

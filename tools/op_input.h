@@ -41,7 +41,7 @@ struct BoundOp {
   std::string describe() const;
 };
 
-/// Reads the op's source and the values. Errors: Error(Author).
+/// Reads the op's source and the values. With `meta`, tensors have no data. Errors: Error(Author).
 BoundOp bind_op(const OpInput& input, bool meta);
 
 /// "f32[1024, 4]", with the strides if they are not contiguous.

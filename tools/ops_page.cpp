@@ -62,7 +62,7 @@ bool is_accepted(const frontend::Definition& call, frontend::Device device, DTyp
   }
 }
 
-/// The dtypes for which a call is accepted, in which the matrix x first becomes `view`.
+/// The dtypes of x for which lowering accepts the call `text`. Before the call, x is a matrix and becomes `view`.
 std::vector<DType> accepted_dtypes(const std::string& text, std::string_view view) {
   const auto call = frontend::define(fmt::format("def call(x):\n  x = {}\n  {}\n  return x.clone()", view, text));
   std::vector<DType> types;

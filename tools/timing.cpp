@@ -12,7 +12,7 @@ namespace ingot::tools {
 namespace {
 
 constexpr int kWarmUp = 3;
-constexpr double kMinMicroseconds = 100;  ///< microseconds per measurement
+constexpr double kMinMicroseconds = 100;  ///< the shortest measurement, which may contain many calls
 
 double clock_microseconds(const std::function<void()>& call, int calls) {
   auto begin = std::chrono::steady_clock::now();

@@ -26,6 +26,7 @@ class StructuredFallback : public EagerFallback {
     std::list<ArgumentGroup> groups;
     std::vector<Argument> arguments;
     for (const frontend::Structure& structure : structures_) arguments.push_back(build(structure, leaves, groups));
+    // The remaining leaves are the omitted trailing arguments.
     arguments.insert(arguments.end(), leaves.begin(), leaves.end());
     return fallback_->call(arguments, seed);
   }
@@ -100,7 +101,7 @@ class CopiedArguments {
   /// The tensors with respect to which gradients are requested.
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
-  /// The gradients with respect to these inputs; 0 if an input has none.
+  /// The gradients with respect to `inputs()`; zeros for an input without a gradient.
   std::vector<at::Tensor> gradients(const EagerFallback& fallback, const std::vector<at::Tensor>& results,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const {
     std::vector<at::Tensor> gradients(inputs_.size());

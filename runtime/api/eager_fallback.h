@@ -23,8 +23,8 @@ class EagerFallback {
   virtual std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const = 0;
 
   /// Returns autograd's gradients of these results with respect to `inputs`, undefined if there is none; `incoming`:
-  /// the gradients with respect to the results. An implementation that runs the source under a lock releases that lock
-  /// meanwhile.
+  /// the gradients with respect to the results; `differentiable`: whether autograd records the computation. Python's
+  /// implementation releases the GIL while autograd runs.
   virtual std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results,
                                             const std::vector<at::Tensor>& inputs,
                                             const std::vector<at::Tensor>& incoming, bool differentiable) const;
@@ -35,7 +35,7 @@ std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallb
                                                 std::vector<frontend::Structure> arguments);
 
 /// The fallback of the op's gradient (frontend::backward): autograd differentiates the op's source, under the autocast
-/// state of the forward call.
+/// state of the forward call. `wanted` has one flag per parameter.
 std::shared_ptr<const EagerFallback> backward(std::shared_ptr<const EagerFallback> fallback, std::vector<bool> wanted,
                                               std::optional<ir::DType> autocast);
 

@@ -37,7 +37,7 @@ int architecture_of(const EmitTarget& target) {
     runtime::CudaBackend& backend = runtime::cuda_backend();
     if (backend.device_count() > 0) return backend.architecture(backend.current_device());
   } catch (const Error&) {
-    // A build without CUDA still shows the stages of a build with CUDA.
+    // A build without CUDA still shows the stages for CUDA devices.
   }
   return kDefaultArchitecture;
 }

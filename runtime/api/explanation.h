@@ -17,7 +17,7 @@ struct Explanation {
   struct Access {
     std::string kernel;
     uint32_t access_index = 0;  ///< index among the kernel's accesses, as the schedule counts them
-    uint32_t node = 0;          ///< of the graph: the reading node, or the stored one
+    uint32_t node = 0;          ///< index in the graph: the node that reads, or the stored node
     std::string tensor;         ///< the parameter, or the result: "x", "out"
     std::string dtype;
     bool is_written = false;
@@ -28,7 +28,7 @@ struct Explanation {
   };
 
   std::string op_source;
-  int64_t operations = 0;  ///< of floating point, in the formula (ir/flop_count.h)
+  int64_t operations = 0;  ///< floating-point operations of the op's formula (ir/flop_count.h)
   std::string graph, schedule;
   std::string kernel_source;  ///< the generated source
   /// For each node %k of the graph: its locations in the op's source, first its own, then those of expressions that

@@ -9,8 +9,8 @@
 #include "runtime/call/dtypes.h"
 #include "runtime/call/without_storage.h"
 
-// Derives the gradient's call from the op's call, before there are gradients with respect to the results. The derived
-// call shows the gradient, and tells which tensors the gradient reads.
+// Derives the gradient's call from the op's call, before there are gradients with respect to the results. `emit` and
+// `explain` show the stages of the derived call. It also tells which tensors the gradient reads.
 
 namespace ingot {
 

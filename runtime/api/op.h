@@ -44,7 +44,13 @@ struct EmitTarget {
 
 /// Counts of the process so far; every count only grows. For tests and diagnosis.
 struct Counters {
-  uint64_t lowerings, plans, compiles, disk_hits, launches, allocations, loads;
+  uint64_t lowerings,        ///< of ops to graphs
+      plans,                 ///< schedules and sources generated for kernels
+      compiles,              ///< runs of a compiler
+      disk_hits,             ///< programs and kernel sets read from the store
+      launches,              ///< of kernels
+      allocations,           ///< of results and workspaces
+      loads;                 ///< of compiled binaries
   uint64_t eager_fallbacks;  ///< calls that fell back to eager PyTorch
 
   /// The counts since `earlier`.
@@ -85,9 +91,9 @@ class Op {
   void prepare(std::span<const Argument> arguments) const;
 
   /// Returns the op that autograd calls for the gradients with respect to these parameters. The returned op takes this
-  /// op's arguments and `grad`, the gradient with respect to the result; for several results `grad[0]`, … Its results
-  /// are the gradients, in the order of `parameters`. A gradient that equals an incoming gradient element for element
-  /// is that tensor itself. Errors: Error(Author) for a name that is not a parameter.
+  /// op's arguments and `grad`, the gradient with respect to the result; for several results `grad[0]`, … (`results`:
+  /// their number). Its results are the gradients, in the order of `parameters`. A gradient that equals an incoming
+  /// gradient element for element is that tensor itself. Errors: Error(Author) for a name that is not a parameter.
   Op gradient(std::span<const std::string> parameters, size_t results = 1) const;
 
   /// Returns the op that computes this op's results, followed by the gradients of its one result with respect to these
@@ -101,11 +107,12 @@ class Op {
   void check_gradient(std::span<const Argument> arguments) const;
 
   /// Returns the text of a stage for these arguments. Their data is never read: meta tensors suffice, and CPU tensors
-  /// take the place of CUDA tensors if there is no GPU. Absent pointers count as aligned.
+  /// take the place of CUDA tensors if there is no GPU. Tensors without data count as aligned.
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target = {}) const;
 
   /// Returns all stages from the graph to the source, with the origin of each of their parts. With `of_gradient`: of
-  /// the gradient with respect to all parameters that have one. Arguments and errors: as for `emit`.
+  /// the gradient with respect to the tensors that require grad, or to all floating-point tensors if none does.
+  /// Arguments and errors: as for `emit`.
   Explanation explain(std::span<const Argument> arguments, bool of_gradient = false, EmitTarget target = {}) const;
 
   const std::string& name() const;

@@ -151,8 +151,8 @@ runtime::ProgramCache::Match OpState::choose_program(const CallKey& key, uint64_
   runtime::ProgramCache::Match match = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*match.program)) return match;  // resolving the call reports it
   if (!runtime::has_small_residuals(*match.program, key)) match.program = programs_.find(key).program;
-  // Too many comparisons: the caller sums the gradients of the gathers instead. The variant with such sums needs no
-  // residuals, because the sums are differentiated like the comparisons that they replace.
+  // Too many comparisons: `run` sums the gradients of the gathers instead (runtime/call/sums.h). The variant with such
+  // sums needs no residuals, because the sums are differentiated like the comparisons that they replace.
   if (!runtime::is_affordable(*match.program, key)) match.program = programs_.find(key, {.may_scatter = true}).program;
   return match;
 }

@@ -48,8 +48,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
   ir::Returns call(std::span<const Argument> arguments, Results& results,
                    runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
                    const at::Tensor& seed = {}) const;
+  /// As Op::call_out.
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                 runtime::Purpose purpose = runtime::Purpose::Call, const at::Tensor& seed = {}) const;
+  /// As Op::prepare.
   void prepare(std::span<const Argument> arguments) const;
   /// A call whose kernels are compiled together with those of other calls. Its key is computed before a ForkGuard is
   /// taken: reading the thread's modes needs the GIL, which a forking thread may hold while it waits for the guard.
@@ -69,7 +71,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::optional<ShardedCall> shard(std::span<const Argument> arguments, const ShardingRequest& request,
                                    bool& depends_on_numbers) const;
 
-  /// The op that computes the gradients with respect to the wanted parameters (frontend::backward).
+  /// The op that computes the gradients with respect to the wanted parameters (frontend::backward). `results`: how many
+  /// results this op returns.
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
                                           std::optional<ir::DType> autocast = {}, bool returns_arguments = false,
                                           const frontend::Residuals& residuals = {}) const;
@@ -119,7 +122,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                                        runtime::CallKey& key) const;
   /// The program that saves the residuals for these gradients if they are worth their memory, otherwise the program
   /// that saves none. If a gather's gradient would need too many comparisons: the program that leaves the
-  /// scatter-adds to the caller (Variant::scatters).
+  /// scatter-adds to `run` (Variant::may_scatter).
   runtime::ProgramCache::Match choose_program(const runtime::CallKey& key, uint64_t gradients) const;
   /// Returns null if a compilation is needed but `may_compile` is false.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,

@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-/// The cuts along one dim of the mesh.
+/// The cuts along one dim of the mesh: the dim of each tensor that is divided among the processes along it, if any.
 struct MeshCut {
   ir::ShardedDims tensors;        ///< one for each tensor of the request
   bool has_unit_shards = false;   ///< some shard has size 1 although the whole tensor does not

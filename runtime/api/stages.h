@@ -37,8 +37,8 @@ struct Stages {
   codegen::Source source(std::string_view op_source) const;
 };
 
-/// A call of the gradient, with made-up tensors for its inputs: the gradients with respect to the results, and the
-/// residuals.
+/// A call of the gradient. Tensors without storage replace the values that do not exist yet: the gradients with respect
+/// to the results, and the residuals.
 struct GradientCall {
   std::shared_ptr<const OpState> op;
   std::vector<Argument> arguments;

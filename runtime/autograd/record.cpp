@@ -31,8 +31,8 @@ using SavedArgument = std::variant<std::monostate, NoneType, ir::HostValue, Save
 
 /// Whether eager differentiates the op's source after the kernel of its gradient failed with this error. There are two
 /// such cases. The incoming gradients are unsupported on the fast path, for example under a vmap over several of them.
-/// Or no kernel can be made, because the gradient is too large or a function has none; this case is slow, so the
-/// function also warns. A custom backward has no replacement in the second case.
+/// Or no kernel can be made, because the gradient is too large or a function has no derivative rule; this case is slow,
+/// so the function also warns. A custom backward has no replacement in the second case.
 bool falls_back_to_eager(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
@@ -216,15 +216,15 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;     ///< the call's
+  std::optional<ir::DType> autocast_;     ///< autocast's dtype during the call
   std::vector<SavedArgument> arguments_;  ///< one per parameter
   std::shared_ptr<const GradientNeeds>
       needs_;  ///< which arguments a gradient reads, with placeholders (tensors without storage) for the others
   std::shared_ptr<const frontend::Residuals> residuals_;  ///< the names of the residuals
   std::vector<SavedVariable> residual_values_;            ///< one per name of residuals_
   std::optional<SavedVariable> seed_;  ///< of a call with random numbers, so that its gradient samples the same
-  std::vector<int> edge_of_;           ///< for each parameter, the index of its edge
-  std::vector<int> gradient_of_;       ///< for each result, the index of the gradient with respect to it
+  std::vector<int> edge_of_;           ///< for each parameter, the index of its edge, or kNone
+  std::vector<int> gradient_of_;       ///< for each result, the input of this node that is its gradient, or kNone
 };
 
 namespace {

@@ -7,15 +7,16 @@
 namespace ingot::runtime {
 
 // Records calls with tensors that require grad. A node keeps the arguments that a gradient reads (GradientNeeds) and
-// calls the op's gradient on them. A node also keeps residuals (values per row) if rows are long
-// (frontend/gradient/residuals.h).
+// calls the op's gradient on them. A node also keeps residuals (values per row,
+// frontend/gradient/residuals.h) if these are small compared to the arguments.
 
 class OpBackward;
 
 /// Whether the program's residuals are small compared to the arguments, or there are none.
 bool has_small_residuals(const Program& program, const CallKey& key);
 
-/// Makes the node before the call writes anything; null if no result has a gradient that is requested. An argument
+/// Makes the node; returns null if no result has a requested gradient. Call this function before the call of the op
+/// writes anything. An argument
 /// without a gradient is no input of the node and gets no gradient, as in eager: an optimizer distinguishes that from
 /// zeros. For a registered operator (`is_registered`) all arguments are inputs, because a trace of the operator knows
 /// only its schema.

@@ -12,9 +12,10 @@ namespace ingot::runtime {
 
 namespace {
 
-thread_local size_t depth = 0;
+thread_local size_t depth = 0;  // how many guards this thread holds
 PythonLock python_lock{};
 
+/// Counts the threads that hold guards. While a thread forks, no other thread can take its first guard.
 class Gate {
  public:
   void enter() {
@@ -54,8 +55,7 @@ Gate* gate = nullptr;
 
 void before_fork() { gate->close(); }
 void after_fork_in_parent() { gate->open(); }
-/// Makes a new gate for the child. Threads that waited at the old gate do not exist in the child, and it would wait for
-/// them.
+/// Makes a new gate for the child. The old gate counts guards of threads that do not exist in the child.
 void after_fork_in_child() { gate = new Gate(depth > 0 ? 1 : 0); }
 
 Gate& the_gate() {

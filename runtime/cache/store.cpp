@@ -79,7 +79,7 @@ struct Store::State {
   /// Counts publications. Starts at a random value, so that among many short processes some check the folder's size.
   std::atomic<uint64_t> sweep_clock = random_word();
 
-  mutable std::mutex mutex;  ///< of all members below
+  mutable std::mutex mutex;  ///< protects all members below
   std::shared_ptr<const Folder> handle;
   std::string refusal;
   std::string first_failure;
@@ -106,7 +106,7 @@ struct Store::State {
     return result;
   }
 
-  /// The same, created if it is missing. Discards a `stale` handle, whose folder was deleted.
+  /// As `folder`, but creates the folder if it is missing. Discards a `stale` handle, whose folder was deleted.
   Folder::OpenResult folder_for_writing(const std::shared_ptr<const Folder>& stale) {
     if (stale) {
       const std::lock_guard lock(mutex);
@@ -131,6 +131,7 @@ struct Store::State {
     if (is_lasting(error)) paused_until = Clock::now() + options.pause;
   }
 
+  /// Writes a temporary file and renames it. Returns an `errno` value, 0 for none.
   int write(const Folder& directory, const std::string& file, std::string_view bytes) {
     const std::string temporary = temporary_name(file);
     if (const int error = directory.write(temporary, bytes); error != 0) return error;
@@ -144,6 +145,7 @@ struct Store::State {
     return error;
   }
 
+  /// Removes abandoned temporary files, and the oldest files beyond the limit.
   void sweep(const Folder& directory) {
     std::vector<Folder::File> files = directory.list();
     std::erase_if(files, [](const Folder::File& file) { return !is_store_file(file); });

@@ -96,6 +96,7 @@ class Table {
     slots[i & (slots.size() - 1)].store(&entry, std::memory_order_release);
   }
 
+  /// Copies all entries into new slots, which readers use from then on.
   void publish(size_t capacity) {
     auto next = std::make_unique<Generation>(capacity);
     for (const Entry& entry : entries_) place(*next, entry);

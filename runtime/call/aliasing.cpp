@@ -16,6 +16,7 @@ int64_t extent_of(const at::Tensor& tensor) {
   return (last + 1) * static_cast<int64_t>(tensor.element_size());
 }
 
+/// The greatest common divisor of the strides in bytes; 0 if the tensor has a single element.
 int64_t stride_divisor(const at::Tensor& tensor) {
   int64_t divisor = 0;
   for (int64_t d = 0; d < tensor.dim(); ++d)
@@ -35,6 +36,7 @@ Overlap overlap_of(const at::Tensor& a, const at::Tensor& b) {
     return Overlap::Identical;
   const int64_t divisor = std::gcd(stride_divisor(a), stride_divisor(b));
   if (divisor == 0) return Overlap::Partial;
+  // Modulo `divisor`, all elements of a tensor have the same address.
   const int64_t shift = ((address_b - address_a) % divisor + divisor) % divisor;
   const bool are_disjoint =
       shift >= static_cast<int64_t>(a.element_size()) && divisor - shift >= static_cast<int64_t>(b.element_size());
@@ -54,8 +56,9 @@ bool overlaps_itself(const at::Tensor& tensor) {
     is_nested &= stride > last;
     last += stride * (size - 1);
   }
-  if (is_nested) return false;
+  if (is_nested) return false;  // each stride exceeds the span of the smaller ones
   if (dims.front().first == 0 || last >= kMaxEnumeratedOffsets || tensor.numel() > last + 1) return true;
+  // All offsets are enumerated.
   std::vector<int64_t> offsets{0};
   for (const auto& [stride, size] : dims) {
     const size_t count = offsets.size();

@@ -8,7 +8,7 @@ namespace ingot::runtime {
 
 enum class Overlap : uint8_t {
   None,
-  Identical,  ///< the same address, sizes and strides: each element at the same address
+  Identical,  ///< the same address, sizes, strides and element size: each element at the same address
   Partial,    ///< any other shared byte, proven or possible
 };
 

@@ -25,20 +25,20 @@ struct BoundKernel {
   struct Pointer {
     uint32_t offset;  ///< offset in the packed bytes
     enum class Source : uint8_t { Param, Result, Workspace, Seed } source;
-    uint32_t tensor;  ///< the parameter or the result
+    uint32_t tensor;  ///< index of the parameter or the result
     int64_t shift;    ///< bytes from the tensor's first element, or from the workspace's start
   };
   struct Number {
     uint32_t offset;
-    uint32_t slot;  ///< of BoundCall::numbers
+    uint32_t slot;  ///< id of the value in BoundCall::numbers
     ir::DType dtype;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Kernel* kernel = nullptr;
-  const codegen::KernelOutline* outline = nullptr;  ///< of the program's
-  int64_t units = 1;                                ///< as codegen::LaunchInfo::grid counts
-  uint32_t shared_bytes = 0;                        ///< CUDA: as codegen::LaunchInfo counts
+  const codegen::KernelOutline* outline = nullptr;  ///< in `program` of the BoundCall
+  int64_t units = 1;                                ///< of the launch: blocks on CUDA, indices of the loop on the CPU
+  uint32_t shared_bytes = 0;                        ///< CUDA: dynamic shared memory of a block
   int64_t grain = 1;                                ///< CPU: the fewest units that justify a thread
   int64_t multiple = 1;                             ///< CPU: each thread's first unit is a multiple of this
   std::vector<std::byte> bytes;   ///< the arguments' values; values that differ per call are left blank
@@ -55,7 +55,7 @@ struct GradientNeeds {
   uint64_t reads = 0;  ///< the parameters (bits, the first kParams) that a gradient may read or to which gradients may
                        ///< flow
   /// For each argument, a tensor without storage that has its sizes and strides, to replace the argument if it is not
-  /// saved. Undefined for numbers, and for CPU scalars beside CUDA tensors, whose values are part of the key.
+  /// saved. Undefined for numbers, and for CPU scalars among CUDA tensors: their values are in CallKey::arguments.
   std::vector<at::Tensor> placeholders;
 
   bool may_read(size_t param) const { return param >= kParams || (reads >> param & 1) != 0; }
@@ -65,10 +65,10 @@ struct BoundCall {
   struct Result {
     Destination destination;
     c10::ScalarType dtype;
-    std::vector<int64_t> sizes, strides;    ///< of its memory, if that is new
-    bool is_partial = false;                ///< some elements are in no output block and stay unchanged
-    std::optional<uint32_t> forwards = {};  ///< the parameter that is returned as this result: nothing writes it
-    bool is_sum = false;                    ///< of other results: their values are added up after the kernels have run
+    std::vector<int64_t> sizes, strides;    ///< of the memory to allocate, if the kernels do not write the caller's
+    bool is_partial = false;                ///< elements outside of all output blocks keep the caller's values
+    std::optional<uint32_t> forwards = {};  ///< the parameter that equals this result, which no kernel computes
+    bool is_sum = false;                    ///< a sum of scattered values, added up after the kernels (sums.h)
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< omits kernels that have nothing to do
@@ -78,20 +78,20 @@ struct BoundCall {
   /// Conditions on numbers, whose ids refer to `numbers`.
   std::vector<Program::Check> checks;
 
-  bool has_sums = false;
-  bool atomics = false;  ///< whether these sums may be added up in any order
+  bool has_sums = false;  ///< whether `is_sum` holds for any result
+  bool atomics = false;   ///< the op's option: a GPU may add up these sums in any order
 
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const frontend::Residuals> residuals;  ///< the residuals for its gradient; null if there are none
-  std::shared_ptr<const GradientNeeds> needs;            ///< of a recorded call; null for others
-  std::shared_ptr<const KernelSet> kernel_set;           ///< null if there is nothing to launch
+  std::shared_ptr<const frontend::Residuals>
+      residuals;                                ///< the residuals that a gradient reads; null if there are none
+  std::shared_ptr<const GradientNeeds> needs;   ///< of a recorded call; null for others
+  std::shared_ptr<const KernelSet> kernel_set;  ///< null if there is nothing to launch
 };
 
 /// A call's shapes, strides and layouts, before any kernel is requested.
 struct Resolved {
-  std::vector<ir::HostValue> host;  ///< the values of program.host, by id
-  codegen::PartitionStrategy strategy =
-      codegen::PartitionStrategy::Shared;  ///< which of the program's outlines it uses
+  std::vector<ir::HostValue> host;                                           ///< the values of program.host, by id
+  codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Shared;  ///< selects the outline from the program
   std::vector<ir::SizesAndStrides> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;

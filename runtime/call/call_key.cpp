@@ -47,7 +47,8 @@ bool takes_tensors(const frontend::Parameter& parameter) {
   return parameter.annotation == Annotation::None || parameter.annotation == Annotation::Tensor;
 }
 
-/// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering supports it.
+/// Whether a kernel may access the tensor's memory without PyTorch's dispatcher; for Purpose::Show, whether lowering
+/// supports the tensor.
 bool is_accepted(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
   const bool is_usable = purpose == Purpose::Call     ? is_supported(tensor, grad_mode)
@@ -95,7 +96,7 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
       if (!is_accepted(tensor, grad_mode, purpose)) {
         if (!grad_mode || !is_accepted(tensor, false, purpose))
           refuse_tensor(definition, quoted(parameter.name), tensor);
-        key.is_recorded = true;
+        key.is_recorded = true;  // without grad mode, the tensor is supported
       }
       argument.kind = Kind::Tensor;
       argument.tensor = &tensor;
@@ -149,7 +150,7 @@ void check_recorded(const CallKey& key) {
                         "move it to their device: .to(\"cuda\")");
 }
 
-/// The tensors that require grad, as bits.
+/// The tensors that require grad, as bits; bit 63 combines the parameters from 63 on.
 uint64_t requested_gradients(const CallKey& key) {
   uint64_t requested = 0;
   for (size_t i = 0; i < key.arguments.size(); ++i)
@@ -158,8 +159,8 @@ uint64_t requested_gradients(const CallKey& key) {
   return requested;
 }
 
-/// Checks autograd's conditions on a tensor that is about to be written. If a gradient is requested, the fast-path
-/// check has already done so.
+/// Rejects an inference tensor that is about to be written outside inference mode. Tensors that require grad are
+/// rejected by `check_out`, and by `check_recorded_writes` (runtime/autograd/record.h).
 void check_writable(const CallKey& key, const std::string& name, const at::Tensor& tensor) {
   if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
     throw_author(Span{},
@@ -181,7 +182,7 @@ void check_out(const CallKey& key, size_t index, bool grad_mode) {
   check_writable(key, name, out);
 }
 
-/// Appends the overlap of the written tensor with every argument and with the outs before `outs_before`: two bits each.
+/// Appends the overlap of the written tensor with every argument and with the first `outs_before` outs: two bits each.
 void append_overlaps(const at::Tensor& written, size_t outs_before, CallKey& key) {
   constexpr size_t kPerWord = 32;
   size_t count = 0;

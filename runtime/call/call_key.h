@@ -21,14 +21,14 @@ namespace ingot::runtime {
 /// An argument after conversion by its parameter's annotation.
 struct BoundArgument {
   frontend::ArgumentSpec::Kind kind = frontend::ArgumentSpec::Kind::Absent;
-  const at::Tensor* tensor = nullptr;  ///< of a Tensor and of a CpuScalar
-  ir::HostValue number{};              ///< of a Number and of a CpuScalar
+  const at::Tensor* tensor = nullptr;  ///< if `kind` is Tensor or CpuScalar
+  ir::HostValue number{};              ///< if `kind` is Number or CpuScalar
 };
 
 /// The parameters (bits, the first 64) for which a key also holds a number's value, or a tensor's overlap with other
 /// tensors. An op learns them from its programs.
 struct KeyedParams {
-  uint64_t values = 0;   ///< numbers that evaluation requests, or that take part in shapes
+  uint64_t values = 0;   ///< numbers that lowering requests, or from which shapes, offsets or strides are computed
   uint64_t written = 0;  ///< tensors that the op mutates: their overlap with other arguments matters
 
   bool covers(const KeyedParams& other) const { return !(other.values & ~values) && !(other.written & ~written); }
@@ -44,7 +44,7 @@ struct CallKey {
   std::optional<c10::Device> default_device;
   bool is_thread_checked = false;
   std::optional<ir::DType> autocast;  ///< torch.autocast's dtype, if autocast is on for the device
-  bool is_recorded = false;           ///< a tensor requires grad, and grad mode is on
+  bool is_recorded = false;           ///< by autograd: a tensor requires grad, and grad mode is on
   uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
   at::Tensor seed;  ///< the seed of the random numbers, once the call is known to sample random numbers
   /// Two calls with equal words run the same launches, with other pointers and scalars. The words hold dtypes, ranks,
@@ -55,7 +55,7 @@ struct CallKey {
 
 /// The purpose of a key.
 enum class Purpose : uint8_t {
-  Call,
+  Call,    ///< a call of the op itself
   Kernel,  ///< a call from PyTorch's dispatcher, which has already applied modes, transforms and tangents
   Show,    ///< a stage for `emit`: no data is touched, so meta tensors and tensors that require grad are allowed
 };
@@ -74,7 +74,8 @@ frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics
 /// The values of lowering's symbols, sizes and numbers; borrows `key`.
 frontend::SymbolValues symbol_values_of(const CallKey& key);
 
-/// The dtype of the thread's torch.autocast, if autocast is on for the device.
+/// The dtype of the thread's torch.autocast, if autocast is on for the device. Throws Unsupported for other dtypes
+/// than Ingot's.
 std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device);
 
 /// "relu_add(x, y, bias: float)".

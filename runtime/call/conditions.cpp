@@ -34,14 +34,14 @@ bool is_affordable(const Program& program, const CallKey& key) {
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t operand = check.condition.a.index;
     const bool is_unknown =
-        operand >= computed_count;  // another condition fails before it, and resolving the call reports that
+        operand >= computed_count;  // the host arithmetic fails before it, and `resolve` reports that
     return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[operand], {});
   });
 }
 
 void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
   const std::string message = ir::message_of(check.condition, a, b);
-  // The eager fallback may support it.
+  // The eager fallback may support the call.
   if (check.condition.kind == ir::Condition::Kind::Affordable ||
       check.condition.kind == ir::Condition::Kind::GradientsExist)
     throw Unsupported(Fault::Author, message, render(program, check.location, message));

@@ -103,8 +103,9 @@ void check_overlap_between(const Program& program, const CallKey& key, std::span
   }
 }
 
-/// Whether a kernel reads nothing after store `access` begins. A kernel without reductions makes all its stores after
-/// all its reads. In a kernel that reduces, that holds only for the element stores of its last phase.
+/// Whether a thread reads no element of the domain after store `access` has written that element. A kernel without
+/// reductions reads each element before it stores anything there. In a kernel that reduces, that holds only for the
+/// element stores of its last phase.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
   const codegen::KernelOutline::OutputBlockRef& part = kernel.output_blocks[access - kernel.first_store()];

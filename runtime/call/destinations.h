@@ -33,7 +33,8 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
 void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
                         std::span<const ir::SizesAndStrides> results);
 
-/// Decides which results are written in place. `geometries` assume that all are. Sets `needs_copy` if a write in place
+/// Decides which results are written in place. `geometries` are computed as if all of them were. `checks_indices`:
+/// kernels report indices out of range. Sets `needs_copy` if a write in place
 /// would change values, or might leave partial results after an error. Returns whether any kernel reads memory that a
 /// kernel writes. Errors: Error(Author) if an `out=` tensor is also an input, and an element of the result depends on
 /// other elements of it.

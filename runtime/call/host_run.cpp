@@ -9,6 +9,7 @@ namespace ingot::runtime {
 
 namespace {
 
+/// Converts a number to the kind of its node, which is the same or a wider one.
 ir::HostValue widen(ir::HostValue value, ir::HostKind kind) {
   if (value.kind == kind) return value;
   switch (kind) {

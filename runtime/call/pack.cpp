@@ -46,7 +46,7 @@ class Numbers {
   std::map<ir::HostId, ir::HostId> new_ids_;
 };
 
-/// The offsets of tensors in the call's one workspace.
+/// The offsets of workspace tensors, and of partial results, in the call's one allocation.
 class WorkspaceMap {
  public:
   WorkspaceMap(const Program& program, const Resolved& resolved, const KernelSet* kernel_set) {
@@ -107,15 +107,15 @@ class Packer {
   }
 
  private:
-  /// Returns the grain in units. Each unit has the same number of elements, except at the edges.
+  /// The fewest units that justify a thread. Each unit has the same number of elements, except at the edges.
   static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
     const int64_t elements = kMinThreadWeight / std::max<uint32_t>(1, weight);
     return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / std::max<int64_t>(1, units)));
   }
 
-  /// Returns the multiple at which a thread's units begin. For elements, and rows of them, that is a cache line's
-  /// worth: a thread's vectors are aligned if the tensor is, and no two threads write one cache line. A tile is larger
-  /// than a cache line.
+  /// The number of which each thread's first unit is a multiple. If a unit is one element, or the elements at one
+  /// index, this is 64, at least a cache line of elements: a thread's vectors are then aligned if the tensor is, and no
+  /// two threads write one cache line. A tile is larger than a cache line.
   static int64_t multiple_of(const codegen::LaunchInfo& info) {
     constexpr int64_t kCacheLine = 64;
     return info.grid.size() == 1 && info.grid[0].step == 1 ? kCacheLine : 1;

@@ -56,7 +56,8 @@ bool has_supported_keys(const at::Tensor& tensor);
 /// Whether the tensor is a plain one without a tangent, whose gradient is not requested. `grad_mode` is the thread's.
 bool is_supported(const at::Tensor& tensor, bool grad_mode);
 
-// These throw Unsupported, except for errors that PyTorch's functions raise too.
+// refuse_thread throws Unsupported, and so does refuse_tensor unless the tensor is undefined, or is written and
+// requires grad. The other functions throw Error(Author).
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
 /// `name`: of the tensor, "`x`" or "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& name,
@@ -67,6 +68,7 @@ bool is_supported(const at::Tensor& tensor, bool grad_mode);
 [[noreturn]] void refuse_undeclared_write(const frontend::Definition& definition);
 /// A registered op without a seed samples random numbers; its gradient could not sample the same.
 [[noreturn]] void refuse_random_numbers(const frontend::Definition& definition);
+/// The seed is on another device than the op.
 [[noreturn]] void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device);
 [[noreturn]] void refuse_count(const frontend::Definition& definition, size_t argument_count);
 /// A name that is not a parameter of the op: a keyword in Python, `name=` on the command line.

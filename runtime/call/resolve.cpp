@@ -12,8 +12,8 @@ using ArgumentKind = frontend::ArgumentSpec::Kind;
 
 ir::SizesAndStrides extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
-/// Computes the host program and checks its conditions. If arithmetic fails, a condition before it gives the better
-/// message.
+/// Computes the host program and checks its conditions. If arithmetic fails, the message is that of a failed condition
+/// on the values computed before, if there is one. Gathers from empty tensors are excepted.
 std::vector<ir::HostValue> run_checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
@@ -33,8 +33,8 @@ uintptr_t address_of(const at::Tensor& tensor) {
   return tensor.device().is_meta() ? 0 : reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
 }
 
-/// The addresses that a kernel accesses. New results begin at a multiple of 64 bytes or more, as PyTorch's allocators
-/// provide.
+/// The address of the tensor of each access. The address is 0, as a multiple of any alignment, for new results and
+/// workspaces: PyTorch's allocators align them to 64 bytes or more.
 std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const CallKey& key,
                                     std::span<const Destination> destinations) {
   std::vector<uintptr_t> addresses;
@@ -66,7 +66,7 @@ void check_views(const Program& program, std::span<const ir::SizesAndStrides> te
 void set_new_strides(const Program& program, bool all_row_major, Resolved& resolved) {
   const auto is_new = [](const Destination& destination) { return destination.kind == Destination::Kind::New; };
   const bool has_new_results = std::ranges::any_of(resolved.destinations, is_new);
-  if (all_row_major && !program.may_have_other_layouts) {  // views of any shape exist
+  if (all_row_major && !program.may_have_other_layouts) {  // all required views exist
     if (!has_new_results) return;
     for (ir::SizesAndStrides& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
   } else if (has_new_results || !program.required_views.empty()) {
@@ -125,8 +125,8 @@ bool place_results(const Program& program, const CallKey& key, bool checks_indic
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = run_checked_host(program, key);
-  // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
-  // own.
+  // That is_contiguous() holds is not enough for this flag: results inherit the strides of dims of size 1, and dims of
+  // size 0 have rules of their own.
   bool all_row_major = true;
   for (const BoundArgument& argument : key.arguments) {
     ir::SizesAndStrides& extents = resolved.params.emplace_back();

@@ -13,8 +13,8 @@
 #include "runtime/call/scalar_bytes.h"
 #include "runtime/call/sums.h"
 
-// The part of a call that runs every time. This part allocates the results, and one workspace if kernels need it. No
-// lock is taken, and no query of the key is repeated.
+// The part of a call that runs every time. This part allocates the results, and one workspace if kernels need it. It
+// takes no lock, and computes nothing again that the key determines.
 
 namespace ingot::runtime {
 

@@ -15,7 +15,8 @@
 
 namespace ingot::runtime {
 
-/// Writes a number in a kernel's representation. Integers wrap as PyTorch's scalars do in casts; floats round once.
+/// Writes a number in a kernel's representation. Conversions are those of PyTorch's scalars: integers wrap, and floats
+/// of 8 and 16 bits are rounded to float32 first.
 inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* target) {
   const auto put = [target](auto converted) { std::memcpy(target, &converted, sizeof(converted)); };
   const bool is_float = value.kind == ir::HostKind::Float;

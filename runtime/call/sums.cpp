@@ -23,7 +23,7 @@ int64_t count_of(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
 }
 
-/// Adds rows: `values` [n, m] at `positions` [n] of a tensor [size, m]. Positions out of range hold `size`; their
+/// Adds rows: `values` [n, m] at `positions` [n] of a tensor [size, m]. A position out of range is `size`; its
 /// row is dropped.
 at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64_t size, bool atomics) {
   const int64_t rows = size + 1;
@@ -41,6 +41,7 @@ at::Tensor add_rows(const at::Tensor& values, const at::Tensor& positions, int64
   return sum.narrow(0, 0, size);
 }
 
+/// The sum of scattered values over a result with `sizes`. The strides are those that the computation gives.
 at::Tensor scatter_sum(const ir::ScatterAdd& scatter, const Results& results, const std::vector<int64_t>& sizes,
                        bool atomics) {
   const at::Tensor &values = results[scatter.values], &positions = results[scatter.positions];

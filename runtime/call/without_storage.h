@@ -4,7 +4,8 @@
 
 // A tensor without storage has a dtype, sizes, strides and a device, but its c10::Storage has no memory.
 // It replaces an argument that an op does not read, so that the argument's own memory can be freed. It is not a meta
-// tensor, because it keeps the argument's device. An empty tensor needs no memory, and does not count as one.
+// tensor, because it keeps the argument's device. An empty tensor needs no memory, and does not count as a tensor
+// without storage.
 
 namespace ingot::runtime {
 

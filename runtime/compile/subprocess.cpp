@@ -72,7 +72,7 @@ struct SpawnAttributes {
 
 /// Ties a program's life to this process by a terminal that controls the program's session. When this process ends, in
 /// any way, its end of the terminal closes. The system then sends SIGHUP, which ends the program and its children. If
-/// no terminal is available, the program outlives a killed host.
+/// no terminal is available, the program continues after this process is killed.
 class ControllingTerminal {
  public:
   ControllingTerminal() : descriptor_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -89,7 +89,7 @@ class ControllingTerminal {
 
   /// Opens the terminal in the program: a session's first opened terminal becomes its controlling one.
   void add_to(posix_spawn_file_actions_t& actions) const {
-    constexpr int kUnused = 3;
+    constexpr int kUnused = 3;  // a descriptor that the program does not use
     if (name_.empty()) return;
     ::posix_spawn_file_actions_addopen(&actions, kUnused, name_.c_str(), O_RDWR, 0);
   }
@@ -126,7 +126,8 @@ class RunningProgram {
     return text;
   }
 
-  /// Returns the program's status; -1 if the system does not report it. Throws as above.
+  /// Returns the program's status; -1 if the system does not report it. Throws Interrupted as
+  /// `read_to_end` does.
   int wait() {
     for (useconds_t pause = 100;; pause = std::min<useconds_t>(2 * pause, 1000 * kInterruptMilliseconds)) {
       int status = 0;
@@ -176,7 +177,8 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   outcome.output = running.read_to_end();
   const int status = running.wait();
   if (status < 0) {
-    // The child's status is lost, because the host program ignores SIGCHLD or reaps unknown children.
+    // The child's status is lost, because the host program ignores SIGCHLD or reaps unknown children. The caller checks
+    // whether the program has written its output file.
     outcome.succeeded = true;
     outcome.ending = "ended with an unknown status";
   } else if (WIFSIGNALED(status)) {

@@ -17,6 +17,7 @@ struct Anything {
   operator T() const;
 };
 
+/// The number of fields: the largest number of initialisers that T accepts.
 template <typename T, typename... Initialisers>
 constexpr size_t count() {
   if constexpr (requires { T{Initialisers{}..., Anything{}}; })

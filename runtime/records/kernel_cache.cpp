@@ -32,6 +32,7 @@ constexpr std::string_view kBinaryRecord = "library";
 /// The suffix of a batch's function names before they are made unique.
 constexpr std::string_view kSuffix = "_of_batch";
 
+/// Replaces kSuffix by `suffix` in the names of all kernels.
 codegen::Source with_suffix(codegen::Source source, const std::string& suffix) {
   for (codegen::LaunchInfo& kernel : source.kernels) {
     const std::string name = kernel.entry;

@@ -58,7 +58,7 @@ struct KernelRequest {
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;
-  c10::DeviceIndex device = 0;  ///< CUDA: the device on which they will run
+  c10::DeviceIndex device = 0;  ///< CUDA: the device on which the kernels will run
   /// Returns the program's graph, for generation; called at most once, only when no cache has the kernels.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
   std::string_view op_source;
@@ -126,8 +126,8 @@ class KernelCache {
   SingleFlight<KernelSet> flights_;
   SingleFlight<LoadedBinary> binary_flights_;
   std::mutex mutex_;
-  /// The key is that of the record. A kernel set of a GPU is stored a second time for each device on which it was
-  /// loaded.
+  /// By the key of the `kernel` record. A kernel set of a GPU is stored once more for each device on which it was
+  /// loaded, with the device in the key.
   WeakMap<KernelSet> kernel_sets_;
   std::deque<std::shared_ptr<const KernelSet>> newest_;           ///< of the CPU, whether or not an op uses them
   std::vector<std::shared_ptr<const KernelSet>> never_unloaded_;  ///< of GPUs
@@ -149,8 +149,9 @@ class KernelBatch {
   void compile();
 
  private:
+  /// A source, with the requests that need it.
   struct Member {
-    /// The requests that share this source: their keys, and their kernels.
+    /// For each request, its key and how to launch its kernels.
     std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> requests;
     std::string name;
     bool fast_math;

@@ -19,15 +19,15 @@ namespace ingot::runtime {
 
 struct Program {
   struct Check {
-    ir::Condition condition;  ///< without its span,
-    std::string location;     ///< which is stored as text: "--> file:line:column", the line, the caret
+    ir::Condition condition;  ///< without its span
+    std::string location;     ///< the span as text: "--> file:line:column", the line, the caret
   };
   struct HostLocation {
     ir::HostId id;
-    std::string location;  ///< the location in the op's source that computes it
+    std::string location;  ///< of the code that computes the number, in the op's source
   };
   struct RequiredView {
-    uint32_t step;  ///< a layout step, as in ir::RequiredView
+    uint32_t step;  ///< index of the view's layout step, as in ir::RequiredView
     std::string location;
   };
   struct Result {
@@ -41,7 +41,7 @@ struct Program {
     std::optional<uint32_t> forwards = {};
     /// The parameters with respect to which it has a gradient, as in ir::Result.
     uint64_t gradients = 0;
-    uint64_t reads = 0;  ///< the parameters on which its elements depend, in any way; bits as of `gradients`
+    uint64_t reads = 0;  ///< the parameters on which its elements depend, in any way; bits as in `gradients`
     ir::Use use = ir::Use::Returned;
     /// The summands of the result, as in ir::Result.
     std::vector<ir::ScatterAdd> scatters = {};
@@ -78,10 +78,11 @@ frontend::Residuals residuals_of(const Program& program, uint64_t gradients);
 /// Whether some of its results are sums of scattered values.
 bool has_sums(const Program& program);
 
-/// The parameters on which the results depend; bits as of Result::reads.
+/// The parameters on which the results depend; bits as in Result::reads.
 uint64_t read_params(const Program& program);
 
-/// The parameters with respect to which a result that is no mutation has a gradient; bits as of Result::gradients.
+/// The parameters with respect to which a result has a gradient, without results that are written into a parameter;
+/// bits as in Result::gradients.
 uint64_t differentiable_params(const Program& program);
 
 /// The parameters (bits) that the program mutates.

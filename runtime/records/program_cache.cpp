@@ -33,6 +33,7 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
   return {Symbol::Kind::Number, specialized, node.a, 0};
 }
 
+/// Replaces all values of a specialised symbol that a program need not distinguish.
 constexpr const char* kLarge = "large";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.

@@ -20,17 +20,17 @@ struct Runtime;
 
 /// Selects among an op's programs for one signature (frontend::Signature).
 struct Variant {
-  uint64_t gradients = 0;    ///< those for which it saves residuals of reductions
-  bool may_scatter = false;  ///< whether gradients of gathers may be sums that the caller computes
+  uint64_t gradients = 0;    ///< the parameters (bits) for whose gradients the program saves residuals of reductions
+  bool may_scatter = false;  ///< whether gradients of gathers may be sums that `run` computes (call/sums.h)
 };
 
 /// An input of a lowering beyond the signature: a size, a number, a part of the variant, or whether tensors share
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
-  bool specialized = false;  ///< matters only as a size of at most ir::kSpecializedSize, or as the number 0
+  bool specialized = false;  ///< only sizes up to ir::kSpecializedSize, or the number 0, are distinguished
   uint32_t param = 0, dim = 0;
-  std::optional<ir::AliasQuery> query = {};  ///< of an Alias; `param` is its index among the queries
+  std::optional<ir::AliasQuery> query = {};  ///< if `kind` is Alias; `param` is then the query's index
 };
 
 /// The entry for a signature and some specialised values: the program, or the further values on which it depends. A new
@@ -59,8 +59,9 @@ class ProgramCache {
  private:
   struct Lowered;
   Lowered lower(const CallKey& key, Variant variant);
-  /// The same, but remembers an error, and throws it again for an equal key.
+  /// Calls `lower`, and remembers an error for `throw_known_failure`.
   Lowered lower_or_remember_failure(const CallKey& key, Variant variant);
+  /// Throws the error of an earlier lowering with the same inputs, if there is one.
   void throw_known_failure(const CallKey& key, Variant variant);
   /// Returns a record from memory, else from the store, else from `make`.
   std::shared_ptr<const ProgramRecord> find_or_make_record(const std::string& key,

@@ -43,6 +43,7 @@ bool carries_tangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defin
 
 bool requires_grad(const at::Tensor& tensor) { return tensor.requires_grad(); }
 
+/// The base of the kernels below, which differ in the dispatch keys for which they are registered.
 class DispatcherKernel : public c10::OperatorKernel {
  public:
   explicit DispatcherKernel(const Overload& overload) : overload_(overload), writable_(overload.writable()) {}
@@ -89,6 +90,7 @@ class DispatcherKernel : public c10::OperatorKernel {
   const uint64_t writable_;
 };
 
+/// For the keys CPU and CUDA: launches the op's kernels.
 class BackendKernel final : public DispatcherKernel {
  public:
   using DispatcherKernel::DispatcherKernel;
@@ -98,12 +100,14 @@ class BackendKernel final : public DispatcherKernel {
   }
 };
 
+/// For vmap: always falls back to eager.
 class FallbackKernel final : public DispatcherKernel {
  public:
   using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_fallback(*stack); }
 };
 
+/// For the autocast keys: calls the op if the fast path supports the call, else falls back to eager.
 class AutocastKernel final : public DispatcherKernel {
  public:
   using DispatcherKernel::DispatcherKernel;
@@ -112,6 +116,8 @@ class AutocastKernel final : public DispatcherKernel {
   }
 };
 
+/// For the autograd keys: calls the op on the fast path, or falls back to eager, or makes an autograd node and
+/// continues below autograd.
 class AutogradKernel final : public DispatcherKernel {
  public:
   using DispatcherKernel::DispatcherKernel;

@@ -36,6 +36,7 @@ uint64_t Overload::writable() const {
   uint64_t bits = 0;
   for (size_t i = 0; i < op.parameters().size() && i < 64; ++i) {
     const c10::Argument& argument = schema.arguments()[i];
+    // The parameters of the op of the leaves are the list's items: they have other indices.
     if (argument.real_type()->kind() == c10::TypeKind::ListType) return ~uint64_t{0};
     bits |= uint64_t(is_written(argument)) << i;
   }

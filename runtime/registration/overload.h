@@ -21,7 +21,8 @@ struct Overload {
   /// The op's registered gradient; none for an op that writes its arguments or returns a list, and for an op that is
   /// itself a gradient. Eager then differentiates the op's source.
   std::optional<c10::OperatorHandle> backward = {};
-  /// Whether it is a gradient: after the parameters come the incoming gradients and the flags of the wanted leaves.
+  /// Whether this operator is a registered gradient: the arguments after the op's own are then the incoming gradients,
+  /// and a list of flags that mark the tensors whose gradients are requested.
   bool is_backward = false;
 
   /// Whether the argument after the parameters is the seed of an op that samples random numbers, an int64 without dims
@@ -29,12 +30,13 @@ struct Overload {
   bool takes_seed() const;
   bool writes() const;
   bool returns_list() const;
-  /// The parameters (bits) that it may write; all if the op takes lists, which bits cannot describe.
+  /// The parameters (bits) that the schema allows to be written; all if the op takes lists, which bits cannot describe.
   uint64_t writable() const;
 };
 
-/// The arguments of a dispatcher call (IValues, borrowed), converted to the op's arguments. After the parameters, and
-/// the seed, come the tensors of `out=`, or the inputs of a gradient. Errors: Error(Author) for an invalid seed.
+/// The arguments of a dispatcher call (IValues, borrowed), converted to the op's arguments. After the parameters and
+/// the seed come the tensors of `out=` or, in a registered gradient, the incoming gradients and the flags. Errors:
+/// Error(Author) for an invalid seed.
 class DispatcherCall {
  public:
   DispatcherCall(const Overload& overload, c10::ArrayRef<c10::IValue> values);

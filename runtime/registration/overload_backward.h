@@ -34,8 +34,8 @@ class OverloadBackward : public torch::autograd::Node {
 
   const Overload& overload_;
   std::vector<SavedArgument> arguments_;
-  std::vector<int> edge_of_;      ///< for each leaf of the arguments, the index of its edge
-  std::vector<int> gradient_of_;  ///< for each result, the index of the gradient with respect to it
+  std::vector<int> edge_of_;      ///< for each leaf of the arguments, the index of its edge, or kNone
+  std::vector<int> gradient_of_;  ///< for each result, the input of this node that is its gradient, or kNone
 };
 
 }  // namespace ingot::runtime

@@ -116,8 +116,8 @@ TEST(ForkGuard, ReleasesTheGil) {
       EXPECT_FALSE(has_gil);
     }
     EXPECT_THROW(refuse_under_fork_guard("a lock"), Error);
-    // Another thread may take the lock and fork. The fork waits for this guard, and this thread waits for nothing that
-    // the other thread holds.
+    // Another thread can take the lock. A thread that forks may hold it. That causes no deadlock: the fork waits
+    // for this guard, while this thread waits for nothing that the forking thread holds.
     std::thread other([] {
       acquire(nullptr);
       release();

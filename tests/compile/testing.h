@@ -39,6 +39,7 @@ inline std::string environment_error(const std::function<void()>& body) {
   std::_Exit(0);
 }
 
+/// A test whose EXPECT_EXIT runs in a newly started process, not in a fork of this one.
 class NewProcess : public testing::Test {
  protected:
   NewProcess() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -36,6 +36,8 @@ std::string aten_name(const std::string& name) {
   return found == kNames.end() ? name : found->second;
 }
 
+/// Whether autocast changes the function. The policy Kernel, for which it casts nothing, describes a property of the
+/// function in PyTorch that has nothing to do with autocast's kernels.
 bool is_listed(const std::string& name, frontend::Device device) {
   const AutocastPolicy policy = autocast_policy(name, device);
   return policy != AutocastPolicy::None && policy != AutocastPolicy::Kernel;

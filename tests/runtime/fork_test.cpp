@@ -38,7 +38,7 @@ TEST(Fork, DuringACompilationLeavesTheChildConsistent) {
   const auto definition = frontend::define("def f(x):\n    return x * 2 + 1\n");
   const at::Tensor x = at::rand({100});
   const at::Tensor expected = x * 2 + 1;
-  // PyTorch's own first uses do not wait for a fork, so they must happen before.
+  // A fork does not wait for PyTorch's own initialisation, so that must be complete before.
   ASSERT_TRUE(at::equal(result_of(OpState(definition, {}, runtime::default_runtime()), x), expected));
   for (const std::chrono::milliseconds delay : {0ms, 2ms, 30ms}) {
     runtime::Runtime runtime{runtime::Store::off("to compile each time")};

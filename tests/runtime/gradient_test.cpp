@@ -78,8 +78,9 @@ TEST(Gradient, ConvertsGradientsToTheArgumentsDtype) {
   EXPECT_EQ(results[1].const_data_ptr(), grad.const_data_ptr());
 }
 
-/// The gradient has its own rows, and their relation to the argument's rows is unknown. Both are split in the same way
-/// first, and the nodes of the result's values are created after the result.
+/// The number of the incoming gradient's rows is a size of its own, with no known relation to n times the argument's
+/// rows. So the gradient and the result are first divided into the same blocks, by new nodes. Differentiation must
+/// accept that some of the result's nodes are newer than the result.
 TEST(Gradient, SupportsARepeatByANumber) {
   const Op gradient = Op("def f(x, n: int): return x.repeat(n, 1)\n").gradient(std::vector<std::string>{"x"});
   const at::Tensor x = at::rand({4, 6});

@@ -93,7 +93,8 @@ TEST_F(KernelCacheOfCuda, ReplacesARecordThatDoesNotLoad) {
     KernelCache kernels(store, counters_, fake_gpu);
     get(kernels, 0);
   }
-  gpu_.failure_count = 2;  // the record of the layout, and that of the source
+  // Fails both look-ups of the stored binary: by the layout's record, and by the key of the generated source.
+  gpu_.failure_count = 2;
   {
     KernelCache kernels(store, counters_, fake_gpu);
     EXPECT_NE(get(kernels, 0), nullptr);
