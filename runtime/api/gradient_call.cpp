@@ -10,7 +10,7 @@
 #include "runtime/call/without_storage.h"
 
 // Derives the gradient's call from the op's call, before there are gradients with respect to the results. `emit` and
-// `explain` show the stages of the derived call. It also tells which tensors the gradient reads.
+// `explain` show the stages of the derived call. Its program also tells which tensors the gradient reads.
 
 namespace ingot {
 

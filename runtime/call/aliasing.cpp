@@ -16,7 +16,7 @@ int64_t extent_of(const at::Tensor& tensor) {
   return (last + 1) * static_cast<int64_t>(tensor.element_size());
 }
 
-/// The greatest common divisor of the strides in bytes; 0 if the tensor has a single element.
+/// The greatest common divisor of the strides in bytes; 0 if all elements are at one address.
 int64_t stride_divisor(const at::Tensor& tensor) {
   int64_t divisor = 0;
   for (int64_t d = 0; d < tensor.dim(); ++d)

@@ -42,20 +42,20 @@ struct CallKey {
   /// The device on which a mode makes factories create their tensors. The caller passes it in if it is known, because
   /// reading a mode takes the GIL.
   std::optional<c10::Device> default_device;
-  bool is_thread_checked = false;
+  bool is_thread_checked = false;     ///< the state of the thread was checked, or need not be
   std::optional<ir::DType> autocast;  ///< torch.autocast's dtype, if autocast is on for the device
   bool is_recorded = false;           ///< by autograd: a tensor requires grad, and grad mode is on
-  uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
-  at::Tensor seed;  ///< the seed of the random numbers, once the call is known to sample random numbers
+  uint64_t gradients = 0;  ///< of a recorded call: the tensors that require grad; bits as in Signature::gradients
+  at::Tensor seed;         ///< the seed of the random numbers, once the call is known to sample random numbers
   /// Two calls with equal words run the same launches, with other pointers and scalars. The words hold dtypes, ranks,
   /// sizes, strides, alignment of the pointers up to 16, default dtype, devices, autocast, the requested gradients, the
   /// values of keyed parameters, and the overlaps of written tensors with other arguments.
   c10::SmallVector<uint64_t, 64> words;
 };
 
-/// The purpose of a key.
+/// The purpose of a key, which decides the checks.
 enum class Purpose : uint8_t {
-  Call,    ///< a call of the op itself
+  Call,    ///< a call that must first be checked for modes, transforms and tangents
   Kernel,  ///< a call from PyTorch's dispatcher, which has already applied modes, transforms and tangents
   Show,    ///< a stage for `emit`: no data is touched, so meta tensors and tensors that require grad are allowed
 };

@@ -34,10 +34,9 @@ void check_destinations(const Program& program, const CallKey& key, std::span<co
                         std::span<const ir::SizesAndStrides> results);
 
 /// Decides which results are written in place. `geometries` are computed as if all of them were. `checks_indices`:
-/// kernels report indices out of range. Sets `needs_copy` if a write in place
-/// would change values, or might leave partial results after an error. Returns whether any kernel reads memory that a
-/// kernel writes. Errors: Error(Author) if an `out=` tensor is also an input, and an element of the result depends on
-/// other elements of it.
+/// kernels report indices out of range. Sets `needs_copy` if a write in place would change values, or might leave
+/// partial results after an error. Returns whether any kernel reads memory that a kernel writes. Errors: Error(Author)
+/// if an `out=` tensor is also an input, and an element of the result depends on other elements of this input.
 bool choose_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
                      std::span<Destination> destinations);

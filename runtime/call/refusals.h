@@ -56,8 +56,8 @@ bool has_supported_keys(const at::Tensor& tensor);
 /// Whether the tensor is a plain one without a tangent, whose gradient is not requested. `grad_mode` is the thread's.
 bool is_supported(const at::Tensor& tensor, bool grad_mode);
 
-// refuse_thread throws Unsupported, and so does refuse_tensor unless the tensor is undefined, or is written and
-// requires grad. The other functions throw Error(Author).
+// refuse_thread throws Unsupported. So does refuse_tensor, unless the tensor is undefined, or is an `out` that requires
+// grad. The other functions throw Error(Author).
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
 /// `name`: of the tensor, "`x`" or "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& name,

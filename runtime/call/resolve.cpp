@@ -13,7 +13,7 @@ using ArgumentKind = frontend::ArgumentSpec::Kind;
 ir::SizesAndStrides extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
 /// Computes the host program and checks its conditions. If arithmetic fails, the message is that of a failed condition
-/// on the values computed before, if there is one. Gathers from empty tensors are excepted.
+/// on the values computed before, if there is one other than that of a gather from an empty dim.
 std::vector<ir::HostValue> run_checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
@@ -125,7 +125,7 @@ bool place_results(const Program& program, const CallKey& key, bool checks_indic
 Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = run_checked_host(program, key);
-  // That is_contiguous() holds is not enough for this flag: results inherit the strides of dims of size 1, and dims of
+  // is_contiguous() would not be enough for this flag: results inherit the strides of dims of size 1, and dims of
   // size 0 have rules of their own.
   bool all_row_major = true;
   for (const BoundArgument& argument : key.arguments) {
