@@ -124,7 +124,8 @@ void set_python_hooks() {
       .acquire = [](void* released) { PyEval_RestoreThread(static_cast<PyThreadState*>(released)); },
   });
   runtime::set_signals({
-      // Handlers run on Python's main thread, which is the process's main thread.
+      // Handlers run on Python's main thread, which is the process's main thread. A thread that holds the GIL does not
+      // count, because it would keep the GIL while it waits for the work.
       .is_handler_thread = [] { return ::gettid() == ::getpid() && !has_gil(); },
       .run_handlers =
           [] {

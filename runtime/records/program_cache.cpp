@@ -68,6 +68,7 @@ std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant
 /// The known values of symbols, in the order in which lowering requested them.
 class Statics {
  public:
+  /// Whether enough is known of the symbol: its exact value or, if it is specialised, at least that it is large.
   bool has(const Symbol& symbol) const {
     const auto found = is_large_.find(key_of(symbol));
     return found != is_large_.end() && (symbol.specialized || !found->second);
