@@ -77,7 +77,8 @@ std::string_view text_of(PyObject* string) {
   return {data, static_cast<size_t>(size)};
 }
 
-/// Compares interned strings by address first; the string comparison serves the few keywords that are not interned.
+/// The index of the parameter with this name; the number of parameters if there is none. Compares interned strings by
+/// address first; the string comparison serves the few keywords that are not interned.
 size_t parameter_index(const CallForm& form, PyObject* keyword) {
   size_t count = form.parameters.size();
   for (size_t i = 0; i < count; ++i)

@@ -26,7 +26,7 @@ struct ArgumentList : c10::SmallVector<Argument, 10> {
 struct CallForm {
   const frontend::Definition& definition;
   std::span<const frontend::Parameter> parameters;
-  PyObject* const* names;  ///< borrowed
+  PyObject* const* names;  ///< one interned string per parameter, borrowed from the op's object
 };
 
 /// Binds a vectorcall's arguments to the parameters by Python's rules; an omitted argument becomes a default Argument.

@@ -25,8 +25,8 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Holds the GIL during its lifetime. All code takes the GIL with this class, which ensures that no thread under a
-/// ForkGuard takes the GIL.
+/// Holds the GIL during its lifetime. All code takes the GIL with this class, because its constructor throws an
+/// internal error if the thread is under a ForkGuard, which must not wait for the GIL.
 class WithGil {
  public:
   WithGil() {

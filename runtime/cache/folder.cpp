@@ -42,6 +42,7 @@ auto retry_on_signal(Call call) {
   return result;
 }
 
+/// Returns why another user may own or change the file or folder; empty if none may.
 std::string why_not_private(const struct stat& status) {
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if (status.st_mode & (S_IWGRP | S_IWOTH)) {

@@ -17,8 +17,8 @@ namespace {
 Signals current_signals{};
 thread_local SharedInterrupt::Flag abandoned_flag = nullptr;
 
-/// State shared by a caller and its working thread. The thread is never joined: a fork in a signal handler waits for
-/// the end of the work, and the child has no such thread.
+/// State shared by a caller and its working thread. The thread is detached, not joined. If a signal handler forks, the
+/// fork waits for the end of the work, but the child has no such thread that it could join.
 struct Job {
   std::atomic<bool> is_abandoned = false;
   std::mutex mutex;

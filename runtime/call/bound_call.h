@@ -119,7 +119,7 @@ void run(const BoundCall& call, const CallKey& key, Results& results, bool debug
 /// Whether the program can compute the call: no condition of kind Affordable or GradientsExist fails.
 bool is_affordable(const Program& program, const CallKey& key);
 
-/// Throws the error of a failed condition, or of failed Python arithmetic on these arguments.
+/// Throw the error of a failed condition, of a view that these strides do not allow, and of failed Python arithmetic.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
 [[noreturn]] void throw_no_view(const Program& program, const Program::RequiredView& view);
 [[noreturn]] void throw_arithmetic(const Program& program, const CallKey& key);

@@ -156,6 +156,7 @@ const NvrtcLibrary& nvrtc_library() {
   return opened;
 }
 
+/// The identity if there is no NVRTC.
 constexpr std::string_view kNone = "no NVRTC";
 
 /// Ingot's options for every version of NVRTC.

@@ -43,6 +43,7 @@ struct ProgramRecord {
 /// The programs of one op: a memory cache, then the store, then lowering. Safe from several threads.
 class ProgramCache {
  public:
+  /// `source_name` is part of the records' keys, because a program contains locations for its messages.
   ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
                std::string_view source_name, Runtime& runtime);
 

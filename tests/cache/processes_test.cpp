@@ -75,7 +75,8 @@ bool limit_files_to_64k() {
   return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/// Tests both kinds of full disk: a record of 100 KB does not fit, a small one before it does.
+/// Publishes a small record, which fits on the disk, and a record of 100 KB, which does not. Returns the first error;
+/// empty if the store behaves. The disk is a small file system, or has a limit on the sizes of files.
 std::string overfill_disk(const fs::path& folder, Store store) {
   store.publish("kernel", "small", "payload");
   store.publish("kernel", "large", std::string(100'000, 'x'));

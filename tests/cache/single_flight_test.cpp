@@ -21,7 +21,7 @@ bool eventually(const std::function<bool()>& condition) {
 }
 
 /// Calls `flights.run(key, make)` in several threads at once, with `make` delayed until all of them have requested the
-/// value.
+/// value. Each thread passes `observe` a function that makes the request.
 template <typename Observe>
 void request_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
                       Observe observe) {

@@ -147,6 +147,8 @@ TEST(Disk, ReplacesRecordsThatDoNotLoad) {
   const at::Tensor x = at::rand({40, 4});
   at::Tensor result;
   const auto call = [&] { return call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result); };
+  // Damages the records of a kind. The next call must repeat the step that `counter` counts, and the call after it must
+  // find a good record again.
   const auto expect_one_recovery = [&](std::string_view kind, std::string_view counter, const auto& damage) {
     replace_payloads(scratch.path(), kind, damage);
     EXPECT_EQ(call()[counter], 1) << kind;

@@ -58,6 +58,7 @@ std::optional<Cost> step(pid_t child) {
   return std::nullopt;
 }
 
+/// The cost of `work` in a child process, after three runs here; empty if the child cannot be stepped.
 template <typename Work>
 std::optional<Cost> cost_of(Work work) {
   for (int warm = 0; warm < 3; ++warm) work();
