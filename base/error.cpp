@@ -65,7 +65,7 @@ std::string location_text(Span span) {
 
 size_t gutter_width(Span span) { return span ? std::to_string(span.source->location(span.begin).line).size() : 1; }
 
-/// Replaces each NUL, which would end what() early, by the two characters \0.
+/// Replaces each NUL, which would end what() early, by a backslash and the digit 0.
 std::string without_nuls(std::string text) {
   for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\0");
   return text;

@@ -16,7 +16,7 @@ enum class Fault {
   Internal,     ///< a broken invariant of Ingot: the message contains a dump for a bug report
 };
 
-/// Base class of the exceptions that Ingot throws. `what()` is the complete rendered message.
+/// Base class of all errors that users see. `what()` is the complete rendered message.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, std::string message, std::string rendered);
@@ -51,7 +51,7 @@ struct Diagnostic {
 [[noreturn]] void throw_environment(std::string message, std::string_view log = {});
 [[noreturn]] void throw_internal(std::string message, std::string_view dump = {});
 
-/// Returns the text with its lines numbered from 1, as compilers count them.
+/// Returns the text with a line number before each line, counted from 1 as in compilers' messages.
 std::string numbered(std::string_view text);
 
 }  // namespace ingot

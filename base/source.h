@@ -19,12 +19,12 @@ class Source {
   };
 
   /// The original location of a range of lines, for a function that was copied here from another file. The range starts
-  /// at line `line` of this text and ends before the next origin.
+  /// at line `line` of this source and ends where the next origin's range starts.
   struct Origin {
     uint32_t line;
     std::string name;        ///< name of the original file
     uint32_t original_line;  ///< the range's first line in that file, counted from 1
-    uint32_t indent = 0;     ///< number of characters removed from the start of each line
+    uint32_t indent = 0;     ///< number of characters that the copy removed from the start of each line
   };
   /// A position in the original file, as error messages show it.
   struct Location {

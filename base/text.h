@@ -10,8 +10,8 @@ namespace ingot {
 /// One character of UTF-8 text. A byte that starts no valid sequence counts as one character, U+FFFD.
 struct Character {
   char32_t code;
-  uint32_t bytes;
-  bool valid;
+  uint32_t bytes;  ///< the length of its encoding
+  bool valid;      ///< whether it was encoded correctly
 };
 /// Decodes the character at `offset`, which must be within the text.
 Character decode_utf8(std::string_view text, size_t offset);

@@ -1,7 +1,8 @@
 # ingot_embed(TARGET NAMESPACE ns [TABLE name] FILES file...)
 #
 # Compiles the text of each file into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The
-# symbol is the file's path relative to the calling CMakeLists.txt, with every character other than letters and digits replaced by `_`:
+# symbol is the file's path relative to the calling CMakeLists.txt, in which every character other than letters and
+# digits is replaced by `_`:
 #
 #   frontend/library/gamma.py      ingot::frontend::library_gamma_py
 #

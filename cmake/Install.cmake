@@ -21,7 +21,8 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The installed program must find the PyTorch that it was built with. A user's own program sets its own RPATH.
+# The installed libraries and `ingot` must find the PyTorch that they were built with. A program that links them sets
+# its own RPATH.
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN;${INGOT_TORCH_RPATH}")
 install(TARGETS ${libraries} EXPORT ingotTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET ingot_cli)

@@ -5,9 +5,9 @@ set(INGOT_COMMON_HEADERS
 
 # ingot_module(NAME LIBRARIES...)
 #
-# Builds the sources of this directory and its subdirectories as the static library ingot_NAME. A module's headers are included
-# by their path from the root. libingot also contains the modules' object files, so such a module must not depend on a
-# library that libingot does not link.
+# Builds the sources of this directory and its subdirectories as the static library ingot_NAME. A module's headers are
+# included by their path from the root. libingot contains the object files of the modules too. So a module must not
+# depend on a library that libingot does not link.
 function(ingot_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.h)
   add_library(ingot_${name} STATIC ${sources})

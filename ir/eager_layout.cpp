@@ -78,7 +78,7 @@ int compare_dims(Dims sizes, Dims strides, int64_t a, int64_t b) {
   return sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)] ? 1 : 0;
 }
 
-/// The strides of an input that is expanded to the result's sizes.
+/// The strides of an input after it is expanded to `sizes`.
 Sizes broadcast_strides(Dims sizes, const SizesAndStrides& input) {
   Sizes strides(sizes.size());
   const size_t missing = sizes.size() - input.sizes.size();
@@ -106,8 +106,8 @@ std::optional<Sizes> same_layout_strides(Dims sizes, std::span<const SizesAndStr
   return are_dense ? std::optional(inputs[0].strides) : std::nullopt;
 }
 
-/// The strides of a view of the input; nullopt if no view exists. As PyTorch's computeStride does, divides the input's
-/// dims into groups that are contiguous in memory, and splits each group into dims of the view.
+/// The strides of input.view(sizes); nullopt if no such view exists. As PyTorch's computeStride does, divides the
+/// input's dims into groups that are contiguous in memory, and splits each group into dims of the view.
 std::optional<Sizes> view_strides(const SizesAndStrides& input, Dims sizes) {
   if (input.sizes.empty()) return Sizes(sizes.size(), 1);
   if (element_count(input.sizes) == 0) {
@@ -135,8 +135,8 @@ std::optional<Sizes> view_strides(const SizesAndStrides& input, Dims sizes) {
   return strides;
 }
 
-/// Whether PyTorch suggests channels_last for a tensor: its strides ascend in that order. If the strides fit the
-/// contiguous order as well, PyTorch suggests contiguous.
+/// Whether PyTorch suggests channels_last for a tensor: its strides ascend in the dim order of channels_last. If the
+/// strides fit the contiguous order as well, PyTorch suggests contiguous.
 bool suggests_channels_last(const SizesAndStrides& input) {
   const size_t rank = input.sizes.size();
   if (rank != 4 && rank != 5) return false;
@@ -259,7 +259,8 @@ Sizes gather_strides(Dims sizes, const SizesAndStrides& source, std::span<const 
   source_with_index_dims.sizes.insert(source_with_index_dims.sizes.begin() + begin, shape.begin(), shape.end());
   source_with_index_dims.strides.insert(source_with_index_dims.strides.begin() + begin, rank, 0);
 
-  // Expand the indices to their common shape, then insert dims of size 1 for the dims before and after them.
+  // Expand the indices to their common shape, then insert dims of size 1 for the result's dims around those of the
+  // indices.
   Sizes around(sizes.size(), 1);
   std::ranges::copy(shape, around.begin() + begin);
   std::vector<SizesAndStrides> inputs{source_with_index_dims};

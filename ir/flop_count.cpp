@@ -33,6 +33,7 @@ class Counter {
     }
   }
 
+  /// The floating-point operations of all nodes that add_elements recorded.
   int64_t sum() const {
     int64_t operations = 0;
     for (uint32_t i = 0; i < graph_.count(); ++i) {
@@ -53,7 +54,7 @@ class Counter {
  private:
   int64_t size_of(HostId size) const { return sizes_[size.index].as_int(); }
 
-  /// The operands that a node reads at its own index. The operand of a reduction that the node reads is not among them.
+  /// The args of a node that are evaluated at the node's own index. A reduction that the node reads is not among them.
   std::span<const NodeId> operands(NodeId id) const {
     return graph_.reduction_read(id) ? graph_.indices(id) : std::span(graph_[id].args);
   }

@@ -18,9 +18,10 @@
 #include "ir/reduction.h"
 #include "ir/types/dtype.h"
 
-// The graph of an op for one signature. Nodes have no shape: a node is a function of an index and broadcasts
-// implicitly; indices are aligned at their last dim. Views create no nodes: they rewrite accesses. Nodes are immutable
-// and hash-consed. Their ids are in topological order, so a traversal is a loop over ids.
+// The graph of an op for one signature. Nodes have no shape: a node is a function of an index (one integer for each dim
+// of an index space) and broadcasts implicitly; indices are aligned at their last dim. Views create no nodes: they
+// rewrite accesses. Nodes are immutable and hash-consed. Their ids are in topological order, so a traversal is a loop
+// over ids.
 
 namespace ingot::ir {
 
@@ -38,7 +39,8 @@ struct SourceRef {
   auto operator<=>(const SourceRef&) const = default;
 };
 
-/// Adds coef · (the access's index along some dim) to coordinate `dim` of the source.
+/// Adds coef · i to coordinate `dim` of the source. i is the index along the AccessDim, or the value of the
+/// IndirectIndex, to which the term belongs.
 struct Term {
   uint32_t dim = 0;
   HostId coef;
@@ -52,8 +54,8 @@ struct AccessDim {
   bool operator==(const AccessDim&) const = default;
 };
 
-/// A coordinate that is the value of an index node. The value, which must be less than `extent` and is wrapped once if
-/// negative, is added to the source's coordinates through `terms`.
+/// An index of a Gather that a node computes. If the value is negative, `extent` is added to it once; it must then be
+/// from 0 to extent - 1. `terms` add it to the source's coordinates.
 struct IndirectIndex {
   HostId extent;
   std::vector<Term> terms;
@@ -75,8 +77,8 @@ struct Access {
 /// such a product into such a sum without rounding it. The same op on float32 values of the author has attr 0 and is a
 /// different node.
 inline constexpr uint32_t kContractable = 1;
-/// Attribute of a Where that computes both arms for every element. Indices that are read in one arm are therefore
-/// checked also for elements that select the other arm.
+/// Attribute of a Where that computes both arms for every element. So the indices of a gather in one arm are checked
+/// also for elements that select the other arm.
 inline constexpr uint32_t kEagerArms = 2;
 
 struct Node {
@@ -127,12 +129,13 @@ struct ScatterAdd {
 };
 
 struct Result {
-  std::string name;  ///< "out", or the author's name for it
+  std::string name;  ///< the variable of the op's source that has the result, else "out", "out1", "row_max" …
   DType dtype;
   std::vector<HostId> shape;
-  /// The blocks tile the result exactly. If the result `mutates` a parameter, the blocks may leave out elements.
+  /// The blocks cover each element of the result once. If the result `mutates` a parameter, they may leave out
+  /// elements.
   std::vector<OutputBlock> blocks;
-  uint32_t layout = 0;  ///< the step of `eager_layouts` that gives its strides
+  uint32_t layout = 0;  ///< the step of GraphFrame::eager_layouts that gives its strides
   /// The tensor parameter whose storage receives the result. The result has the parameter's dtype and shape and is not
   /// returned. Every load reads the values that the parameter has before the call. Elements outside all blocks keep
   /// these values.
@@ -150,7 +153,7 @@ struct Result {
   std::optional<uint32_t> addend = {};
 };
 
-/// The largest size that lowering specialises because a constant index or slice uses its dim.
+/// Lowering specialises a size because of a constant index or slice of its dim only if the size is at most this.
 inline constexpr int64_t kSpecializedSize = 16;
 
 /// A symbol that lowering specialised, and its value. The graph is valid only for calls in which the symbol has this
@@ -158,18 +161,18 @@ inline constexpr int64_t kSpecializedSize = 16;
 struct Static {
   HostId symbol;  ///< a Size or Scalar node
   HostValue value;
-  /// Whether the symbol was specialised only because of its value: a size of at most kSpecializedSize, or a scalar that
-  /// is 0 (see GraphFrame::specialized).
+  /// Whether lowering used the value only because it is special: a size of at most kSpecializedSize, or a scalar that
+  /// is 0. (GraphFrame::specialized has the symbols whose values turned out not to be special.)
   bool specialized = false;
 };
 
-/// One step of the computation of eager's strides. The steps follow the author's order of ops (before any rewrite) and
-/// say which strides PyTorch gives each tensor. See ir/eager_layout.h for the rules.
+/// One step of the computation of eager's strides: the strides that PyTorch gives one tensor. The steps are in the
+/// order in which the op's source computes the tensors, before any rewrite. ir/eager_layout.h has the rules.
 struct LayoutStep {
   enum class Kind : uint8_t {
     Param,       ///< the strides of parameter `param`
     Pointwise,   ///< TensorIterator's rule over `inputs`; a number that PyTorch wraps is an input of rank 0
-    View,        ///< index map `stride_map` over one input: stride[k] = Σ stride_map[k].coef(d) · stride_in[d]
+    View,        ///< a view of one input: stride[k] = Σ coef · (the input's stride along dim), over stride_map[k]
     Reshape,     ///< a view if PyTorch can make one, else contiguous
     Preserve,    ///< like empty_like(input): its strides if dense, else dense strides in the same order. For casts,
                  ///< clones and flips; on the CPU also for each input of a Pointwise step that does not have the common
@@ -182,7 +185,7 @@ struct LayoutStep {
     Cat,           ///< channels_last if all inputs are, else contiguous; for stack, over the unsqueezed inputs
     Pad,  ///< for F.pad; inputs are the part of a tensor that negative padding leaves, and that tensor. Preserve of the
           ///< first if the result has its sizes, else Cat of the second
-    Gather,  ///< x[i, j]; inputs are x, after its integers and slices, and the index tensors
+    Gather,  ///< x[i, j]; inputs are x, after its integer indices and slices are applied, and the index tensors
   } kind;
   uint32_t param = 0;
   std::vector<uint32_t> inputs = {};               ///< earlier steps
@@ -192,8 +195,9 @@ struct LayoutStep {
   std::vector<uint32_t> dims = {};  ///< Gather: the dims of the first input that the indices replace, ascending
 };
 
-/// The query whether the tensor of the last step shares its input's storage. A Reshape that can be a view shares it,
-/// and so does a conversion to a memory format that the input already has. The answer depends only on these steps.
+/// The query whether the tensor of the last step shares the storage of the step's input. It does if the step is a
+/// Reshape that can be a view, or a conversion to a memory format that the input already has. The answer depends only
+/// on these steps.
 struct AliasQuery {
   HostPool host;
   std::vector<LayoutStep> steps;
@@ -223,7 +227,7 @@ struct NamedTuple {
 inline constexpr NamedTuple kNamedTuples[] = {
     {Returns::AMinMax, "aminmax"}, {Returns::Frexp, "frexp"}, {Returns::Max, "max"}, {Returns::Min, "min"}};
 
-/// Everything in a graph except its nodes: the part that ir::rewrite copies unchanged.
+/// Everything in a graph except its nodes. ir::rewrite copies it, and replaces only the node ids in `results`.
 struct GraphFrame {
   std::string name;
   std::vector<Param> params;
@@ -233,14 +237,14 @@ struct GraphFrame {
   std::vector<Static> statics;
   /// The location of each number whose arithmetic may fail in Python.
   std::map<HostId, Span> host_locations;
-  /// Symbols that lowering specialises only for some values, which these do not have: sizes of at most kSpecializedSize
-  /// (frontend::specialize_small), and scalars that are 0 (the library's `_is_zero`). The graph is valid for all larger
-  /// sizes and all other scalars.
+  /// Symbols that lowering did not specialise, because their values are not special: sizes above kSpecializedSize
+  /// (frontend::specialize_small), and scalars that are not 0 (the library's `_is_zero`). The graph is valid for all
+  /// such sizes and scalars, but not for the special values.
   std::vector<HostId> specialized;
-  std::vector<LayoutStep> eager_layouts;
+  std::vector<LayoutStep> eager_layouts;  ///< the computation of the strides of the results; see Result::layout
   std::vector<RequiredView> required_views;
-  /// The graph is valid only for calls for which these answers are right. Each query is evaluated when the values of
-  /// `statics` and the earlier answers are known.
+  /// The graph is valid only for calls for which these answers are correct. Each query is evaluated when the values of
+  /// `statics` and the answers to the earlier queries are known.
   std::vector<AliasFact> aliases;
   /// The seed of the random numbers: a parameter after those of the signature, an int64 tensor without dims on the op's
   /// device. The runtime fills it for each call. None if the op uses no random numbers.
@@ -280,6 +284,7 @@ class Graph : public GraphFrame {
   size_t access_count() const { return accesses_.size(); }
   size_t callee_count() const { return callees_.size(); }
   size_t reduction_count() const { return reductions_.size(); }
+  // The attr of a node. The node's op must have this kind of attr (see Node::attr).
   const Access& access(NodeId id) const { return accesses_[nodes_[id.index].attr]; }
   HostId host_of(NodeId id) const { return HostId{nodes_[id.index].attr}; }
   const std::string& callee(NodeId id) const { return callees_[nodes_[id.index].attr]; }
@@ -329,7 +334,8 @@ class Graph : public GraphFrame {
 };
 
 /// Returns readable text of the whole graph, the `ir` stage of `ingot emit`. Equal graphs give equal text. i0, i1, …
-/// are the dims of the largest domain, outermost first; "i1?" is 0 if the operand's size along i1 is 1.
+/// are the indices along the dims of the largest domain, outermost first. "i1?" is i1, or 0 if the size of the loaded
+/// tensor along that dim is 1.
 std::string print(const Graph& graph);
 
 /// Throws Error(Internal) with a dump if an invariant of the IR is violated: topological order, arities, operand and
@@ -341,9 +347,9 @@ void verify(const Graph& graph);
 /// Operands are never swapped.
 Graph simplify(const Graph& graph);
 
-/// Returns the graph with products fused into sums. Applies to a sum or difference with kContractable whose operand is
-/// a product with kContractable that has no other use. Both become one Fma, which does not round the product; if both
-/// operands qualify, the first product is fused. No node of the returned graph has kContractable.
+/// Returns the graph with products fused into sums. Applies to a sum or difference with kContractable if one operand is
+/// a product with kContractable that has no other use, and the other operand is loaded, gathered or a number. Both
+/// become one Fma, which does not round the product. No node of the returned graph has kContractable.
 Graph contract(const Graph& graph);
 
 /// Returns the graph with each output block that reads a reduction row by row rewritten over that reduction's domain.

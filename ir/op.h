@@ -44,7 +44,7 @@ enum class Rule : uint8_t {
   Float,    ///< operands: common, or the default dtype if that is not floating;  result: as the operands
   Compare,  ///< operands: common;  result: bool
   Logical,  ///< operands: bool, each one by itself (x != 0);  result: bool
-  Select,   ///< where: the condition is bool, the arms' common type is the result
+  Select,   ///< where: the condition is bool; arms: their common type;  result: as the arms
 };
 
 /// A set of dtypes: categories, plus flags for the dtypes that only some ops accept.

@@ -139,6 +139,7 @@ class GraphPrinter {
     return fmt::format("[{}]", fmt::join(sums(access, indices, is_store), ", "));
   }
 
+  /// Prints each coordinate of an access: a sum of indices times coefficients and the offset.
   std::vector<std::string> sums(const Access& access, std::span<const NodeId> indices, bool is_store) const {
     std::vector<std::string> sums(access.offsets.size());
     const auto add_terms = [&](const std::vector<Term>& terms, const std::string& factor) {
@@ -168,6 +169,7 @@ class GraphPrinter {
     sum += summand.substr(is_negative && !sum.empty());
   }
 
+  /// Prints factor · coef.
   std::string product(const std::string& factor, HostId coef) const {
     const HostNode& node = graph_.host[coef];
     if (graph_.host.is_int(coef, 1)) return factor;
@@ -179,6 +181,8 @@ class GraphPrinter {
     return factor + (is_simple ? "*" + host(coef) : "*(" + host(coef) + ")");
   }
 
+  /// Whether the result consists of one block that is stored element for element. Its domain and store are then not
+  /// printed.
   bool is_whole(const Result& result) const {
     if (result.blocks.size() != 1) return false;
     const OutputBlock& block = result.blocks[0];

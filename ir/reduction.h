@@ -21,7 +21,7 @@ enum class ReduceKind : uint8_t {
 struct ReductionInfo {
   ReduceKind kind;
   std::string_view name;
-  uint32_t value_count;  ///< 1, or 2 for a value and the index of an element
+  uint32_t value_count;  ///< 1, or 2 for a value and the index of the element that has it
   Accepts accepts;
 };
 

@@ -11,8 +11,8 @@
 
 namespace ingot::ir {
 
-/// Returns the roots and the nodes that they depend on, ascending. Does not continue through a reduction to its
-/// operand.
+/// Returns the roots and the nodes that they depend on, ascending. Leaves out the Reduce nodes that they read, and the
+/// operands of these.
 std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& roots);
 
 inline constexpr size_t kUnmapped = SIZE_MAX;
@@ -20,11 +20,13 @@ inline constexpr size_t kUnmapped = SIZE_MAX;
 /// Maps each dim of an index space to the dim of a reduction's domain that it runs along; kUnmapped if there is none.
 using RowMap = std::vector<size_t>;
 
-/// Returns the map by which a load reads a reduction row by row, from an index space of this rank; nullopt if it
-/// reads the reduction in another way.
+/// Returns the map of a load that reads a reduction row by row (at each index, the value of the row to which the index
+/// belongs), from an index space of this rank; nullopt if the load reads the reduction in another way. `load` must read
+/// a reduction.
 std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank);
 
-/// Whether the index space is the reduction's domain (of rank `rank`), up to dims of size 1.
+/// Whether each dim of the index space runs along the dim of the reduction's domain at the same position, or along
+/// none. `rank`: the rank of that domain.
 bool is_aligned(const RowMap& map, size_t rank);
 
 }  // namespace ingot::ir

@@ -10,7 +10,8 @@ namespace ingot::ir {
 
 namespace {
 
-/// Determines which host expressions are equal to the size of a sharded dim, and which depend on such a size.
+/// Determines which host expressions are equal to the size of a sharded dim, and which depend on such a size. "The
+/// sharded dim's size" is a size along any sharded dim; the conditions of an op usually make them all equal.
 class ShardedSizes {
  public:
   ShardedSizes(const Graph& graph, std::span<const ShardedDims> shardings)
@@ -29,8 +30,8 @@ class ShardedSizes {
     }
   }
 
-  /// Whether lowering used no value of these sizes. A size whose value lowering used has become a constant, a static
-  /// value or a specialised size.
+  /// Whether lowering used no value of these sizes. A size whose value lowering used is a constant, or is in
+  /// Graph::statics or Graph::specialized.
   bool are_unused() const {
     for (uint32_t i = 0; i < depends_.size(); ++i)
       if (is_sharded(HostId{i}) && !is_size(HostId{i})) return false;
@@ -51,6 +52,7 @@ class ShardedSizes {
     return node.op == HostOp::Mul && constant == 0 && std::ranges::count_if(node.args, is_multiple) == 1 &&
            std::ranges::count_if(node.args, [&](HostId arg) { return depends(arg); }) == 1;
   }
+  /// Whether the expression is equal to the size of a sharded dim, and whether it depends on one.
   bool is_sharded(HostId id) const { return sizes_.contains(representative(id)); }
   bool depends(HostId id) const { return depends_[id.index]; }
   bool depends(const std::vector<Term>& terms) const {
@@ -72,7 +74,7 @@ class ShardedSizes {
 
 /// The dim of an index space that runs along the sharded dim.
 struct Axis {
-  size_t from_end;
+  size_t from_end;  ///< its position: the number of dims after it
   HostId size;
 };
 
@@ -172,12 +174,15 @@ class ShardingAnalysis {
            is_sharded_only_along(block.domain, axis) && moves_only_along(store, axis) && push(block.node, axis);
   }
 
+  /// Adds a node to the traversal. Always returns true, so that conditions can end with a call.
   bool push(NodeId node, std::optional<Axis> axis) {
     const auto key = std::tuple(node, axis ? axis->from_end + 1 : 0, axis ? axis->size : HostId{});
     if (seen_.insert(key).second) pending_.emplace_back(node, axis);
     return true;
   }
 
+  /// Checks a node and pushes the nodes that it depends on. Returns false if the node prevents sharding; so do the
+  /// functions below.
   bool follow(NodeId id, std::optional<Axis> axis) {
     const Node& node = graph_[id];
     switch (node.op) {
@@ -237,6 +242,8 @@ class ShardingAnalysis {
     });
   }
 
+  /// Whether the domain's size along the axis is that of the axis, and no other size of the domain depends on a sharded
+  /// dim.
   bool is_sharded_only_along(std::span<const HostId> domain, std::optional<Axis> axis) const {
     for (size_t d = 0; d < domain.size(); ++d)
       if (axis && axis->from_end == from_end(d, domain.size()) ? !sizes_.same(domain[d], axis->size)
@@ -267,8 +274,8 @@ class ShardingAnalysis {
     return sharded_dim == along && !is_read_whole_[param];
   }
 
-  /// Shards each dim that has the sharded dim's size, even if nothing reads along it, because conditions compare the
-  /// sizes.
+  /// Shards the parameter's dim that has the sharded dim's size, even if nothing reads along it, because conditions
+  /// compare the sizes.
   bool shard_by_shape(uint32_t param) {
     const std::vector<HostId>& shape = graph_.params[param].shape;
     for (uint32_t d = 0; d < shape.size(); ++d)
@@ -345,8 +352,8 @@ class UnitShardComparison {
     return index_from_end < access.dims.size() ? &access.dims[from_end(index_from_end, access.dims.size())] : nullptr;
   }
 
-  /// Compares two dims of accesses. A sharded dim must have size 1 in the other graph. A missing leading dim has size 1
-  /// too.
+  /// Compares a dim of an access with that of the access in the unit shard's graph, where a sharded dim must have
+  /// size 1. nullptr is a missing leading dim, which has size 1 too.
   bool same_dim(const AccessDim* x, const AccessDim* y) const {
     const bool is_one = y == nullptr || unit_shard_.host.is_int(y->size, 1);
     if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_sharded(x->size)) return is_one;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-// Python's integer arithmetic in 64 bits: a result that does not fit is an error, never a wrapped value.
+// Python's integer arithmetic in 64 bits. A result that does not fit throws std::domain_error; it is never wrapped.
 
 namespace ingot::ir {
 

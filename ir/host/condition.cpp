@@ -7,10 +7,12 @@
 namespace ingot::ir {
 namespace {
 
+/// The integer that a message prints for a value.
 int64_t printable(const HostValue& value) {
   return value.kind == HostKind::Float ? static_cast<int64_t>(value.as_double()) : value.as_int();
 }
 
+/// Replaces {0} and {1} in the message.
 std::string with_values(std::string_view message, int64_t a, int64_t b) {
   std::string text;
   for (size_t i = 0; i < message.size(); ++i) {

@@ -15,7 +15,7 @@ struct Condition {
     InRange,         ///< 0 <= a < b: an index that is a host integer and already wrapped
     NonNegative,     ///< a >= 0
     True,            ///< a is true (an assert of the author, an exponent that must not be negative)
-    NonEmpty,        ///< a > 0 or b == 0: a dim from which b indices gather must not be empty
+    NonEmpty,        ///< a > 0 or b == 0: a dim of size a, from which b indices gather, must not be empty
     Computes,        ///< the arithmetic of a raises none of Python's errors, even if its value is not used
     Affordable,      ///< a >= 0; if not, the op must be computed in another way: by another graph, or by the fallback
     GradientsExist,  ///< a is 1: PyTorch has all gradients that the call requests. If a is 0, the fallback reports it

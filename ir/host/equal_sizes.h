@@ -23,6 +23,7 @@ class EqualSizes {
   bool operator()(HostId a, HostId b) const { return first(a) == first(b); }
 
  private:
+  /// The oldest integer that is equal to this one.
   HostId first(HostId id) const {
     id = host_.resolve(id);
     for (auto link = equal_to_.find(id); link != equal_to_.end(); link = equal_to_.find(id)) id = link->second;

@@ -143,7 +143,7 @@ HostId HostPool::append(HostNode node) {
 }
 
 HostId HostPool::intern(HostNode node) {
-  spend(node.args.size());  // constants and symbols cost nothing, because the op's source bounds their number
+  spend(node.args.size());  // 0 for constants and symbols, because the op's source bounds their number
   node.per_call = is_per_call(node);
   if (const auto match = table_.find(hash_of(node)); match != table_.end()) {
     for (const HostId id : match->second) {

@@ -14,8 +14,9 @@
 // Host expressions: values that are computed only from symbols and constants. A symbol is an input of a call: a size of
 // a tensor, or a scalar (a number, or a CPU 0-dim tensor next to CUDA tensors). Host expressions follow Python's
 // arithmetic, are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments.
-// Integers are kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are
-// equal as polynomials are one node.
+// Integers are kept in a normal form, c + k1*m1 + k2*m2 + … (HostOp::Affine), before they are hash-consed. c and k are
+// constants; m is a symbol, an expression of another op, or a product of these. So two offsets that are equal as
+// polynomials are one node, unless they contain a product of sums that is too large to expand.
 
 namespace ingot::ir {
 
@@ -47,7 +48,7 @@ struct HostId {
 
 /// The operations of host expressions, with Python's meaning unless noted otherwise. Over integers, Add, Sub, Neg and
 /// products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of operands,
-/// ascending.
+/// with ascending ids.
 // clang-format off
 enum class HostOp : uint8_t {
   Constant,
@@ -75,7 +76,7 @@ struct HostNode {
   uint32_t a = 0, b = 0;  ///< Size, Scalar, RoundTo, ReciprocalIn: see HostOp
   HostValue value{};      ///< Constant: its value; Affine: the constant term
   std::vector<HostId> args = {};
-  std::vector<int64_t> coefs = {};  ///< Affine: the coefficients of args, none of them 0; args ascend
+  std::vector<int64_t> coefs = {};  ///< Affine: the coefficients of args, none of them 0; the ids of args ascend
 
   bool operator==(const HostNode&) const = default;
 };
@@ -135,12 +136,13 @@ class HostPool {
   int64_t lower_bound(HostId x) const { return facts_[resolve(x).index].lower_bound; }
   /// A lower bound of b + coef · term, given that b is at least `bound`.
   int64_t lower_bound_of_sum(int64_t bound, int64_t coef, HostId term) const;
+  /// Whether the integer is known not to be 1.
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].is_not_one; }
   bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
-  /// Limits the work: `make` throws WorkLimitExceeded once it has processed more operands than this. Sums are kept
-  /// expanded, so a short source can require very many operands.
+  /// Limits the work: `make` throws WorkLimitExceeded once the calls of `make` have processed more operands than this,
+  /// all together. Sums are kept expanded, so a short source can require very many operands.
   void limit_work(uint64_t operands) { work_left_ = operands; }
 
   const HostNode& operator[](HostId id) const { return nodes_[id.index]; }
@@ -157,7 +159,7 @@ class HostPool {
   /// the first 64 nodes, further operands are printed by the id of their node alone, "h17".
   std::string print(HostId id, std::span<const std::string> names) const;
 
-  /// Appends a node without folding it (for compacting a pool or reading one back).
+  /// Appends a node without folding it, to copy a part of another pool or to read a stored pool.
   HostId append(HostNode node);
 
  private:
@@ -186,7 +188,8 @@ class HostPool {
 };
 
 /// Evaluates one op of Python's arithmetic on values. Accepts every op that has operands, except Affine. Throws
-/// std::domain_error as HostPool does. Broadcast does not check that sizes match, because conditions do.
+/// std::domain_error as HostPool does. Broadcast does not check that sizes match, because conditions do. `dtype`: of
+/// RoundTo and ReciprocalIn.
 HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t dtype = 0);
 
 /// Whether Python raises an error for some operand values of these kinds. An integer that does not fit in 64 bits does
@@ -196,8 +199,8 @@ bool python_may_raise(HostOp op, std::span<const HostKind> kinds);
 /// Python's message for a division by zero.
 const char* division_by_zero_message(HostOp op, bool is_float);
 
-/// Evaluates all nodes of a pool into `slots`, one slot for each node. With `per_call_only`, evaluates only the nodes
-/// that depend on a scalar and leaves the other slots as they are.
+/// Evaluates all nodes of a pool into `slots`: the value of the node with id i is slots[i]. With `per_call_only`,
+/// evaluates only the nodes that depend on a scalar and leaves the other slots as they are.
 void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValue> slots, bool per_call_only = false);
 
 }  // namespace ingot::ir

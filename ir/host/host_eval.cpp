@@ -170,7 +170,7 @@ int64_t rounded(HostOp op, double x) {
   }
 }
 
-// math
+// Functions of Python's math module
 
 double libm_value(HostOp op, double x) {
   switch (op) {
@@ -229,7 +229,7 @@ double libm_value(HostOp op, double x) {
   }
 }
 
-/// Whether an infinite result for a finite operand is an overflow rather than a pole.
+/// Whether an infinite result for the finite operand x is an overflow rather than a pole.
 bool overflows(HostOp op, double x) {
   switch (op) {
     case HostOp::Exp:
@@ -282,6 +282,7 @@ int64_t broadcast(Args args) {
   return 1;
 }
 
+/// The value of an Affine node.
 HostValue affine(const HostNode& node, std::span<const HostValue> slots) {
   __extension__ using Wide = __int128;
   Wide sum = node.value.integer;

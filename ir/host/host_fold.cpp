@@ -7,7 +7,7 @@
 
 namespace ingot::ir {
 
-// Order
+// The order of two integers
 
 bool HostFolder::is_nonnegative(const Linear& sum) const {
   int64_t bound = sum.constant;

@@ -9,12 +9,14 @@
 #include "ir/host/host.h"
 
 // The normal form of host expressions. Integer sums are kept as polynomials, c + Σ coefficient · monomial; a monomial
-// is a sorted product of other expressions. Division, min, max and comparisons examine the difference of two such sums.
-// As a result, the offsets and lengths of repeated slices stay one small node.
+// is a sorted product of other expressions. Min, max and comparisons examine the difference of two such sums; division
+// takes the divisible terms of a sum out of the quotient. As a result, the offsets and lengths of repeated slices stay
+// one small node.
 
 namespace ingot::ir {
 
-/// A sum: constant + Σ coefficient · term. Terms ascend, and no coefficient is 0.
+/// A sum: constant + Σ coefficient · term. The ids of the terms ascend, and no coefficient is 0. A term is any
+/// expression that is not Affine.
 struct Linear {
   int64_t constant = 0;
   std::vector<std::pair<HostId, int64_t>> terms;
@@ -34,7 +36,9 @@ struct Linear {
   }
 
   bool is_constant() const { return terms.empty(); }
+  /// Whether the sum is one term times a coefficient.
   bool is_term() const { return constant == 0 && terms.size() == 1; }
+  /// The number of terms, plus 1 for a constant that is not 0.
   size_t summands() const { return terms.size() + (constant != 0); }
 };
 
@@ -48,14 +52,18 @@ class HostFolder {
  private:
   using Args = const std::vector<HostId>&;
 
+  // The rules for operands that are all integers, and those for operands of any kind. nullopt: no rule applies.
   std::optional<HostId> fold_integers(HostOp op, Args args);
   std::optional<HostId> fold_any(HostOp op, Args args, uint32_t b);
   HostKind result_kind(HostOp op, Args args) const;
 
+  /// An integer as a sum, and the expression of a sum.
   Linear linear(HostId x);
   HostId node(const Linear& sum);
   Linear times(const Linear& x, const Linear& y);
+  /// The product of two terms.
   HostId monomial(HostId x, HostId y);
+  /// The factors of a Mul; x itself for other ops.
   std::vector<HostId> factors(HostId x) const;
   /// Removes the factors of y from the factors of x. Returns nullopt if y has a factor that x lacks.
   std::optional<std::vector<HostId>> without_factors(HostId x, HostId y) const;
@@ -66,9 +74,10 @@ class HostFolder {
   HostId modulo(HostId x, HostId y);
   HostId extreme(HostOp op, Args args);
   HostId broadcast(Args args);
+  /// The result of a comparison if it is the same for all values of the symbols, else nullopt.
   std::optional<bool> compare(HostOp op, HostId x, HostId y);
 
-  // Known order, for all values of the symbols; false if the order is unknown.
+  // Whether an order holds for all values of the symbols; false if that is unknown.
   /// Whether x >= y.
   bool at_least(HostId x, HostId y);
   /// Whether x - y >= bound.

@@ -5,7 +5,7 @@
 namespace ingot::ir {
 namespace {
 
-/// A product of sums is expanded only if it has at most this many summands.
+/// A product of two sums is expanded only if the numbers of their summands have at most this product.
 constexpr size_t kMaxSummands = 16;
 
 }  // namespace
@@ -84,7 +84,7 @@ std::optional<std::vector<HostId>> HostFolder::without_factors(HostId x, HostId 
   return rest;
 }
 
-/// x // (k·m) if every summand of x has the factors k and m; else nullopt.
+/// x // y for a y of one term, k·m, if every summand of x has the factors k and m; else nullopt.
 std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& y) {
   const auto [divisor, divisor_coef] = y.terms[0];
   if (x.constant != 0) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& 
   return quotient;
 }
 
-/// Divides by a constant: (k·q + r) // k is q + r // k.
+/// Divides by a constant k, with x = k·q + r: the quotient is q + r // k.
 HostId HostFolder::divide_by_constant(const Linear& x, int64_t divisor) {
   Linear whole{floor_div(x.constant, divisor), {}};
   Linear rest{floor_mod(x.constant, divisor), {}};

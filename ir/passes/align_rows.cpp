@@ -11,16 +11,16 @@
 // An output block may read a reduction row by row from another index space: without the reduced dims, or with its dims
 // in another order. This pass rewrites the block over the reduction's domain. The block and the reduction's operand are
 // then functions of the same index, so that one kernel can compute both. The pass also moves a block that reads no
-// reduction if its domain differs from a reduction's domain only by dims of size 1: for example, a gradient next to its
-// loss: both read the same elements.
+// reduction if its domain differs from a reduction's domain only by dims of size 1. An example is a gradient next to
+// its loss, which reads the same elements.
 
 namespace ingot::ir {
 namespace {
 
 /// The loads of reductions that a node depends on, and the nodes between these loads and the node.
 struct Cone {
-  std::vector<NodeId> nodes;  ///< ascending
-  std::vector<NodeId> reads;
+  std::vector<NodeId> nodes;  ///< all of these, ascending; the last one is the node itself
+  std::vector<NodeId> reads;  ///< the loads of reductions
 };
 
 Cone cone_of(const Graph& graph, NodeId root) {
@@ -30,8 +30,8 @@ Cone cone_of(const Graph& graph, NodeId root) {
   return cone;
 }
 
-/// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are matched,
-/// in order, with the reduced dims. Returns whether this matches all of the reduced dims or none.
+/// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are mapped, in
+/// order, to the reduced dims. Returns false if sizes differ, or if only some of the reduced dims are mapped.
 bool complete_map(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
   std::vector<size_t> unmatched;
   for (size_t d = 0; d < reduction.domain.size(); ++d)
@@ -49,7 +49,8 @@ bool complete_map(const HostPool& host, const std::vector<HostId>& domain, const
   return next == 0 || next == unmatched.size();
 }
 
-/// Moves nodes from one index space to another of rank `rank`. The map gives the new position of each dim.
+/// Moves nodes from one index space to another of rank `rank`. The map has the new position of each dim; kUnmapped
+/// drops the dim.
 class Alignment {
  public:
   Alignment(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
@@ -62,6 +63,7 @@ class Alignment {
     return moved_.at(cone.nodes.back());
   }
 
+  /// The domain in the other index space.
   std::vector<HostId> domain(const std::vector<HostId>& domain) {
     std::vector<HostId> sizes(rank_, graph_.host.integer(1));
     for (size_t d = 0; d < domain.size(); ++d)
@@ -140,7 +142,8 @@ bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
   return false;
 }
 
-/// Moves a block to the domain of a reduction, the last one that it reads row by row. Returns whether it moved the
+/// Moves a block to the domain of a reduction that it reads row by row: the one with the largest id, if there are
+/// several. Returns whether it moved the
 /// block.
 bool align(Graph& graph, OutputBlock& block) {
   const Cone cone = cone_of(graph, block.node);

@@ -8,7 +8,7 @@
 namespace ingot::ir {
 namespace {
 
-/// Moves nodes from one graph to another on demand.
+/// Copies nodes, after the nodes that they depend on, from one graph to another.
 class Mover {
  public:
   Mover(const Graph& from, Graph& to) : from_(from), to_(to), moved_(from.count()) {}

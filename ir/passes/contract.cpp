@@ -43,6 +43,7 @@ Node fused(Graph& graph, const Node& node, size_t k) {
 Graph contract(const Graph& graph) {
   const std::vector<uint32_t> uses = uses_of(graph);
   const auto is_contractable = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContractable; };
+  // Whether a node is loaded or a number, perhaps cast.
   const auto is_input = [&](NodeId id) {
     while (graph[id].op == Op::Cast) id = graph[id].args[0];
     return graph[id].op == Op::Load || graph[id].op == Op::Gather || graph[id].op == Op::Scalar;

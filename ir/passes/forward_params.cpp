@@ -24,6 +24,7 @@ bool is_identity(const HostPool& host, const EqualSizes& same, const Access& acc
   return true;
 }
 
+/// The parameter to which a result is equal, element for element; nullopt if there is none.
 std::optional<uint32_t> param_of(const Graph& graph, const EqualSizes& same, const Result& result) {
   if (result.blocks.size() != 1 || result.mutates) return std::nullopt;
   const OutputBlock& block = result.blocks[0];

@@ -23,8 +23,9 @@ void for_each_host(Access& access, const HostRule& visit) {
   }
 }
 
-/// Visits the host expressions outside the nodes. Calls `visit_fact` for the sizes of parameters and the operands of
-/// conditions, statics and specialised sizes, which state which values are equal; calls `visit` for all others.
+/// Visits the host expressions outside the nodes. Calls `visit_fact` for those that state facts about the symbols: the
+/// sizes of parameters, the operands of conditions, `statics` and `specialized`. These must not be replaced by equal
+/// expressions. Calls `visit` for all others.
 void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
   for (Param& param : graph.params) {
     for (HostId& size : param.shape) visit_fact(size);

@@ -9,12 +9,12 @@
 
 namespace ingot::ir {
 
-/// Adds a node of the old graph, or its replacement, to `out` and returns the id. `old_id` is the node's id in the old
-/// graph; the args and attr of `node` are already those of `out`.
+/// Adds a node of the old graph, or its replacement, to `out` and returns the id in `out`. `old_id` is the node's id in
+/// the old graph; the args and attr of `node` refer to `out` already.
 using NodeRule = std::function<NodeId(Graph& out, NodeId old_id, Node node)>;
 
 /// Builds a new graph by applying `rule`, in topological order, to every node that the results need. Copies parameters,
-/// conditions and host expressions, and carries names and locations over.
+/// conditions, host expressions, names and locations.
 Graph rewrite(const Graph& graph, const NodeRule& rule);
 
 /// Returns the graph without unused nodes, layout steps and host expressions. Replaces a size by another size that is

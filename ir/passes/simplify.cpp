@@ -33,7 +33,7 @@ NodeId boolean(Graph& graph, bool value) { return add_constant(graph, Constant::
 
 // Constants
 
-/// Converts a constant to the kind of its dtype: 2 and 2.0 as float32 are one node.
+/// Converts a constant to the HostKind of its dtype, so that 2 and 2.0 as float32 are one node.
 Rewritten constant_in_its_kind(Graph& graph, const Node& node) {
   if (node.op != Op::Scalar) return std::nullopt;
   const NodeId id = graph.add(node);
@@ -103,8 +103,8 @@ Rewritten cast_to_same_type(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// Removes the inner one of two casts if it loses nothing, or if both casts are between integers and the outer one is
-/// not wider.
+/// Removes the inner one of two casts if it loses nothing, or if all three dtypes are integral and the outer cast's
+/// dtype is not wider than the inner one's.
 Rewritten cast_of_cast(Graph& graph, const Node& node) {
   if (node.op != Op::Cast || !is(graph, node.args[0], Op::Cast)) return std::nullopt;
   const NodeId x = graph[node.args[0]].args[0];
@@ -234,7 +234,7 @@ Rewritten signs(Graph& graph, const Node& node) {
 
 bool is_rounding(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
 
-/// Removes the rounding of a value that is an integer already.
+/// Removes the rounding (floor, ceil, trunc, round) of a value that is an integer already.
 Rewritten rounding(Graph& graph, const Node& node) {
   if (!is_rounding(node.op)) return std::nullopt;
   const NodeId x = node.args[0];

@@ -6,7 +6,8 @@
 #include "ir/graph.h"
 #include "ir/host/equal_sizes.h"
 
-// Verifies in two rounds: first that every id exists, so that the graph can be printed, then all other invariants.
+// Verifies in two rounds: first that every id exists, so that errors of the second round can print the graph; then all
+// other invariants.
 
 namespace ingot::ir {
 namespace {

@@ -222,7 +222,8 @@ std::optional<bool> fold_bool(Op op, Args args) {
   }
 }
 
-/// The power of two past the largest value of an integer type: its values are in [-limit or 0, limit).
+/// The power of two past the largest value of an integer type. The values are less than it, and at least -limit, or 0
+/// if the type is unsigned.
 double limit_of(DType type) { return std::ldexp(1, 8 * size_of(type) - is_signed(type)); }
 
 }  // namespace

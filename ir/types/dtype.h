@@ -47,8 +47,8 @@ inline bool is_narrow_float(DType type) { return type >= DType::F8E4M3FN && type
 /// The type in which arithmetic on `type` is done: float32 for narrow floats, else `type` itself.
 inline DType compute_type(DType type) { return is_narrow_float(type) ? DType::F32 : type; }
 
-/// torch.promote_types. Returns nullopt if PyTorch raises an error: a float8 type promotes only with itself, a wide
-/// unsigned type only with itself and with floats.
+/// torch.promote_types. Returns nullopt if PyTorch raises an error: a float8 type promotes only with itself, an
+/// extended unsigned type only with itself and with floats that are not float8.
 std::optional<DType> promote(DType a, DType b);
 
 /// PyTorch's name ("float32") and Ingot's short name ("f32").
