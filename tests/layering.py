@@ -1,5 +1,6 @@
-"""Checks the dependencies between the modules: which module includes which, which ones may include headers of torch and
-CUDA, and that the front end does host arithmetic through its builder, which gives its errors a location."""
+"""Checks the dependencies between the modules: which modules a module includes, and whether it may include headers of
+torch and CUDA. Also checks that the front end does host arithmetic through its builder, which gives the errors of that
+arithmetic a location."""
 
 import pathlib
 import re
@@ -9,6 +10,7 @@ import sys
 FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/gradient",
             "frontend/frontend.h"]
 CODEGEN = ["codegen", "codegen/target", "codegen/shape", "codegen/schedule", "codegen/kernel", "codegen/print"]
+# The modules below the runtime.
 BELOW = ["base", "ir", "frontend", "frontend/frontend.h", *CODEGEN]
 MODULES = {
     "base": [],
@@ -34,11 +36,12 @@ MODULES = {
     "tools": [*BELOW, "runtime", "ingot.h"],
     "python": [*BELOW, "runtime", "runtime/cache", "ingot.h"],
 }
+# The modules that must not include torch's headers.
 TORCH_FREE = [*BELOW, "runtime/cache"]
 TORCH = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/")
 CUDA = re.compile(r"(c10|ATen)/cuda/|cuda|nvrtc|nvJitLink|driver_types")
 CUDA_API = re.compile(r"cuda(_runtime(_api)?)?\.h")
-GENERATED = ["frontend/library/language.def"]  # by the build, into the build folder
+GENERATED = ["frontend/library/language.def"]  # the build writes these headers into the build folder
 HOST_ARITHMETIC = re.compile(r"\bhost_?\.(make|add|sub|mul|product)\(")
 HOST_BUILDER = ["frontend/tensor/builder.h", "frontend/tensor/builder.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)

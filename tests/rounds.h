@@ -2,8 +2,8 @@
 
 namespace ingot {
 
-/// The number of random cases that a test runs: a quarter under a sanitizer, where each case takes several times as
-/// long.
+/// The number of random cases that a test runs: `cases`, or a quarter of them under a sanitizer, where each case takes
+/// several times as long.
 constexpr unsigned rounds(unsigned cases) {
 #ifdef INGOT_SANITIZED
   return cases / 4;

@@ -79,7 +79,7 @@ inline std::string in_child(const std::function<std::string()>& body) {
   return status == 0 ? answer : answer + " (the process ended with status " + std::to_string(status) + ")";
 }
 
-/// Lets this process mount file systems that only this process sees. Returns false where the system does not allow
+/// Lets this process mount file systems that only this process sees. Returns false if the system does not allow
 /// that.
 inline bool may_mount() {
   const std::string user = std::to_string(::geteuid()), group = std::to_string(::getegid());

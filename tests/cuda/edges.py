@@ -1,6 +1,7 @@
 """Layouts whose accesses end at the end of an allocation, for compute-sanitizer: overlapping windows, gathered rows.
 
-Run it with PYTORCH_NO_CUDA_MEMORY_CACHING=1. Otherwise PyTorch's own memory follows an allocation.
+Run it with PYTORCH_NO_CUDA_MEMORY_CACHING=1. Otherwise memory that PyTorch holds for later tensors follows an
+allocation, and an access past the end is not an error.
 """
 
 import torch
@@ -37,16 +38,17 @@ for count in (1, 255, 257, 511, 513):
 
 
 def reduce(text: str, *arguments: torch.Tensor) -> None:
-    """Compare with eager on the CPU: its reducing CUDA kernels have hazards of their own."""
+    """Compare with eager on the CPU. (compute-sanitizer also reports hazards of eager's own reducing CUDA kernels.)"""
     op = ingot.op(text)
     actual = op(*arguments)
     actual = tuple(tensor.cpu() for tensor in actual) if isinstance(actual, tuple) else actual.cpu()
     torch.testing.assert_close(actual, op.reference(*[tensor.cpu() for tensor in arguments]), rtol=2e-2, atol=2e-2)
 
 
-# Each kind of reducing kernel: short rows, of which a warp takes many at once; unaligned rows, in registers, in shared
-# memory, read again, and split over blocks; columns side by side, by vectors, one by one, a few accumulators at a time,
-# and split over blocks.
+# Each kind of reducing kernel. First unaligned and aligned rows, along the last dim: short rows, several of which share
+# a warp; longer rows, whose elements are cached in registers or in shared memory, or loaded again in each phase; rows
+# that are divided among blocks. Then columns, along the first dim: in vectors of adjacent columns or one at a time, with
+# some of a column's accumulators at a time, or divided among blocks.
 for dtype in (torch.float32, torch.bfloat16):
     for rows, columns in ((3, 7), (5, 1023), (2000, 77), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
         x = torch.randn(rows, columns, device="cuda").to(dtype)
@@ -87,7 +89,8 @@ def wide(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, device="cuda", dtype=torch.float64)
 
 
-# Gradients of output blocks, strided slices, gathers, sums along rows and columns at once, windows and diagonals.
+# Gradients that consist of several output blocks, gradients of strided slices, gathers, windows and diagonals, and
+# gradients that sum along rows and columns.
 differentiate("F.silu(x.chunk(2, -1)[0]) * x.chunk(2, -1)[1]", wide(33, 130))
 differentiate("F.gelu(x + b) + r", wide(129, 33), wide(33), wide(129, 33))
 differentiate("F.layer_norm(x, (x.size(-1),), w, b)", wide(17, 75), wide(75), wide(75))

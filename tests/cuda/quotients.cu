@@ -1,5 +1,6 @@
-// Checks that the prelude's `quotients` and `quotient_of` return the nearest quotient, for all 2^46 pairs of
-// significands. Exponents do not matter as long as nothing overflows or becomes subnormal.
+// Checks the formulas of `quotients` and `quotient_of` (codegen/target/prelude/reduce.cuh), which are copied below:
+// both return the nearest quotient for all 2^46 pairs of significands. Exponents do not matter as long as nothing
+// overflows or becomes subnormal.
 //
 //   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
 //
@@ -9,7 +10,8 @@
 
 constexpr unsigned kSignificands = 1u << 23, kOne = 0x3f800000;
 
-/// One divisor per block; the block's threads divide the dividends among them.
+/// Tests one divisor per block, from significand `first` on; each thread of the block tests a part of the dividends.
+/// Adds the number of incorrect quotients to `wrong`.
 __global__ void try_all(unsigned first, unsigned long long* wrong) {
   const float divisor = __uint_as_float(kOne + first + blockIdx.x), reciprocal = 1.0f / divisor;
   float estimate;
@@ -18,9 +20,9 @@ __global__ void try_all(unsigned first, unsigned long long* wrong) {
   unsigned wrong_count = 0;
   for (unsigned s = threadIdx.x; s < kSignificands; s += blockDim.x) {
     const float value = __uint_as_float(kOne + s), near = value * reciprocal;
-    const float residual = __fmaf_rn(near, divisor, -value);
+    const float residual = __fmaf_rn(near, divisor, -value);  // as in `quotients`
     wrong_count += __fmaf_rn(-residual, reciprocal, near) != value / divisor;
-    const float quotient = value * refined;
+    const float quotient = value * refined;  // as in `quotient_of`
     wrong_count += __fmaf_rn(__fmaf_rn(-divisor, quotient, value), refined, quotient) != value / divisor;
   }
   if (wrong_count != 0) atomicAdd(wrong, wrong_count);

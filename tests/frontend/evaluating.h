@@ -12,7 +12,7 @@
 
 namespace ingot::frontend {
 
-/// An evaluation of an empty graph.
+/// An evaluation that starts with an empty graph.
 struct Scratch {
   Scratch(const Signature& signature, const SymbolValues& symbol_values)
       : evaluation(Builder(lowered, signature, symbol_values), call_stack) {}
@@ -22,7 +22,8 @@ struct Scratch {
   Evaluation evaluation;
 };
 
-/// A value in the form of Python's repr; a number that is not constant as its host expression, "a*2 + 1".
+/// A value in the form of Python's repr. A number that is not constant is printed as its host expression, "a*2 + 1",
+/// with `names` for the parameters.
 inline std::string repr(const Builder& builder, const std::vector<std::string>& names, const Value& value) {
   if (value.is_number()) {
     const ir::HostId id = builder.graph.host.resolve(value.number());
@@ -57,8 +58,8 @@ inline std::string repr(const Builder& builder, const std::vector<std::string>& 
 }
 
 /// Evaluates the last def of a source text and returns its result. Parameters without defaults are run-time numbers
-/// (ints if annotated so). If evaluation requests a value, the parameters become 2, 3, …, and the result begins with
-/// "static: ".
+/// (ints if annotated so). If evaluation needs the value of a number, all parameters become the constants 2, 3, …, and
+/// the returned text begins with "static: ".
 inline std::string result_of(const std::string& text) {
   const auto definition = define(text);
   const Signature signature;
@@ -96,7 +97,7 @@ struct DefinedGraph {
 };
 
 /// Lowers the last def of a source text. Parameters are float32 tensors [?, 4], or numbers if annotated so; parameters
-/// with defaults are omitted. Specialised sizes are 6 x 4, specialised scalars 2, 3, ….
+/// with defaults are omitted. If lowering needs the values, the sizes are 6 x 4 and the scalars 2, 3, ….
 inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;

@@ -11,8 +11,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// Primitives without a rule: PyTorch has no derivative for them, or they occur only inside functions that have their
-/// own rule. differentiate.cpp guards the operands of `where`.
+/// Primitives without a derivative rule: PyTorch has no derivative for them, or they occur only inside functions that
+/// have a rule themselves. `where` has no rule, because differentiate.cpp propagates through it.
 const std::set<ir::Op> kWithoutRule = {
     ir::Op::Nextafter,         ir::Op::ScaledErfc,         ir::Op::AirySeries,         ir::Op::ChebyshevRecurrence,
     ir::Op::HermiteRecurrence, ir::Op::LaguerreRecurrence, ir::Op::LegendreRecurrence, ir::Op::Where};
@@ -77,7 +77,8 @@ TEST(Gradient, RecordsForEachResultWhichGradientsExist) {
   EXPECT_EQ(gradients, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
 }
 
-/// The graph of an op for a signature that requests gradients with respect to all arguments.
+/// The graph of an op for recorded calls (Signature::gradients) that need gradients with respect to all arguments, so
+/// its last results are the residuals.
 ir::Graph with_residuals(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
   static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs refer to their sources
   definitions.push_back(define(text));
@@ -150,7 +151,8 @@ TEST(Gradient, GivesACustomBackwardItsOwnStorage) {
   for (const ir::Result& result : graph.results) EXPECT_FALSE(result.mutates);
 }
 
-/// The gradient with respect to the table, of an op on a table [9, 4, 3] and int64 indices [5].
+/// The gradient, with respect to the table, of an op on a table [9, 4, 3] and int64 indices [5], whose result has the
+/// shape `results_shape`.
 ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool may_scatter) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
   Signature signature;

@@ -8,13 +8,13 @@
 
 #include "tests/frontend/evaluating.h"
 
-// Lowering any source text ends within kMaxTime and kMaxKilobytes, with a graph or with an author's error.
+// Lowering any source text ends within kMaxTime and kMaxKilobytes, with a graph or with an error of Fault::Author.
 
 namespace ingot::frontend {
 namespace {
 
-/// The slowest source takes half a second on an idle machine, and SECURITY.md promises about a second; the rest is
-/// margin for slower machines. Without limits, these sources take minutes.
+/// The slowest source takes half a second on an idle machine, and SECURITY.md promises about a second; kMaxTime is
+/// longer because of slower machines. Without the limits of lowering, these sources take minutes.
 constexpr std::chrono::seconds kMaxTime{4};
 constexpr long kMaxKilobytes = 1'000'000;
 

@@ -7,7 +7,7 @@
 #include "tests/frontend/evaluating.h"
 #include "tests/rounds.h"
 
-// Evaluation of any program ends with a graph or with an author's error.
+// Lowering any program ends with a graph or with an error of Fault::Author.
 
 namespace ingot::frontend {
 namespace {

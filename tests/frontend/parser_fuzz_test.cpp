@@ -7,7 +7,7 @@
 #include "frontend/syntax/ast_print.h"
 #include "tests/frontend/parsing.h"
 
-// Parsing any text ends with a tree or with an author's error, and never crashes.
+// Parsing any text ends with a tree or with an error of Fault::Author, and never crashes.
 
 namespace ingot::frontend {
 namespace {

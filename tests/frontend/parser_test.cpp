@@ -14,7 +14,7 @@ namespace {
 
 using Table = std::vector<std::pair<std::string, std::string>>;
 
-/// The tree of a source text without locations, its lines joined by " | ".
+/// The printed tree of a source text, without locations, its lines joined by " | ".
 std::string tree(const std::string& text) {
   std::string result;
   const std::string printed = print(parse_text(text));
@@ -29,7 +29,7 @@ std::string tree(const std::string& text) {
   return result;
 }
 
-/// The tree of one expression.
+/// The printed tree of one expression.
 std::string term(const std::string& expression) {
   const std::string whole = tree("def f():\n    return " + expression + "\n");
   const std::string head = "def f() |   return ";

@@ -11,7 +11,7 @@
 
 namespace ingot::frontend {
 
-/// The parts of an error that an author sees.
+/// An error of Fault::Author, divided into the parts of its text.
 struct AuthorError {
   std::string location;  ///< "2:5", line and column in <text>; empty if the error has no location
   std::string message, help, rendered;

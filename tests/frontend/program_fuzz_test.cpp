@@ -11,9 +11,9 @@
 #include "tests/rounds.h"
 
 // Random programs of statements, loops, conditions, helper functions, lists, dicts and views. Each program is written
-// as source text and, at the same time, executed on arrays. The graph of the source must give the same values. With
-// some of its words changed, the source must lower, or fail with an error that has a location, within the budget of
-// lowering.
+// as source text and, at the same time, executed on arrays. The graph of the source must give the same values. If some
+// words of the source are changed, the source must lower, or fail with an error that has a location, within the budget
+// of lowering.
 
 namespace ingot::frontend {
 namespace {

@@ -4,12 +4,13 @@
 
 #include "tests/frontend/tensor_testing.h"
 
-// Random numbers: the indices of samples, and the positions of their elements.
+// Random numbers: the indices of samples (one sample is one call of a random function), and the positions of their
+// elements.
 
 namespace ingot::frontend {
 namespace {
 
-/// The indices of the samples whose words occur in a graph.
+/// The index of the sample of each RandomWord node that the results need.
 std::multiset<int64_t> sample_indices_of(const ir::Graph& graph) {
   std::multiset<int64_t> indices;
   const std::vector<bool> live = graph.live();
@@ -28,8 +29,7 @@ TEST(Random, NumbersSamplesInOrderOfEvaluation) {
   EXPECT_EQ(sample_indices_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")),
             (SampleIndices{0}));
   EXPECT_EQ(sample_indices_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (SampleIndices{0, 0, 1}));
-  // A dropout with p = 0 uses no random numbers but takes a sample, as a dropout does whose p is known only at run
-  // time.
+  // A dropout with p = 0 uses no random numbers, but its sample is counted, as if p were known only at run time.
   EXPECT_EQ(sample_indices_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (SampleIndices{1}));
   EXPECT_EQ(sample_indices_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")),
             (SampleIndices{0, 1}));
@@ -43,7 +43,7 @@ TEST(Random, AddsASeedOnlyToOpsWithRandomNumbers) {
   ASSERT_TRUE(graph.seed);
   EXPECT_EQ(*graph.seed, 1u);
   EXPECT_EQ(graph.params[1].name, "seed_");
-  // Also if the sample is not used: the op's source in eager takes a seed, too.
+  // Also if the sample is not used: the op's source in eager takes a seed for it too.
   EXPECT_TRUE(call.lower("def f(x):\n    torch.rand_like(x)\n    return x * 2").seed);
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 LoweringCase cuda(std::initializer_list<std::string> arguments) { return LoweringCase(arguments).on(Device::Cuda); }
 
-/// Whether CUDA's kernel takes the divisor as a number, and so multiplies by its reciprocal instead of dividing.
+/// Whether eager's kernel gets the divisor as a number. The graph then multiplies by the reciprocal, so that it has no
+/// `div`.
 bool divides_by_number(const std::string& text, const LoweringCase& call) {
   return call.simplified_text(text).find(" div ") == std::string::npos;
 }

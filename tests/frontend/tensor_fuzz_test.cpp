@@ -4,8 +4,8 @@
 #include "tests/frontend/tensor_testing.h"
 #include "tests/rounds.h"
 
-// Properties of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on
-// arrays that each op indexes directly.
+// Random programs of views, pointwise ops, stacks, cats and gathers. Their graphs must give the same values as arrays
+// whose elements each operation computes directly, by index.
 
 namespace ingot::frontend {
 namespace {
@@ -37,7 +37,7 @@ class Program {
 
   int64_t below(int64_t bound) { return std::uniform_int_distribution<int64_t>(0, bound - 1)(random_); }
   const Pair& pick() {
-    // Later values are likelier, which gives views of views.
+    // Prefer later values, so that many views are views of views.
     const auto count = static_cast<int64_t>(pairs_.size());
     return pairs_[static_cast<size_t>(std::max(below(count), below(count)))];
   }

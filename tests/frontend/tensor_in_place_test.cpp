@@ -1,6 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// In-place ops: the values of all tensors in a storage afterwards, the values written to parameters, and the errors.
+// In-place ops: the values that all tensors of a storage have after an op, the values written to parameters, and the
+// errors.
 
 namespace ingot::frontend {
 namespace {
@@ -9,9 +10,9 @@ using Index = std::vector<int64_t>;
 using Values = std::function<int64_t(const Index&)>;
 
 struct Program {
-  std::string body;  ///< of `def f(x)`, with x[i, j] = 10 * i + j of shape [4, 3]
-  std::vector<int64_t> shape;
-  Values expected;  ///< of the first result
+  std::string body;            ///< of `def f(x)`, for the x of shape [4, 3] with x[i, j] = 10 * i + j
+  std::vector<int64_t> shape;  ///< of the first result
+  Values expected;             ///< the elements of the first result
 };
 
 Array input() {

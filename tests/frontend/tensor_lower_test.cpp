@@ -1,6 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
-// The printed graphs of ops: a graph computes no more than careful hand-written code would.
+// The printed graphs of ops: a graph computes no more than careful hand-written code would. In an access, `i1?` is the
+// index i1, or 0 if the size of the loaded tensor along that dim is 1 (ir/graph.h, `print`).
 
 namespace ingot::frontend {
 namespace {

@@ -1,6 +1,6 @@
 #include "tests/frontend/tensor_testing.h"
 
-// Numbers known at run time obey the same rules as constants: conditions check them.
+// Numbers that are known only at run time obey the same rules as constants: conditions check them at the call.
 
 namespace ingot::frontend {
 namespace {
@@ -27,10 +27,10 @@ TEST(RunTimeNumbers, AreRejectedOutsideTheDtypesRange) {
   struct Case {
     const char* text;
     const char* dtype;
-    const char* number;  ///< "int" or "float"
-    const char* fits;
-    const char* overflows;
-    const char* type;
+    const char* number;     ///< "int" or "float"
+    const char* fits;       ///< a number that the dtype can represent
+    const char* overflows;  ///< a number that it cannot represent
+    const char* type;       ///< the dtype's name in PyTorch's message
   };
   const Case cases[] = {
       {"clamp(x, max=k)", "i8:3", "int", "127", "128", "int8_t"},

@@ -20,8 +20,9 @@
 
 namespace ingot::frontend {
 
-/// Arguments as a signature describes them: "f32:3x4" ("u8:" for 0 dims), "cpu f32", "float=0.5", "int=3",
-/// "bool=1", "None".
+/// The arguments of a call, and its signature. Texts describe the arguments: "f32:3x4" is a tensor of that dtype and
+/// shape ("u8:" has 0 dims), "cpu f32" a CPU scalar in an op on CUDA, "float=0.5", "int=3" and "bool=1" are numbers,
+/// and "None" is None.
 struct LoweringCase {
   Signature signature;
   std::vector<std::vector<int64_t>> sizes;

@@ -1,7 +1,7 @@
 #include "tests/frontend/tensor_testing.h"
 
 // Views whose strides are multiples or sums of the tensor's strides, and the functions that move elements, which
-// consist of such views. All reads are affine, and no index is computed.
+// consist of such views. All their reads are affine accesses; no node computes an index.
 
 namespace ingot::frontend {
 namespace {

@@ -5,7 +5,7 @@
 namespace ingot::ir {
 namespace {
 
-/// x, y, z and w are float32. `mul`, `add` and `sub` compute with them as with the author's 16-bit floats.
+/// x, y, z and w are float32. `mul`, `add` and `sub` make nodes with kContractable, as for the author's 16-bit floats.
 struct Contract : testing::Test {
   GraphWriter writer;
   const NodeId x = load("x"), y = load("y"), z = load("z"), w = load("w");

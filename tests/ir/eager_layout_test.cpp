@@ -75,7 +75,7 @@ TEST(EagerLayout, AppliesRulesOpByOp) {
 }
 
 TEST(EagerLayout, EvaluatesStepsInOrder) {
-  // out = cat([x.t() + 1, x.t() + 1]), and a second result x[None], for x of shape [n, 3].
+  // The steps of cat([x.t() + 1, x.t() + 1]) and of x[None], for x of shape [n, 3]. Step 2 is the number 1.
   HostPool pool;
   const HostId n = pool.size(0, 0), one = pool.integer(1), three = pool.integer(3);
   using Kind = LayoutStep::Kind;
@@ -93,7 +93,7 @@ TEST(EagerLayout, EvaluatesStepsInOrder) {
   const auto tensors = eager_tensors(steps, slots, arguments);
   EXPECT_EQ(tensors[3].strides, (Sizes{1, 3}));
   EXPECT_EQ(tensors[4].strides, (Sizes{5, 1}));
-  EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is the constant stride 1
+  EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // the last stride is the constant 1
 }
 
 TEST(EagerLayout, TellsWhetherAViewExists) {

@@ -12,8 +12,8 @@
 namespace ingot::ir {
 namespace {
 
-constexpr int kAssignments = 6;
-constexpr int64_t kLarge = 7;
+constexpr int kAssignments = 6;  ///< the number of assignments of values to the symbols
+constexpr int64_t kLarge = 7;    ///< the lower bound of the size that is large in some rounds
 
 /// An expression and its value under each assignment of the symbols, computed without the pool; no value if Python
 /// raises an error.
@@ -29,12 +29,12 @@ class Fuzz {
     for (auto& sizes : sizes_) {
       for (int64_t& size : sizes) size = sizes_not_one ? pick<int64_t>({0, 2, 3, 5, 6}) : below(5);
     }
-    // In every third round two sizes are equal. declare_equal_sizes tells the pool so after half of the steps.
+    // In every third round, two sizes are equal. declare_equal_sizes tells the pool so after half of the steps.
     if (seed % 3 == 0) {
       for (auto& sizes : sizes_) sizes[1] = sizes[0];
     }
-    // In every fifth round, one size is large. declare_large_size tells the pool its lower bound after half of
-    // the steps.
+    // In every fifth round, one size is large. declare_large_size tells the pool the lower bound of that
+    // size after half of the steps.
     if (seed % 5 == 0) {
       for (auto& sizes : sizes_) sizes[2] = kLarge + static_cast<int64_t>(below(3));
     }

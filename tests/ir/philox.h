@@ -16,7 +16,7 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::arra
   return counter;
 }
 
-/// The expected value of RandomWord.
+/// The expected value of a RandomWord node with these operands.
 inline uint32_t random_word(uint64_t seed, uint64_t sample, uint64_t position) {
   const uint64_t block = position / 4;
   const auto low = [](uint64_t word) { return static_cast<uint32_t>(word); };

@@ -14,7 +14,8 @@ struct Reduced {
   NodeId x = w.load(param);
   NodeId node = w.graph.reduce(DType::F32, {ReduceKind::ArgMax, w.graph.params[param].shape, {0, 1}}, x);
 
-  /// Reads a value of each row over an index space of rank `rank`, in which dim `along` runs along the rows.
+  /// Reads a value of each row (0: the maximum, 1: its index) over an index space of rank `rank`, in which the index
+  /// along dim `along` is the number of the row.
   NodeId read(uint32_t value, size_t rank, size_t along) {
     Access access{{SourceRef::Kind::Reduce, value}, {w.c(0), w.c(0)}, {}, {}};
     for (size_t d = along; d < rank; ++d) access.dims.push_back({w.c(1), {}});

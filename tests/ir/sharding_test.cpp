@@ -12,7 +12,7 @@ namespace {
 using Results = std::vector<uint32_t>;
 constexpr std::nullopt_t kWhole = std::nullopt;
 
-/// x: [n, m] and w: [m], which broadcasts along n.
+/// x: [n, m], and `bias`: [m], a parameter that broadcasts along n.
 struct Matrix {
   GraphWriter w;
   Graph& graph = w.graph;

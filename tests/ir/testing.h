@@ -12,6 +12,7 @@ namespace ingot::ir {
 struct GraphWriter {
   Graph graph;
 
+  /// An integer constant.
   HostId c(int64_t value) { return graph.host.integer(value); }
   HostId size(uint32_t param, uint32_t dim) { return graph.host.size(param, dim); }
 
