@@ -40,8 +40,8 @@ def first_call(device: str, runs: int = 5) -> dict:
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
-    """Microseconds of a warm call from Python on tensors so small that only the call counts. Also of a call that autograd
-    records (x requires grad), and of one with its gradient."""
+    """Microseconds of a warm call from Python on tensors so small that only the call counts; also of a call that autograd
+    records (x requires grad), alone and with its backward pass."""
     x, y = torch.randn(n, device=device), torch.randn(n, device=device)
     f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
     out = torch.empty_like(x)
@@ -70,8 +70,8 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
 
 
 def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
-    """The figures that have limits, by the names of their thresholds: the ratios to a function of eager's that was timed with
-    them, and the first calls on the GPU."""
+    """The figures that have limits, by the names of their thresholds: the times of warm calls, as ratios to a single eager
+    function that was timed in the same run, and the times of first calls on the GPU."""
     costs = {}
     for api, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
         for row in rows:

@@ -9,6 +9,7 @@ from cases.case import Case, Tensors
 from ingot.tools.candidates.ops import plain_function
 
 BASELINES = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
+# The baselines that `ingot.compare` knows: their names here, and the specs by which they are requested.
 CANDIDATE_NAMES = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",
                    "dynamic": "torch.compile:dynamic"}
 ROUNDS = 9
@@ -47,16 +48,16 @@ def on_the_cpu(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
 
 
 def gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
-    """The gradients of a call that was made before."""
+    """The backward pass alone; the forward call is made before and is not timed."""
     for case in cases:
-        # A candidate with random numbers of its own has other gradients.
+        # Random numbers differ between candidates, and so do their gradients: these are timed without a check.
         row = attempt(case, Tensors("cuda"), selected, backward=True, time_incorrect=case.is_random)
         yield row | {"case": f"backward: {case.name}", "group": case.name}
 
 
 def attempt(case: Case, tensors: Tensors, selected: Selected, with_cpu_overhead: bool = False, rounds: int = ROUNDS,
             **options) -> dict:
-    """A row. An error is noted in it, so that the next case still runs."""
+    """The row of a case. An error is stored in the row, so that the next case still runs."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
         comparison = compare_case(case, case.make(tensors), selected, rounds=rounds, **options)
@@ -114,8 +115,8 @@ def jiterated(text: str) -> Callable:
 
 
 def row_of(comparison: dict, with_cpu_overhead: bool = False, must_be_correct: bool = True) -> dict:
-    """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedup over
-    each baseline, and the errors."""
+    """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedups over
+    the baselines and over a copy (`times_as_fast_as`), and the errors."""
     timed = {c["name"]: c for c in comparison["candidates"] if "us" in c}
     microseconds = {name: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_cpu_overhead else c["us"]
                     for name, c in timed.items()}

@@ -17,7 +17,11 @@ def print_table(title: str, header: list[str], rows: list[list]) -> None:
 
 
 def print_and_check(title: str, part: str, kind: str, candidates: list[str], rows: Iterable[dict]) -> list[str]:
-    """Prints `kind` of each candidate as the rows arrive, beside the thresholds. Returns a line per failure."""
+    """Prints one figure of each candidate as the rows arrive, beside the thresholds. Returns a line per failure.
+
+    part: the section of thresholds.toml.
+    kind: the key of the figure in a row: "microseconds" or "share_of_copy".
+    """
     print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in candidates) + "   at least", flush=True)
     failures, groups = [], {}
     for row in rows:

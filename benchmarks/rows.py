@@ -1,6 +1,6 @@
 """Rows of the tables in the documents (tables.py): the label of each row and its cases.
 
-A cell has one number per case. A name with a star gives the least and the most of all matching cases.
+A cell has one figure per name. A name with a star may match several cases: their least and greatest figures are shown.
 """
 
 Row = tuple[str, list[str]]

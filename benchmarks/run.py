@@ -139,7 +139,8 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
 
 def measure_cases(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
                   measure_rows: Callable) -> tuple[list[dict], list[str]]:
-    """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure."""
+    """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure. `part` and `kind`: as in
+    `print_and_check`."""
     rows: list[dict] = []
     chosen_cases = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
     selected = tuple(baseline for baseline in baselines if baseline in options.baselines)

@@ -1,8 +1,8 @@
 """Measures programs that are more than one call of an op: a call with its gradient, a loss with its gradient, a loop in
 a CUDA graph, a training step.
 
-Each candidate is timed as `ingot.compare` times, after its result was found to be close to eager PyTorch's. A program
-with a loop of its own is timed by an iteration's CPU time or device time, whichever is longer.
+Each candidate is timed as `ingot.compare` times, after its result was found to be close to eager PyTorch's. With `in_loop`,
+calls are timed as in a loop of a user's program: by their CPU time or their device time, whichever is longer.
 """
 
 import statistics
@@ -17,7 +17,8 @@ from ingot.tools.benchmark import COPIED_BYTES, Dropped, run_rounds
 from measure import ROUNDS, Selected, first_line
 
 Call = Callable[[], object]
-Makers = dict[str, Callable[[], Call]]  # by candidate, a function that makes a call without arguments; "eager" is among them
+# For each candidate, a function that prepares it and returns the call to time. "eager" is one of the candidates.
+Makers = dict[str, Callable[[], Call]]
 
 
 def calls_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
@@ -82,7 +83,7 @@ def loss_with_gradient(case: Case, args: tuple) -> Makers:
 
 def attempt(name: str, group: str, makers: Callable[[], Makers], selected: Selected, is_random: bool = False,
             with_copy: bool = False, in_loop: bool = False) -> dict:
-    """A row. An error is noted in it, so that the next case still runs."""
+    """The row of a case. An error is stored in the row, so that the next case still runs."""
     row: dict = {"case": name, "group": group, "errors": {}}
     try:
         calls = checked_calls(makers(), selected, row["errors"], is_random)
@@ -109,7 +110,7 @@ def time_calls(calls: dict[str, Call], errors: dict[str, str], with_copy: bool =
                 for name, samples in seconds.items() if name != "ingot"} if "ingot" in seconds else {}
     row = {"microseconds": {name: times[name].median * 1e6 for name in calls}, "times_as_fast_as": speedups}
     if with_copy and "ingot" in calls:
-        # A copy that moves as many bytes takes this fraction of the measured copy's time. A copy reads and writes COPIED_BYTES.
+        # A copy that moves as many bytes takes this fraction of the timed copy's time: that one reads and writes COPIED_BYTES.
         copy_fraction = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
         row["share_of_copy"] = {name: statistics.median(c * copy_fraction / s for c, s in zip(times["copy"].device, samples))
                                 for name, samples in seconds.items()}

@@ -29,13 +29,14 @@ BOLD_ABOVE = 1.02  # a speedup over Ingot above which it is in bold
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
 
-CellText = Callable[[list[dict]], str]  # makes a cell's text of the saved rows whose case matches a name of rows.py
+CellText = Callable[[list[dict]], str]  # makes a cell's text from the saved rows of the cases that match one name of rows.py
 Columns = dict[str, CellText]  # by title
-Table = Callable[[dict], str]  # makes a table in Markdown of all saved results
+Table = Callable[[dict], str]  # makes a table in Markdown from the saved results, which are keyed by part
 
 
 def table_of_cases(part: str, table_rows: list[Row], columns: Columns, prefix: str = "") -> Table:
-    """The table of the cases that run.py saved under `part`. A column without any measurement is left out."""
+    """The table of the cases that run.py saved under `part`. `prefix` is added to the names of rows.py. A column without any
+    measurement is left out."""
 
     def table(results: dict) -> str:
         def texts_of_column(cell_text: CellText) -> list[str]:
@@ -73,6 +74,7 @@ def figure_of(kind: str, name: str, format: Callable[[float], str]) -> CellText:
 
 
 def columns(kind: str, format: Callable[[float], str], *candidates: str, title: str = "{}") -> Columns:
+    """A column for each candidate (by default, for each of TITLES), which shows its figure `kind`."""
     return {title.format(TITLES[candidate]): figure_of(kind, candidate, format) for candidate in candidates or TITLES}
 
 

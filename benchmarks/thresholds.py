@@ -8,7 +8,8 @@ TOLERANCE = TABLE["tolerance"]
 
 
 def each(part: str, case: str, group: str) -> dict[str, float]:
-    """The required speedups of a case over baselines: the case's own thresholds, or else its group's."""
+    """The required speedups of a case over baselines: the case's own thresholds, or else its group's. `part` is a section of
+    thresholds.toml, such as "large"."""
     by_name = TABLE[part]["each"]
     return by_name.get(case, by_name.get(group, {}))
 
@@ -19,7 +20,7 @@ def averages(part: str) -> dict[str, dict[str, float]]:
 
 
 def ratios(row: dict) -> dict[str, float]:
-    """The speedups of a case over each baseline, over a copy, and over the best of the baselines."""
+    """The speedups of a case over each baseline, over a copy, and over the fastest baseline ("best")."""
     speedups = row.get("times_as_fast_as", {})
     baselines = [ratio for name, ratio in speedups.items() if name != "copy"]
     return speedups | ({"best": min(baselines)} if baselines else {})

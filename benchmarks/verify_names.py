@@ -1,5 +1,5 @@
 """Compares every supported function of one tensor with eager PyTorch and float64, on all 16-bit and all 32-bit floats. Prints the
-functions whose bits differ from eager's.
+functions whose results are not eager's bit for bit.
 
     python benchmarks/verify_names.py [--within SECONDS] [--device cpu]
 """
@@ -15,7 +15,7 @@ from ingot.tools import verification
 
 
 def ops_of_unary_functions() -> list:
-    """An op for each supported function that can be called with one tensor alone, by its first name, without its aliases."""
+    """An op for each supported function that can be called with one tensor alone, under its main name, without its aliases."""
     ops = []
     for function in ingot.language():
         if not function.is_function:

@@ -1,4 +1,5 @@
-"""Normalisations of rows, fused with the operations around them: one kernel each, which reads a row once if it fits."""
+"""Normalisations of rows, fused with the operations around them: one kernel each, which reads a row once if the row
+fits on chip."""
 
 
 def softmax(x):
@@ -10,7 +11,7 @@ def layer_norm_gelu(x, weight, bias):  # weight, bias: [columns]
 
 
 def rms_norm(x, residual, weight, eps: float = 1e-6):
-    """Return x + residual, which the next block adds to, and its rows divided by their root mean square."""
+    """Return x + residual, to which the network's next block adds, and its rows divided by their root mean square."""
     h = x + residual
     mean_square = h.float().square().mean(-1, keepdim=True)
     return h, (h * rsqrt(mean_square + eps)).to(h.dtype) * weight

@@ -2,8 +2,8 @@
 
     python examples/train.py
 
-The model predicts the noise in a sample with two convolutions, and takes one step of the sampler with it. The loss
-compares the result with that of a step with the true noise.
+With two convolutions, the model predicts the noise in a sample. It then takes one step of the sampler with the predicted
+noise. The loss compares the result with the result of a step with the true noise.
 """
 
 import pathlib

@@ -52,8 +52,8 @@ class Handwritten:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`text` is an op in Ingot's language, which is also PyTorch code; `make(Tensors)` returns its arguments. Cases
-    that share a threshold have its name before a colon."""
+    """`text` is an op in Ingot's language, which is also PyTorch code; `make(Tensors)` returns its arguments. A name
+    may begin with a group and a colon: the cases of a group share a threshold."""
 
     name: str
     text: str
@@ -74,8 +74,8 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A case that is more than one call of an op. `makers(Tensors)` returns, for Ingot and each baseline, a function
-    that makes a call without arguments."""
+    """A case that is more than one call of an op. `makers(Tensors)` returns, for Ingot and each baseline, a function that
+    prepares the case and returns a function without parameters. This second function is timed."""
 
     name: str
     makers: Callable[[Tensors], dict[str, Callable[[], Callable[[], object]]]]

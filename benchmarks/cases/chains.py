@@ -1,9 +1,9 @@
-"""Long chains of ops, limited by arithmetic throughput, compared with nvcc's code for the same formula with the same
-roundings."""
+"""Long chains of ops, limited by arithmetic throughput. They are compared with hand-written kernels that compute the same
+formula with the same roundings."""
 
 from .case import Handwritten, Case, Tensors
 
-SAME_ROUNDINGS = "--fmad=false"
+SAME_ROUNDINGS = "--fmad=false"  # does not fuse products and sums, as Ingot does not
 CHEAP = """
 def cheap_chain(x, y):
     for _ in range({rounds}):

@@ -6,7 +6,9 @@ import torch
 
 from .case import Handwritten, Case, Tensors
 
-KEEP, RATE, CORRECTION = 1 - 1e-3 * 0.01, 1e-3 / (1 - 0.9**10), 1 / (1 - 0.999**10)  # of AdamW's tenth step
+# The factors of AdamW's tenth step: of weight decay, of the update (with the first moment's bias correction), and of the
+# second moment's bias correction.
+KEEP, RATE, CORRECTION = 1 - 1e-3 * 0.01, 1e-3 / (1 - 0.9**10), 1 / (1 - 0.999**10)
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
@@ -39,7 +41,7 @@ def adamw_arguments(make: Tensors) -> tuple:
 
 
 def hidden(make: Tensors) -> tuple:
-    """Activations of a layer, its bias and a residual."""
+    """Activations of a layer, its bias, and the tensor of its residual connection."""
     rows, columns = make.either((1 << 15, 1 << 13), (1 << 9, 1 << 11))
     return tuple(make.normal(*shape, dtype=torch.bfloat16) for shape in ((rows, columns), (columns,), (rows, columns)))
 

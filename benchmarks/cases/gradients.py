@@ -32,12 +32,13 @@ def classes(make: Tensors) -> tuple:
 
 
 def predicted_boxes(make: Tensors) -> tuple:
-    """2^20 boxes on the GPU."""
+    """2^20 pairs of boxes on the GPU."""
     pred, target, eps = pairs_of_boxes(Tensors(make.device, make.either(1 << 24, 1 << 18)))
     return pred.requires_grad_(), target, eps
 
 
 def table_rows(make: Tensors) -> tuple:
+    """A table, and the indices of the rows that are gathered from it."""
     count = make.either(50257, 5025)
     return leaf(count, 768, make=make), make.integers(make.either(1 << 14, 1 << 10), below=count)
 
@@ -66,7 +67,7 @@ GIOU_SUM = example("giou") + "\n\ndef giou_sum(pred, target, eps: float):\n    r
 
 
 def box_loss(name: str, text: str, power: int) -> Case:
-    """2^power boxes, 48 bytes each: both boxes are read, and a gradient is written."""
+    """2^power pairs of boxes, 48 bytes each: both boxes of a pair are read, and the gradient of one is written."""
 
     def arguments(make: Tensors) -> tuple:
         return pairs_of_boxes(Tensors(make.device, make.either(1 << power + 4, 1 << 14)))

@@ -20,8 +20,8 @@ STEPS = 50
 
 
 def sampler(images: int) -> Program:
-    """Images that are denoised in 50 steps. The step's number is counted down on the device. The predictions that a
-    network would make are ready-made."""
+    """Denoises images in 50 steps. The step's number is a tensor that is counted down on the device. Random tensors, made
+    in advance, replace a network's predictions."""
 
     def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
         shape = (images, 3, *make.either((256, 256), (4, 4)))
@@ -72,7 +72,7 @@ def capture_graph(function: Call) -> Call:
         graph.replay()
         return result
 
-    replay.function = function  # keeps its tensors alive: the graph writes there
+    replay.function = function  # keeps alive the tensors that the graph reads and writes
     return replay
 
 
@@ -91,7 +91,7 @@ def eager_denoise(eps, sample, noise, table, t):
 
 
 def training(batch: int) -> Program:
-    """A step of the model of examples/train.py: forward, backward and AdamW, all launched anew each time."""
+    """A step of the model of examples/train.py: forward, backward and AdamW, without a CUDA graph."""
 
     def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
         if str(EXAMPLES) not in sys.path:

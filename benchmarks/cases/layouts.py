@@ -58,7 +58,7 @@ def rows(group: str, width: int, stride: int, bias: str, name: str, autotune: bo
         biases = {"b": make.normal(width), "c": make.normal(count, 1)}
         return x, *(biases[b] for b in BIASES[bias].split(" + ")), r
 
-    names = BIASES[bias].split(" + ")  # the kernel has a parameter for each and may ignore one
+    names = BIASES[bias].split(" + ")  # the kernel takes two biases: a single one is passed as both
     launch = f"grid=ceil(n / 1024), block=256, args=x, {names[0]}, {names[-1]}, r, out, x.size(1), x.stride(0), n"
     options = tuple(f"-DBY_{kind.upper()}" for kind in ("row", "column") if bias in (kind, "both"))
     return Case(f"{group}: {name}", f'F.gelu(x + {BIASES[bias]}, approximate="tanh") + r', tensors,
@@ -86,7 +86,7 @@ PLANES = Case("tanh(x - b)", "torch.tanh(x - b)", planes, TANH_JITERATED,
 
 
 def gathered(make: Tensors) -> tuple:
-    """A table of which every row is read once."""
+    """A table, a permutation of its rows, so that each row is read once, and a factor for each column."""
     side = 1 << 10
     rows = make.n // side
     return make.normal(rows, side), torch.randperm(rows, device=make.device), make.normal(side)
@@ -102,12 +102,13 @@ GATHERED = [
 
 
 def squares(make: Tensors, count: int = 2, share: int = 1) -> tuple:
+    """`count` square matrices of n / `share` elements each."""
     side = math.isqrt(make.n // share)
     return tuple(make.normal(side, side) for _ in range(count))
 
 
 def permuted(make: Tensors, order: tuple[int, ...]) -> tuple:
-    """A tensor that is contiguous once its dims are permuted, and a contiguous one."""
+    """Two contiguous tensors. If the first one's dims are permuted to `order`, both have the same sizes."""
     sizes = make.either((512, 640, 832), (85, 64, 192))
     return make.normal(*(sizes[order.index(k)] for k in range(3))), make.normal(*sizes)
 
@@ -118,8 +119,8 @@ def images(make: Tensors, *orders: torch.memory_format) -> tuple:
 
 
 def transpose_kernel(function: str, batch: str, rows: str, columns: str) -> Handwritten:
-    """The transpose kernel for two arguments: x has the result's layout, y the transposed one. `rows` and `columns` are
-    x's in memory."""
+    """The transpose kernel for two arguments: x has the result's layout, y the transposed one. `rows` and `columns` are the
+    numbers of rows and columns of x in memory; `function` is an expression of C++."""
     launch = f"grid={columns} // 64, {rows} // 64, {batch}, block=256, args=y, x, out, {rows}, {columns}"
     return Handwritten("transpose", launch, (f"-DFUNCTION(transposed, row_major)=({function})",))
 

@@ -21,7 +21,7 @@ def first_half_valid(make: Tensors) -> tuple:
 
 
 def short_boxes(make: Tensors) -> tuple:
-    """Targets in whole pixels, and predictions in bfloat16."""
+    """Predictions in bfloat16, and targets of whole pixels in uint8."""
     count = make.either(1 << 26, 1 << 18)
     corner = make.integers(count, 2, below=200, dtype=torch.uint8)
     target = torch.cat([corner, corner + 1 + make.integers(count, 2, below=55, dtype=torch.uint8)], 1)

@@ -69,7 +69,8 @@ __device__ Sum sum_of_thread(const PRED* pred, const TARGET* target, float eps, 
   return sum;
 }
 
-/// blocks: one sum per block. done: the number of blocks that have ended; 0 before and after a launch.
+/// blocks: one Sum per block, of two 32-bit words. done: the number of blocks that have ended; 0 before and after a
+/// launch.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     giou_loss(const PRED* pred, const TARGET* target, float eps, PRED* loss, Sum* blocks, unsigned* done, int n) {
   __shared__ bool is_last_block;

@@ -1,5 +1,6 @@
 // mish(group_norm(x)) by an expert: one block of 256 threads per group of at most 8192 elements. The elements are read
 // once, with 16-byte loads, and stay in registers. Warps reduce with shuffles. Four blocks fit on a multiprocessor.
+// x.size(2) must be a multiple of four.
 //
 //   ingot compare examples/group_norm_mish.py:group_norm_mish --against
 //     examples/handwritten/group_norm_mish_expert.cu x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024

@@ -41,14 +41,14 @@ def __getattr__(name: str):
 class Counters(typing.NamedTuple):
     """Counts of this process since it started. No count ever decreases."""
 
-    lowerings: int
-    plans: int
-    compiles: int
-    disk_hits: int
+    lowerings: int  # lowerings of an op's source to a program
+    plans: int  # generated kernel sources
+    compiles: int  # compilations of generated sources
+    disk_hits: int  # programs and kernels that were read from the disk cache
     launches: int
-    allocations: int
-    loads: int
-    eager_fallbacks: int  # calls that fell back to eager PyTorch: under a transform, on a subclass
+    allocations: int  # of results and scratch memory
+    loads: int  # loaded binaries, which were compiled or read from the disk cache
+    eager_fallbacks: int  # calls that fell back to eager PyTorch, for example under a transform or on a subclass
 
     def since(self, earlier: Counters) -> Counters:
         """The difference from `earlier`, an older result of `counters()`."""
@@ -59,10 +59,10 @@ class Name(typing.NamedTuple):
     """A supported function or other name that an op may use."""
 
     name: str
-    kind: str
+    kind: str  # its implementation: primitive, builtin or library
     aliases: tuple[str, ...]
-    is_function: bool
-    is_method: bool
+    is_function: bool  # whether an op may call it as torch.name(x) or name(x)
+    is_method: bool  # whether an op may call it as x.name()
     summary: str
 
 

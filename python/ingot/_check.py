@@ -33,6 +33,7 @@ def main(folder: str) -> None:
 
 
 def read_value(value: dict, tensors: list):
+    """A value of the request: {"tensor": its index in `tensors`}, {"none": …}, or a number by its type, such as {"int": 3}."""
     ((kind, content),) = value.items()
     if kind == "none":
         return None

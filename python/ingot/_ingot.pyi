@@ -8,7 +8,9 @@ class Error(RuntimeError):
     fault: typing.Literal["author", "environment", "internal"]
     message: str
 
-_ShardDims = list[int | None]  # for each tensor, the dim that is sharded
+_ShardDims = list[int | None]  # dims of tensors that are sharded; None: not sharded
+# For each dim of the mesh, the sharded dim of each tensor; then the results: dtype, sizes, strides, and the dim that each dim
+# of the mesh shards.
 _Sharding = tuple[list[_ShardDims], list[tuple[torch.dtype, list[int], list[int], _ShardDims]]]
 
 class Op:
@@ -24,9 +26,9 @@ class Op:
     @property
     def text(self) -> str: ...
     @property
-    def _parameters(self) -> list[tuple[str, str, bool]]: ...
+    def _parameters(self) -> list[tuple[str, str, bool]]: ...  # name, annotation or "", whether it has a default
     @property
-    def _defined(self) -> bool: ...
+    def _defined(self) -> bool: ...  # whether `_define` was called
     def _define(
         self,
         text: str,
@@ -53,12 +55,13 @@ class Op:
         self,
         device: torch.device,
         tensors: list[torch.Tensor],
+        # For each dim of the mesh: the sharded dim of each tensor, whether a shard has size 1, whether a shard is empty.
         mesh: list[tuple[_ShardDims, bool, bool]],
-        recorded: bool,
+        recorded: bool,  # whether a gradient is requested
         /,
         *args: typing.Any,
         **kwargs: typing.Any,
-    ) -> tuple[bool, _Sharding | None]: ...
+    ) -> tuple[bool, _Sharding | None]: ...  # whether the decision depends on numbers; None: no call on shards
 
 def _prepare_all(calls: list[tuple[Op, tuple[typing.Any, ...], tuple[str, ...]]], /) -> None: ...
 def _install_dynamo_call(type: type, call: typing.Callable[..., typing.Any], /) -> None: ...

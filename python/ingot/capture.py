@@ -57,8 +57,8 @@ class Snippet:
     name: str
     lines: list[str]
     file: str
-    line: int
-    indent: int
+    line: int  # the number of its first line in the file
+    indent: int  # the characters of indentation that were removed from each line
     function: types.FunctionType
 
 
@@ -440,7 +440,7 @@ class _Capture:
             self.add_meaning(name, None, "a built-in name", user)
         elif spelled := torch_spelling(value):
             module, _, function = spelled.rpartition(".")
-            is_own = module != "math" and function == name
+            is_own = module != "math" and function == name  # a supported function under its own name needs no import
             self.add_meaning(name, None if is_own else spelled, spelled, user)
             if not is_own:
                 self.add_import(f"from {module} import {function}" + (f" as {name}" if function != name else ""))

@@ -29,8 +29,8 @@ class Op(_ingot.Op):
     Arguments: tensors and numbers, by position or by name; `out=`, a tensor, or a tuple with one for each result, of exactly
     the result's shape and dtype.
     Returns: a tensor or a tuple of tensors, with the dtypes, shapes and strides of eager PyTorch's results.
-    Compiles: at the first call with new dtypes, ranks or layouts. New values of numbers do not recompile. New sizes do only
-    if the op reduces rows and their length falls into another range.
+    Compiles: at the first call with new dtypes, ranks or layouts. New values of numbers do not recompile. New sizes recompile
+    only if the op reduces rows and their length falls into another range.
     Raises: `ingot.Error` if the call cannot run.
 
     An op may be used like a function of PyTorch: under autograd, autocast, torch.func's transforms, torch.compile and modes,
@@ -256,7 +256,7 @@ def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto
     debug: on the GPU, checks gathered indices and synchronises after each launch. Checks a custom backward by finite
         differences before its first use.
     lazy: whether values that only one arm of a `where` needs are read and computed only if that arm is taken: 'auto', for
-        gathered values and where it pays; 'always'; 'never'. The results are the same.
+        gathered values, and for other values if that pays; 'always'; 'never'. The results are the same.
     traced: a call as `torch.compile` and other tracers see it: 'kernel', one opaque op with a fused gradient; 'text', the
         PyTorch functions that the op's source calls, which the tracer's compiler may fuse with the surrounding ones.
     atomics: lets the gradient of a gather from a large tensor use atomic additions on a GPU, in any order, which saves a

@@ -1,4 +1,4 @@
-"""Helpers for analyses of an op's syntax tree, shared by returned_kinds.py and written_parameters.py."""
+"""Helpers for analyses of an op's syntax tree: literals, statements, called names, functions that return one tensor."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ MAX_RUNS = 128  # with more steps, each run perturbs several
 SLACK = 1.5  # the joint effect of several steps may exceed the sum of their effects
 ULPS_PER_STEP = 4
 
+# Functions whose results have the same bits in every implementation, if their operands do.
 _EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fmin clamp clamp_min clamp_max relu where
 eq ne lt le gt ge isnan isinf isfinite signbit floor ceil round trunc frac reciprocal floor_divide
 sign sgn copysign nextafter square logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor
@@ -37,16 +38,18 @@ fill full_like ones_like zeros_like empty_like full ones zeros empty empty_strid
 lift_fresh""".split())
 # Exact as well, but eager's vector loops lose digits of the quotient if it has more digits than the type.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
+# The functions of _EXACT and _EXACT_IN_FLOAT64 that round: on inexact operands, the result may round the other way.
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
 # Functions that find the largest element (sign 1) or the smallest (sign -1).
 _SEARCHES = {"argmax": 1, "argmin": -1, "max": 1, "min": -1}
+# Functions that only move or convert elements. They are not steps.
 _MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
 expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
 unflatten flatten narrow diagonal roll contiguous repeat tril triu unfold constant_pad_nd reflection_pad1d
 reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d diag_embed pixel_shuffle
 pixel_unshuffle channel_shuffle upsample_nearest1d upsample_nearest2d upsample_nearest3d embedding""".split())
-# Functions that add an inner transcendental value to a value that may nearly cancel it: the size of the inner value, scaled
-# so that its ulp is the result times eps. gelu is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
+# Functions that add an inner transcendental value to a value that may nearly cancel it. Each entry returns the size of the
+# inner value, scaled so that the returned size times eps is an ulp of the inner value. gelu is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
 _CANCELS = {
     "gelu": lambda x, *rest: x.abs() / 4,
     "logaddexp": lambda x, y: torch.full_like(x, 0.5),

@@ -103,6 +103,7 @@ def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
 
 
 def _accepts(argument, kind: str) -> bool:
+    """Whether a schema's argument accepts a value of this kind. The kind "Tensor?" is an argument that the call leaves out."""
     type_ = str(argument.type)
     if kind == "Tensor?":
         return argument.has_default_value()
@@ -140,6 +141,7 @@ _lock = threading.Lock()
 
 
 def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOverload:
+    """Registers the op with its fake kernels. `numbers`: the parameters whose numbers a call passes as tensors."""
     op._register(name, schema, numbers)
     op_overload = overload(name)
     torch.library.register_fake(name, functools.partial(fakes.fake, op, numbers, op_overload._schema))

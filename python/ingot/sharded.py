@@ -115,7 +115,7 @@ def _make_plan(op, leaves: list, structure: CallStructure, tensors: list, is_rec
         return False, None
     if any(type(placement) not in (Shard, Replicate) for tensor in tensors for placement in tensor.placements):
         return False, None
-    along_mesh = []
+    along_mesh = []  # for each dim of the mesh: the tensors' sharded dims, whether a shard has size 1, whether one is empty
     for m in range(mesh.ndim):
         shard_dims = [_shard_dim(tensor.placements[m]) for tensor in tensors]
         sizes = set().union(*(_shard_sizes(t.shape[d], mesh.size(m)) for t, d in zip(tensors, shard_dims) if d is not None))

@@ -120,8 +120,8 @@ def _run_ingot(op, source: Source, names, tensors: list[int], args, kwargs) -> d
 def _with_records(source: Source, names, tensors: list[int] | None) -> ast.Module:
     """The source with a record after every assignment and in-place write of the op's own def.
 
-    It returns (the records, the result or None). With `tensors`, the indices of records that are tensors, it returns only
-    those tensors.
+    The changed def returns (the records, the result or None). With `tensors`, the indices of records that are tensors, it
+    returns only those tensors.
     """
     module = as_module(source, names)
     for statement in module.body:

@@ -62,6 +62,8 @@ class ValueAndGrad:
         return fallback.call(self, args, kwargs) if flat is NotImplemented else self._nested(flat, args, kwargs)
 
     def _nested(self, flat: tuple, args: tuple, kwargs: dict):
+        """The results in the structure that a call returns. `flat`: the op's results, then the gradients' tensors in the order
+        of the parameters."""
         parameters = [self._differentiated[k] for k in self._order]
         values = [args[index] if index < len(args) else kwargs[name] for index, name in parameters]
         leaves, spec = tree_flatten(values)
@@ -79,6 +81,7 @@ class ValueAndGrad:
         return _Reference(self)
 
     def _run_eager(self, function, args: tuple, kwargs: dict):
+        """Computes the value and the gradients in eager PyTorch. `function` runs the op's source."""
         bound = self.op.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         for _, name in self._differentiated:
@@ -102,7 +105,7 @@ class ValueAndGrad:
         return (value, aux) if self.has_aux else value, gradients[0] if self._is_single else gradients
 
     # Members of an op that the fallback order uses.
-    _shard_plans = None  # a value depends on all shards, so there is no plan for one
+    _shard_plans = None  # the value depends on all shards, so no kernel can run on one shard
 
     @property
     def name(self) -> str:

@@ -38,7 +38,7 @@ class Anatomy:
     registers: int | None = None
     local_bytes: int | None = None  # per thread: spilled registers, arrays
     shared_bytes: int | None = None
-    blocks_an_sm: int | None = None
+    blocks_an_sm: int | None = None  # the blocks that fit on a multiprocessor at the same time
     instructions: int | None = None
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)  # the number of instructions of each kind
     branches: int | None = None
@@ -92,8 +92,8 @@ def _access(widths: list[int]) -> Access:
 
 
 def reserved_shared_bytes(architecture: int, in_cubins: bool = False) -> int:
-    """Bytes of a block's shared memory that the system reserves, from 8.0 on. From 9.0 on a cubin counts these bytes too, if its
-    kernel uses shared memory."""
+    """Bytes of a block's shared memory that the system reserves, from compute capability 8.0 on. From 9.0 on, a cubin counts these
+    bytes too if its kernel uses shared memory."""
     return 1024 if architecture >= (90 if in_cubins else 80) else 0
 
 

@@ -36,7 +36,7 @@ Calls = list[Callable[[], object]]  # the same call, once for each set of inputs
 
 
 class Dropped(Exception):
-    """A candidate has failed while it was timed; the cause tells how."""
+    """A candidate has failed while it was timed. `__cause__` is the candidate's error."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -45,7 +45,7 @@ class Dropped(Exception):
 
 @dataclasses.dataclass
 class Rotation:
-    """The index of the next set of inputs. All candidates share it, so none finds in a cache what another has just read."""
+    """The index of the next set of inputs. All candidates share it, so none finds inputs in a cache that another has just read."""
 
     index: int = 0
 
@@ -61,10 +61,10 @@ class Rotation:
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Seconds per call: one value per round, and the CPU overhead, which is None on the CPU."""
+    """Seconds per call."""
 
-    device: list[float]
-    host: float | None
+    device: list[float]  # one per round: between events on a GPU, by the clock on the CPU
+    host: float | None  # the CPU overhead on a GPU; None on the CPU
 
     @property
     def median(self) -> float:

@@ -181,7 +181,7 @@ def _is_function(each) -> bool:
 
 
 def _named_candidates(against) -> list[tuple[str, object]]:
-    """The candidates each with its name in tables; an empty name: the spec."""
+    """The candidates, each with its name in tables; an empty name if none is given, so that the spec is shown."""
     if against is None:
         return []
     if isinstance(against, (str, Against)) or callable(against):

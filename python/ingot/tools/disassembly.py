@@ -18,7 +18,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*(?P<at>[0-9a-f]{4,})\*/\s+(?P<guard>@!?U?P\w+
 _USAGE = re.compile(r"Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 _FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
 
-# The kind of an instruction, by the first entry that its name begins with.
+# The kinds of instructions, and the names of their instructions. A name may be followed by a number: IADD also means IADD3.
 _KINDS = [
     ("global load", "LDG LDGSTS"), ("global store", "STG"), ("shared memory", "LDS STS LDSM ATOMS"), ("local memory", "LDL STL"),
     ("atomic", "ATOM RED"), ("other memory", "LD ST LDC ULDC CCTL MEMBAR UBLKCP"),

@@ -21,12 +21,12 @@ class ErrorStatistics:
     op: object  # ingot.Op
     dtype: torch.dtype
     inputs: int = 0
-    as_eager: int = 0
-    incorrect: int = 0
-    histogram: list[int] = dataclasses.field(default_factory=lambda: [0] * (len(EDGES) + 1))
-    worst: float = -1.0
+    as_eager: int = 0  # the number of results that equal eager's bit for bit
+    incorrect: int = 0  # the number of results whose error no rounding explains
+    histogram: list[int] = dataclasses.field(default_factory=lambda: [0] * (len(EDGES) + 1))  # of errors, between EDGES
+    worst: float = -1.0  # the largest error
     worst_of_eager: float = 0.0
-    worst_at: dict | None = None
+    worst_at: dict | None = None  # the result with the largest error
     first_other: dict | None = None  # the first result whose bits differ from eager's
     first_incorrect: dict | None = None
 

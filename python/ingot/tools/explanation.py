@@ -48,7 +48,7 @@ def explain(op, *args, backward: bool = False, device: str = "cuda", architectur
 
     backward: explain the kernels of the gradient instead.
     device: "cuda" or "cpu".
-    architecture: 90 for sm_90; 0 for that of the arguments' device, or 90.
+    architecture: 90 for sm_90; 0 for that of the arguments' GPU, or 90 if they are not on a GPU.
     Raises `ingot.Error` for arguments that the op does not take, and if CUDA's compiler is missing."""
     return explain_workload(Workload(op, bind_arguments(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
 

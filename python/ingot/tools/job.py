@@ -32,9 +32,9 @@ class Against:
 class Job:
     """A request. `values` are by parameter, as on a command line. The other fields are the options of `ingot compare`."""
 
-    text: str
-    op: str
-    file: str
+    text: str  # the op's source
+    op: str  # the op's name
+    file: str  # the file of the op's source, for the report; may be empty
     values: dict[str, str]
     against: list[Against]
     device: str

@@ -167,7 +167,7 @@ def _accuracy(candidate: dict) -> str:
 
 
 def sweep_table(comparison: dict) -> Cells:
-    """Times by size; those of other candidates are followed by their speedup over Ingot."""
+    """Times by size. Candidates other than Ingot also have their speedup over Ingot."""
     candidates = [c for c in comparison["candidates"] if any(c["spec"] in p["candidates"] for p in comparison["sweep"]["points"])]
     rows = []
     for point in comparison["sweep"]["points"]:

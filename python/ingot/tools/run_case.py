@@ -16,8 +16,9 @@ CALLS = 3  # a candidate whose result depends on memory from an earlier call is 
 
 
 def bind(candidate: Candidate, workload: Workload, values: dict, results: list[torch.Tensor]):
-    """Returns a function without parameters that calls the candidate with these arguments. A candidate that takes pointers is
-    launched directly, and gets a gradient's `grad` by name. For other candidates autograd records the gradient."""
+    """Returns a function without parameters that calls the candidate with these arguments. If the workload is a gradient, a
+    candidate that takes pointers computes the gradient itself, and takes `grad` as an argument. Other candidates compute the
+    forward call, and autograd runs its backward pass."""
     if candidate.takes_pointers:
         return candidate.bind(values, results)
     return workload.bind(lambda arguments: candidate.bind(arguments, results), values)

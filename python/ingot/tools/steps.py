@@ -30,10 +30,10 @@ TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
 # The number of items of each step that times candidates. If a candidate fails in it, its name is one more item.
 TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
 SWEEP_ROUNDS = 9  # at each size of a sweep
-LARGE = 1 << 26  # bytes
+LARGE = 1 << 26  # bytes of a case's arguments and results; after a larger case, garbage is collected
 
 # A step: ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("sweep", size), ("profile", candidate)
-# or ("count", candidate). If a candidate fails while it is timed, its name follows: ("time", candidate) or
+# or ("count", candidate). A case is left out if memory is short; "count" reads hardware counters. If a candidate fails while it is timed, its name follows: ("time", candidate) or
 # ("sweep", size, candidate).
 Step = tuple[str, ...]
 Notify = Callable[[str, Step, "dict | None"], None]
@@ -142,7 +142,7 @@ class Steps:
 
     def _time(self, workload: Workload, rounds: int) -> dict:
         """Times the candidates. `seconds` and `host_seconds` (CPU overhead) are per call, `seconds` one per round. `bytes` must be
-        moved by each call. `incorrect` and `not_rechecked` tell about the candidates after timing."""
+        moved by each call. `incorrect` and `not_rechecked` are the results of `_check_again`."""
         expected = Expected.of(workload)
         bytes_moved = workload.bytes_moved(expected.run)
         sets = 1 if self.job.warm else sets_for(bytes_moved, self.device)

@@ -47,7 +47,8 @@ def _run(folder: pathlib.Path, step_results: dict[Step, dict], time_limit: float
         process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.tools.worker", str(folder), str(write_end)],
                                    stdout=output, stderr=output, pass_fds=[write_end], start_new_session=True)
     os.close(write_end)
-    current_step: Step | None = None  # the current step; while candidates are timed, followed by the candidate's name
+    # The current step. While candidates are timed, the name of the current candidate follows the step's own items.
+    current_step: Step | None = None
     try:
         for line in _lines(read_end, time_limit, process):
             event, step, result = json.loads(line)

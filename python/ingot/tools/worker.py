@@ -2,7 +2,8 @@
 
     python -m ingot.tools.worker FOLDER PIPE
 
-reads job.json and done.json in the folder, and reports its steps through an inherited pipe, one per line.
+reads job.json and done.json (the results of earlier processes' steps) in the folder, and reports its steps through an
+inherited pipe, one per line.
 """
 
 from __future__ import annotations

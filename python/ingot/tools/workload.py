@@ -42,8 +42,9 @@ class EagerRun:
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """An op and all its arguments by name, in the order of its parameters. If `is_gradient`, the op's gradient with respect to
-    `leaves`, or to all float tensors if there are none. Then `grad`, the gradient of its only result, follows the arguments."""
+    """An op and all its arguments by name, in the order of its parameters. If `is_gradient`, the workload is the op's gradient
+    with respect to `leaves`, or to all float tensors if `leaves` is empty. Then `grad`, the gradient with respect to the op's
+    only result, follows the arguments."""
 
     op: object  # ingot.Op
     values: dict
@@ -153,6 +154,7 @@ def restore(values: dict, original: dict) -> None:
 
 
 def distinct_bytes(tensor: torch.Tensor) -> int:
+    """The bytes of a tensor's elements, without the repetitions along broadcast dims."""
     count = 1
     for size, stride in zip(tensor.shape, tensor.stride()):
         count *= size if stride else min(size, 1)
@@ -228,8 +230,8 @@ def _transposed(tensor: torch.Tensor) -> torch.Tensor:
 
 def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | int]:
     """Values that formulas often get wrong: zeros of both signs, infinities, NaN, the ends of the range, subnormals. If the op adds
-    up elements, the ends of the range are replaced by values whose squares can be added. Beyond these, a wider accumulator
-    stays finite longer, and a formula is not to blame for an overflow."""
+    up elements, the ends of the range are replaced by values whose squares can be added. The squares of larger
+    values overflow in eager's accumulator but may not in a wider one, and neither result would be wrong."""
     if dtype == torch.bool:
         return [False, True]
     if not dtype.is_floating_point:
@@ -279,8 +281,8 @@ def with_one_special_per_row(workload: Workload) -> Workload | None:
 
 
 def with_boundary_spikes(workload: Workload) -> Workload | None:
-    """Scales every tensor by 2^-10 and sets its last element along each dim to its largest value. A candidate that loses a tail is
-    far off."""
+    """Scales every tensor by 2^-10 and sets its last element along each dim to its largest value. A candidate that does not
+    compute its tail is far off."""
     values = dict(workload.values)
     for name, tensor in _replaceable(workload):
         if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:

@@ -13,9 +13,9 @@ class Candidate(abc.ABC):
 
     name: str
     spec: str = ""
-    kind: str = ""
-    takes_pointers = False  # and writes into existing results; can use strides only if its launch passes them
-    knows_strides = True
+    kind: str = ""  # for the report: ingot, eager, torch.compile, jiterator, python, triton, cuda or host
+    takes_pointers = False  # whether it takes tensors as pointers, and writes into existing results
+    knows_strides = True  # whether it knows the strides of its tensors; with pointers, only if its launch passes them
 
     def why_not_on(self, device: torch.device) -> str:
         """The reason why the candidate cannot run on the device; empty if it can."""

@@ -53,7 +53,7 @@ class PythonFunction(Candidate):
 
 
 class TritonKernel(Candidate):
-    """A `triton.jit` function and its launch. The launch also has the function's constants, by name: `BLOCK=1024`."""
+    """A `triton.jit` function and its launch. The launch also gives the function's constants (`tl.constexpr`): `BLOCK=1024`."""
 
     kind = "triton"
     takes_pointers = True

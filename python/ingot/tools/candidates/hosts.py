@@ -17,6 +17,7 @@ from .. import cuda_text, launch
 from .candidate import Call, Candidate
 
 OPTIONS = ["-std=c++20", "-O3", "-march=native"]
+# Is added to a source: a function that returns the type of the entry, as the compiler spells it.
 _PROBE = """
 template <typename T> static const char* ingot_signature() {{ return __PRETTY_FUNCTION__; }}
 extern "C" const char* ingot_signature_of_entry() {{ return ingot_signature<decltype(&{entry})>(); }}

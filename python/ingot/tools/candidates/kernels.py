@@ -18,6 +18,7 @@ from ...capture import author_error
 from .. import cuda_text, launch
 from .candidate import Call, Candidate
 
+# Is added to a source: its instance for an entry's type has a mangled name that contains the types of the parameters.
 _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
 

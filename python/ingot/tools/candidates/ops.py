@@ -17,6 +17,7 @@ from ...oracle import as_list
 from .. import cuda_text
 from .candidate import Call, Candidate
 
+# The modes of torch.compile; `dynamic` is its default mode with dynamic shapes.
 MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "dynamic")
 
 
@@ -93,6 +94,7 @@ def _specialization_key(value) -> tuple:
 
 
 def listed(returned) -> list[torch.Tensor]:
+    """The returned tensor or tensors as a list; empty for None."""
     return [] if returned is None else as_list(returned)
 
 

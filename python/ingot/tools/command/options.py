@@ -26,7 +26,7 @@ IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
 def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """Adds the op, and the options that change its kernels."""
+    """Adds the op, and the options that change its kernels. `more` is added to the form of the arguments in the help."""
     parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}",
                         help=f"the op, then a value for each of its parameters{' | supported functions' * bool(more)}")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="the op as an expression, instead of a file")
@@ -83,7 +83,7 @@ def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, in
 
 
 def size_of(text: str) -> int | None:
-    """`1048576` or `1e6`."""
+    """The size that a text such as `1048576` or `1e6` gives; None for other texts."""
     try:
         value = float(text)
     except ValueError:
@@ -121,6 +121,7 @@ def seed(text: str) -> int:
 
 
 def count(text: str) -> int:
+    """A type of argparse: a number of items, such as 1048576 or 1e6."""
     if (count := size_of(text)) is None:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number")
     return count

@@ -1,4 +1,4 @@
-"""The elements of a page, and its HTML."""
+"""The parts of a page, and its HTML."""
 
 from __future__ import annotations
 
