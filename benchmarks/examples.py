@@ -61,7 +61,7 @@ def run_comparison(kernels: list[pathlib.Path], baselines: tuple[str, ...], size
 
 
 def result_to_save(comparison: dict) -> dict:
-    """The identity of a comparison and the figures that the tables need of each candidate; a document {"error": …} as it is."""
+    """The identity of a comparison, and the figures of each candidate that the tables need. {"error": …} stays as it is."""
     if "error" in comparison:
         return comparison
     return {"run": {key: comparison.get(key) for key in COMPARISON_FIELDS},

@@ -17,7 +17,7 @@ Selected = tuple[str, ...]  # some of BASELINES
 
 
 def large(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
-    """Tensors larger than any cache."""
+    """Calls on tensors larger than any cache."""
     for case in cases:
         yield attempt(case, Tensors("cuda"), selected)
 
@@ -77,7 +77,7 @@ def compare_case(case: Case, args: tuple, selected: Selected, **options) -> dict
 
 
 def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
-    """The baselines that can express the case."""
+    """The baselines that can run the case, by name."""
     baselines: dict = dict(CANDIDATE_NAMES)
     if not case.autotune or device.type != "cuda":
         del baselines["autotune"], baselines["dynamic"]
@@ -94,7 +94,7 @@ def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
 
 
 def with_earlier_call(earlier_arguments: tuple, function: Callable) -> Callable:
-    """Wraps `function`: the first call also calls it with `earlier_arguments`, before it does with its own."""
+    """Wraps `function`: before its first call, it is called with `earlier_arguments`."""
     earlier_results = []
 
     def call(*args):

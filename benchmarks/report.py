@@ -51,6 +51,7 @@ def describe_limits(limits: dict[str, float], ratios: dict[str, float]) -> str:
 
 
 def check_averages(group: str, limits: dict[str, float], ratios: list[dict[str, float]]) -> list[str]:
+    """Prints the geometric means of a group's speedups beside their thresholds. Returns a line per missed threshold."""
     failures = []
     for baseline, limit in limits.items():
         if baseline_ratios := [r[baseline] for r in ratios if baseline in r]:

@@ -357,8 +357,8 @@ class _Capture:
         self.files = files
         self.imports: list[str] = []
         self.constants: dict[str, str] = {}  # name → literal
-        self.functions: dict[str, tuple[object, Snippet]] = {}
-        self.aliases: dict[str, str] = {}
+        self.functions: dict[str, tuple[object, Snippet]] = {}  # name in the text → the function and its source
+        self.aliases: dict[str, str] = {}  # name → the name in the text of the function that it means
         self.meanings: dict[str, Meaning] = {}  # all names in the text
         self.root = self.add_function(function, name)
         gradient = gradient or unwrapped(function).__globals__.get(f"{name}_backward")
@@ -399,7 +399,7 @@ class _Capture:
         return part
 
     def add_uses(self, function: types.FunctionType, part: Snippet) -> None:
-        """Adds the names that a function reads. The function is `part`, or is nested in it."""
+        """Adds the names that a function reads. `part`: the source of the function, or of the def around it."""
         for used in _names(function):
             is_defined, value = _look_up(function, used)
             if is_defined:

@@ -131,7 +131,8 @@ def _is_sharded(tensors) -> bool:
 
 
 def _is_plain_subclass(tensor) -> bool:
-    """Whether a tensor is of a subclass that does not define `__torch_dispatch__`: its data are those of a plain tensor."""
+    """Whether a tensor is of a subclass that does not define `__torch_dispatch__`, so that a kernel can read it as a plain
+    tensor."""
     return type(tensor) not in _PLAIN and not torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
 
 

@@ -49,7 +49,8 @@ unflatten flatten narrow diagonal roll contiguous repeat tril triu unfold consta
 reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d diag_embed pixel_shuffle
 pixel_unshuffle channel_shuffle upsample_nearest1d upsample_nearest2d upsample_nearest3d embedding""".split())
 # Functions that add an inner transcendental value to a value that may nearly cancel it. Each entry returns the size of the
-# inner value, scaled so that the returned size times eps is an ulp of the inner value. gelu is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
+# inner value, scaled so that the returned size times eps is an ulp of the inner value. gelu
+# is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
 _CANCELS = {
     "gelu": lambda x, *rest: x.abs() / 4,
     "logaddexp": lambda x, y: torch.full_like(x, 0.5),
@@ -119,8 +120,8 @@ def as_list(value) -> list[torch.Tensor]:
 
 
 def functional(function):
-    """A function that calls `function` on copies of its tensors. It returns the tensors that were written in place, then the
-    results, as one list."""
+    """Returns a function that calls `function` on copies of its tensors. The result is one list: the tensors that `function`
+    wrote in place, then its results."""
 
     def on_copies(*args, **kwargs):
         with _disable_current_modes():
@@ -134,7 +135,7 @@ def functional(function):
 
 
 def changes_of(tensors: list[torch.Tensor]):
-    """A function that returns those of the tensors that were written after this call."""
+    """Returns a function that returns the tensors that have been written in place since `changes_of` was called."""
     before = [(tensor, tensor._version) for tensor in tensors]
     return lambda: [tensor for tensor, version in before if tensor._version > version]
 

@@ -1,6 +1,6 @@
 """Runs an op's source in eager PyTorch, which defines the correct results of the op.
 
-The source runs in a namespace where each supported name is PyTorch's own function. The bare names sum, min, max, abs,
+The source runs in a namespace in which each supported name is PyTorch's own function. The bare names sum, min, max, abs,
 round, pow, any and all are PyTorch's functions for tensors, and Python's for other values.
 """
 

@@ -169,7 +169,7 @@ def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
         return seeded(*args, **kwargs, seed=new_seed(tree_leaves((args, kwargs))))
 
     torch.library.impl(name, "CompositeImplicitAutograd", call_with_new_seed)
-    # Also under vmap, whose `randomness=` then decides whether all samples share a seed.
+    # Also under vmap, whose `randomness=` then decides whether all elements of the batch share a seed.
     torch.library.impl(name, "FuncTorchVmapMode", call_with_new_seed)
     return overload(name)
 

@@ -73,6 +73,7 @@ class Function:
                 self.assigned.setdefault(name, []).extend(values)
 
     def _assign(self, target: ast.expr, value: ast.expr | None):
+        """Adds the expression to those that are assigned to the target's names."""
         if isinstance(target, ast.Name):
             self.assigned.setdefault(target.id, []).append(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -123,6 +124,7 @@ class Function:
         return kinds
 
     def _bind_statement(self, statement: ast.stmt, kinds: dict):
+        """Joins into `kinds` the kinds of the values that a statement gives to names."""
         match statement:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -138,6 +140,7 @@ class Function:
                 kinds[name] = _extended(kinds.get(name), added)
 
     def _bind(self, target: ast.expr, value: ast.expr, kinds: dict):
+        """Joins the kind of an assigned expression into the kinds of the target's names."""
         match target, value:
             case (ast.Tuple(elts=parts) | ast.List(elts=parts)), (ast.Tuple(elts=items) | ast.List(elts=items)) if len(parts) == len(items):
                 for part, item in zip(parts, items):
@@ -279,6 +282,7 @@ def _kind_of_operator(left: Returns | None, operator: ast.operator, right: Retur
 
 
 def _first_in(candidates: tuple, *kinds: Returns) -> Returns | None:
+    """The first of `kinds` that is among the candidates, or None."""
     return next((kind for kind in kinds if kind in candidates), None)
 
 
@@ -297,7 +301,7 @@ def _as_list(node: ast.expr) -> ast.expr:
 
 
 def _extended(list_kind: Returns | None, items: Returns | None) -> Returns | None:
-    """The kind of a list after items are added to it. `items`: the kind of a tuple or list of these."""
+    """The kind of a list after items are added to it. `items`: the kind of a tuple or list of the added items."""
     if items == _UNSEEN or list_kind == _UNSEEN:
         return list_kind
     return _LIST if list_kind is not None and list_kind.is_list and _is_sequence(items) else None
@@ -313,7 +317,7 @@ def _item_kind(kind: Returns | None) -> Returns | None:
 
 
 def _uncounted(kind: Returns | None) -> Returns | None:
-    """The kind of a tuple or list with an unknown number of these items."""
+    """The kind without its number of tensors: a tuple or list of unknown length."""
     return (_LIST if kind.is_list else _TUPLE) if _is_sequence(kind) else _first_in((kind,), _UNSEEN)
 
 

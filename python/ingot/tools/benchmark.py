@@ -1,9 +1,10 @@
 """Times all candidates in one run, in rounds, over more sets of inputs than a cache holds.
 
 On a GPU a sample is a batch of calls between two events, with the CPU far enough ahead that the GPU never waits for it. The
-CPU overhead of a call is measured separately. With `ahead=False` a sample contains both, as a program's own loop does. On
-the CPU a sample is a batch of calls, timed by the clock. A round takes one sample of each candidate, in an order that
-changes from round to round. A copy of a large tensor is one of the runners, so every round measures copy bandwidth too.
+CPU overhead of a call is measured separately. With `ahead=False` the CPU has no lead, so a sample takes the CPU time or the
+GPU time, whichever is longer, as a loop of a user's program does. On the CPU a sample is a batch of calls, timed by the
+clock. The runners are the candidates, and a copy of a large tensor that measures copy bandwidth. A round takes one sample of
+each runner, in an order that changes from round to round.
 """
 
 from __future__ import annotations

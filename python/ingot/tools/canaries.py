@@ -7,8 +7,8 @@ import torch
 from .workload import memory_of
 
 EDGE = 1 << 16  # guard bytes on each side; a power of two, so that the tensor between them is as aligned as an allocation
-# The fill of the guard bytes, different for each tensor. No pattern is another's complement. So a value that was read past
-# one tensor and written past another differs from the guard bytes there.
+# The fill of the guard bytes, different for each tensor. No pattern is another's complement. So a byte that was read past
+# one tensor, and written past another as it is or inverted, differs from the guard bytes there.
 PATTERNS = [0x81 + 2 * k for k in range(63)]
 UNWRITTEN = 0xFF  # the fill of a result's bytes: a NaN in every float dtype, so that adding to an unwritten element shows
 

@@ -216,7 +216,7 @@ def _python_candidates(named: list[tuple[str, object]], taken_names: list[str]) 
 
 
 def _is_default(op, name: str, value) -> bool:
-    """Whether the value equals the op's default, so that it need not be sent to the other process."""
+    """Whether the value equals the op's default, so that it need not be sent to the worker process."""
     return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
 
 

@@ -81,6 +81,7 @@ def _state_after_timing(name: str, step: Step, prefix: str, step_results: dict[S
 
 
 def _point(size: int, step_results: dict[Step, dict]) -> dict:
+    """The results at one size of a sweep."""
     timing = step_results.get((SWEEP, str(size)), {})
     names = [name for name in timing.get("seconds", {}) if name != COPY]
     return {"size": size, "bytes": timing.get("bytes"), "error": timing.get("error"),
@@ -88,6 +89,7 @@ def _point(size: int, step_results: dict[Step, dict]) -> dict:
 
 
 def _state(make: dict, case_results: dict) -> tuple[str, str]:
+    """The state and the message of a candidate before timing."""
     if "error" in make:
         return FAILED, make["error"]
     if make.get("why_not"):
@@ -152,7 +154,7 @@ def text(comparison: dict) -> str:
 
 
 def timed(comparison: dict) -> Cells:
-    """One row per candidate."""
+    """The table of candidates, one row each."""
     on_gpu = any(c.get("cpu_overhead_us") is not None for c in comparison["candidates"])
     header = list(COLUMNS if on_gpu else COLUMNS[:-1])
     rows = [[c["name"], _accuracy(c), duration(c.get("us")), spread(c), ratio(c.get("speedup")), percent(c.get("share_of_copy"))] +

@@ -33,8 +33,8 @@ SWEEP_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes of a case's arguments and results; after a larger case, garbage is collected
 
 # A step: ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("sweep", size), ("profile", candidate)
-# or ("count", candidate). A case is left out if memory is short; "count" reads hardware counters. If a candidate fails while it is timed, its name follows: ("time", candidate) or
-# ("sweep", size, candidate).
+# or ("count", candidate). A case is left out if memory is short; "count" reads hardware counters. If a candidate fails while it
+# is timed, its name follows: ("time", candidate) or ("sweep", size, candidate).
 Step = tuple[str, ...]
 Notify = Callable[[str, Step, "dict | None"], None]
 

@@ -57,7 +57,7 @@ def _run(folder: pathlib.Path, step_results: dict[Step, dict], time_limit: float
                     error = author_error(result["error"])
                     error.fault = result["fault"]
                     raise error
-                case "finished":  # the process and those that it has started are not waited for
+                case "finished":  # without waiting for the process and those that it has started
                     return True
                 case "timing":  # the calls of the named candidate begin; without a name, no candidate is running
                     current_step = current_step[: TIMED_STEPS[current_step[0]]] + tuple(step)

@@ -34,7 +34,7 @@ Watch = Callable[[str, float], None]  # the current check, and the fraction that
 class Check:
     """The result of one check: arguments of one dtype in one layout, or the gradient."""
 
-    what: str
+    what: str  # the dtype and the layout, or the gradient
     correct: bool
     message: str
 

@@ -117,7 +117,7 @@ def roofline_points(comparison: dict) -> list[tuple[int, dict, float, float]]:
             for number, c in enumerate(comparison["candidates"]) if c.get("operations") and c.get("us")]
 
 
-ROWS, COLUMNS, SECTOR = 4, 16, 32
+ROWS, COLUMNS, SECTOR = 4, 16, 32  # the most cells of a drawing; the bytes of a sector
 
 
 def cells(access: dict) -> list[list[int]]:

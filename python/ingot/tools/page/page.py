@@ -49,7 +49,7 @@ class Workbench:
 class Page:
     title: str
     facts: list[str] = dataclasses.field(default_factory=list)  # below the title
-    findings: list[str] = dataclasses.field(default_factory=list)
+    findings: list[str] = dataclasses.field(default_factory=list)  # sentences that explain the comparison
     tables: list[Table] = dataclasses.field(default_factory=list)
     figures: list[Figure] = dataclasses.field(default_factory=list)
     workbenches: list[Workbench] = dataclasses.field(default_factory=list)
