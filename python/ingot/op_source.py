@@ -42,8 +42,8 @@ def fixed_point(values: dict, update) -> dict:
 def statements(node: ast.FunctionDef):
     """The statements of a def and of the blocks in it, breadth-first.
 
-    A nested def or class that is directly in the def's body is included with the statements of its body, which may add to a list
-    of the outer def. A nested def or class inside a block is left out, and what it adds to a list is missed.
+    A nested def or class that is directly in the def's body is included with the statements of its body, which may add to a
+    list of the outer def. A nested def or class inside a block is left out, and what it adds to a list is missed.
     """
     pending = list(node.body)
     while pending:

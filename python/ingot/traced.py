@@ -24,7 +24,7 @@ class CallPlan(typing.NamedTuple):
 
     overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty: the op's source
     positions: tuple[int, ...]  # for each parameter, the position of its value in the call; -1: its default
-    as_tensors: tuple[bool, ...]  # for each parameter: whether its number is passed as a tensor, so that a trace has no constant
+    as_tensors: tuple[bool, ...]  # for each parameter: whether its number is passed as a tensor, not as a constant
     conversions: tuple[str, ...]  # for each parameter: the type that its value is converted to; empty: none
     names: tuple[str, ...]  # of the parameters; all arguments are passed by name
     passes_none: bool  # whether None is passed for arguments that are left out

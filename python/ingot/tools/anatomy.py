@@ -92,8 +92,8 @@ def _access(widths: list[int]) -> Access:
 
 
 def reserved_shared_bytes(architecture: int, in_cubins: bool = False) -> int:
-    """Bytes of a block's shared memory that the system reserves, from compute capability 8.0 on. From 9.0 on, a cubin counts these
-    bytes too if its kernel uses shared memory."""
+    """Bytes of a block's shared memory that the system reserves, from compute capability 8.0 on. From 9.0 on, a cubin counts
+    these bytes too if its kernel uses shared memory."""
     return 1024 if architecture >= (90 if in_cubins else 80) else 0
 
 

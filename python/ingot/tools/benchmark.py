@@ -46,7 +46,8 @@ class Dropped(Exception):
 
 @dataclasses.dataclass
 class Rotation:
-    """The index of the next set of inputs. All candidates share it, so none finds inputs in a cache that another has just read."""
+    """The index of the next set of inputs. All candidates share it, so none finds inputs in a cache that another
+    has just read."""
 
     index: int = 0
 

@@ -6,7 +6,8 @@ its results are compared with float64. An element may be off by the sum of these
 - four times eager's largest error among results of the same magnitude;
 - eight units in the last place, or two for 16-bit floats;
 - eight times the change that half an ulp in each argument makes (for 16-bit floats: half an ulp of float32), unless the
-  function jumps there. If N elements become one, this bound is multiplied by sqrt(N) / 8 if that is more than 1, which covers the error of adding them in order;
+  function jumps there. If N elements become one, this bound is multiplied by sqrt(N) / 8 if that is more than 1, which covers
+  the error of adding them in order;
 - if nothing is added up, four ulp of each transcendental step (oracle.py); for 16-bit floats, ulp of float32. The result of
   such a step may nearly cancel against another term, as in gelu, or decide on which side of a jump an element is.
 
