@@ -54,6 +54,7 @@ def fake_backward(*args):
 
 
 def _results(op, numbers: list[str], arguments: dict) -> list[torch.Tensor]:
+    """The fake results: from lowering alone if all sizes and numbers are known, else from the op's function on fake tensors."""
     device = _device_of(arguments)
     layouts = _lowered_layouts(op, device, {name: 0.5 if name in numbers else value for name, value in arguments.items()})
     is_known = not any(name in numbers for name in arguments) and not any(map(_symbols, tree_leaves(arguments)))

@@ -80,6 +80,7 @@ def _sum(x, dim, keepdim):
 
 
 def _normalised(x, dims, weight, bias, eps):
+    """The sum of the absolute values of the terms of (x - mean) / deviation · weight + bias."""
     size = (x.abs() + x.abs().mean(dims, keepdim=True)) * (x.var(dims, keepdim=True, correction=0) + eps).rsqrt()
     return _affine(size, weight, bias)
 

@@ -73,5 +73,6 @@ class _Redistribute(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         before, after = ctx.placements
+        # Along a dim of the mesh whose placement did not change, the gradient stays as it is.
         dims = zip(before, after, _gradient_placements(before), gradient.placements)
         return redistribute(gradient, tuple(current if old == new else back for old, new, back, current in dims)), None

@@ -47,6 +47,7 @@ class ValueAndGrad:
         if not self._is_single and not isinstance(argnums, (tuple, list)):
             raise author_error(f"argnums is {argnums!r}", "pass the position or name of a parameter, or a tuple of them")
         parameters = list(op.signature.parameters)
+        # The position and the name of each parameter in argnums.
         self._differentiated = [_index(parameters, op, argnum) for argnum in ([argnums] if self._is_single else argnums)]
         if len({index for index, _ in self._differentiated}) != len(self._differentiated):
             raise author_error(f"argnums names a parameter of `{op.name}` twice", "name each parameter once")

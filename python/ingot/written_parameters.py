@@ -141,7 +141,7 @@ def _union(root_sets: list[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def _roots(function: Function, node, names: dict) -> frozenset[str] | None:
-    """The parameters whose storage an expression may share; None if unknown."""
+    """The parameters whose storage an expression may share; None if unknown. `names`: the same for each name."""
     match node:
         case ast.Constant() | ast.Attribute(attr="shape" | "ndim" | "dtype" | "device"):
             return frozenset()

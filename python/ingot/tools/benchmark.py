@@ -20,7 +20,7 @@ import torch
 from ..capture import author_error
 from .settings import Settings
 
-ROUNDS, MAX_CALLS = 21, 1000
+ROUNDS, MAX_CALLS = 21, 1000  # the most calls of a sample
 SECONDS_PER_SAMPLE, SECONDS_IN_A_LOOP = 2e-3, 2e-2
 PRIMING_SECONDS = 0.2  # of calls before the first round, until clock frequencies are stable
 CYCLES_PER_SECOND = 2e9  # of torch.cuda._sleep, approximately

@@ -29,7 +29,7 @@ from .workload import EagerRun, Workload, in_float64, map_tensors
 
 EAGER_ERROR_FACTOR, ULPS, ULPS_16_BIT, SUM_DIVISOR = 4, 8, 2, 8
 JUMP = 64  # the function jumps next to an argument if a step smaller by this factor still makes more than half of the change
-FEW_ULPS = 16
+FEW_ULPS = 16  # a message gives a distance in ulp only up to here
 
 
 @dataclasses.dataclass

@@ -24,8 +24,8 @@ from .job import Job, make
 from .workload import copy_values
 from .run_case import bind
 
-TIME_LIMIT = 100.0
-METRICS = {
+TIME_LIMIT = 100.0  # seconds
+METRICS = {  # name in the report: (ncu's metric, the factor that converts its unit to the report's)
     "us": ("gpu__time_duration.sum", 1e-3), "bytes_read": ("dram__bytes_read.sum", 1),
     "bytes_written": ("dram__bytes_write.sum", 1), "l2_hit_rate": ("lts__t_sector_hit_rate.pct", 0.01),
     "instructions": ("smsp__inst_executed.sum", 1), "warps_active": ("sm__warps_active.avg.pct_of_peak_sustained_active", 0.01),

@@ -25,7 +25,7 @@ from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copy_values, re
 from .run_case import bind, run_case, written_inputs
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
-OWN = "ingot"
+OWN = "ingot"  # the key of the compared op among the candidates
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
 # The number of items of each step that times candidates. If a candidate fails in it, its name is one more item.
 TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
@@ -36,6 +36,8 @@ LARGE = 1 << 26  # bytes of a case's arguments and results; after a larger case,
 # or ("count", candidate). A case is left out if memory is short; "count" reads hardware counters. If a candidate fails while it
 # is timed, its name follows: ("time", candidate) or ("sweep", size, candidate).
 Step = tuple[str, ...]
+# Reports an event ("begin", "end", "timing"), its step, and at the end the result. For "timing", the step is the name of the
+# candidate that is called from now on, or empty.
 Notify = Callable[[str, Step, "dict | None"], None]
 
 

@@ -17,7 +17,7 @@ Call = Callable[[], list[torch.Tensor]]
 
 MAX_ODD_ELEMENTS = 1 << 22  # elements of the largest tensor of odd sizes
 MIN_CHANGED_SIZE = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
-FEW_ELEMENTS = 5
+FEW_ELEMENTS = 5  # the size of each dim in the case of few elements
 
 
 GRAD = "grad"

@@ -92,6 +92,7 @@ def size_of(text: str) -> int | None:
 
 
 def file_and_name(word: str) -> tuple[str, str]:
+    """Splits FILE or FILE:op."""
     file, colon, name = word.rpartition(":")
     return (word, "") if not colon or pathlib.Path(word).exists() else (file, name)
 
