@@ -23,7 +23,8 @@ struct Row {
 
 // The lists of ATen/autocast_mode, restricted to the supported functions. A test compares them with PyTorch's
 // dispatcher. Names with a leading underscore are functions of Ingot's library. Each represents a PyTorch function that
-// PyTorch calls inside another one, which is on no list.
+// PyTorch calls inside another one, which is on no list. The functions with the policy Kernel are on no list of that
+// device, either.
 constexpr Row kRows[] = {
     {"acos", Policy::Float32, Policy::None},
     {"asin", Policy::Float32, Policy::None},

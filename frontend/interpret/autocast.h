@@ -15,12 +15,12 @@ namespace ingot::frontend {
 
 /// How a call's floating tensors are cast. float64 tensors and CPU scalars beside CUDA tensors are never cast.
 enum class AutocastPolicy : uint8_t {
-  None,            ///< not cast; calls inside a library function follow their own policies
+  None,            ///< not cast; functions that the body calls follow their policies
   Kernel,          ///< not cast, and the body runs without autocast, because PyTorch has one kernel for the function
   Float32,         ///< cast to float32
   Float32OrDtype,  ///< cast to float32 unless the call names a dtype
-  LowerPrecision,  ///< cast to autocast's own dtype
-  Widest,          ///< cast to the widest dtype; 16-bit floats other than autocast's own are an error
+  LowerPrecision,  ///< cast to autocast's dtype (the one that torch.autocast was given)
+  Widest,          ///< cast to the widest dtype; 16-bit floats other than autocast's dtype are an error
   Unsafe,          ///< an error: PyTorch rejects the function as unsafe under autocast
 };
 

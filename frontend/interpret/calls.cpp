@@ -25,7 +25,7 @@ namespace {
 
 using Kind = ast::Parameter::Kind;
 
-/// The signatures of the functions that are written in C++. The parser reads each one once from its text.
+/// The signatures of the functions that are written in C++, parsed once from their source text.
 class Signatures {
  public:
   Signatures() {
@@ -67,7 +67,7 @@ const Signatures& signatures() {
 std::string_view torch_name(const Builtin& row) { return row.alias_of.empty() ? row.name : row.alias_of; }
 std::string_view torch_name(const PythonFunction&) { return {}; }
 
-/// Calls a Builtin or a PythonFunction with a call's unbound arguments.
+/// Calls a Builtin or a PythonFunction: binds the arguments to its signature, and fills in defaults.
 Value call_table_function(Evaluation& evaluation, const auto& row, Arguments arguments) {
   const ast::Module& module = signatures().of(&row);
   const ast::Function& callee = module.functions.front();
@@ -108,7 +108,7 @@ Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arg
 
 /// Whether a call of a library function has `inplace=True`.
 bool is_in_place_call(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
-  if (!is_library(*function.module) || evaluation.native) return false;  // a derivative writes nothing
+  if (!is_library(*function.module) || evaluation.native) return false;  // native functions write nothing
   const std::vector<ast::Parameter>& parameters = function.definition().parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].name == "inplace" && values[i]) return truth(evaluation, *values[i], "`inplace`");
@@ -160,8 +160,8 @@ const std::string& torch_parameter_name(const std::string& name, const std::vect
   return translates ? translation->second : name;
 }
 
-/// A function's name as authors write it. The library marks by a prefix that a def is the variant of a function in
-/// another namespace, or its method.
+/// A function's name as authors write it. A prefix marks a def of the library that implements a function of only one
+/// namespace, or only the method.
 std::string public_name(const ast::Module& module, const ast::Function& function) {
   constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
       {"_torch_", "torch."}, {"_linalg_", "torch.linalg."}, {"_method_", ""}};
@@ -298,7 +298,8 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     if (!is_in_place_call(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
     const Value target = *values.front();
     const Value result = call_bound(evaluation, function, std::move(values));
-    if (!identical(result, target)) write_in_place(evaluation, target, result, {});  // dropout(training=False) is x
+    // dropout(x, training=False) returns x itself.
+    if (!identical(result, target)) write_in_place(evaluation, target, result, {});
     return target;
   }
   if (callee.is<const Builtin*>()) {
@@ -306,7 +307,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
-    // sum(xs, start) and max(xs) iterate over xs, whatever `start` is.
+    // sum(xs, start) and max(xs) iterate over xs, even if `start` is a tensor.
     const bool iterates = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
                           Sequence::is_iterable(arguments.positional[0]);
     if (!has_torch_counterpart(function) || iterates || !has_tensor(arguments))

@@ -46,7 +46,8 @@ std::string_view phrase_of(Annotation annotation) {
   }
 }
 
-/// Converts an argument to its parameter's annotated type: an int becomes a float, never the other way round.
+/// Converts an argument to its parameter's annotated type. An int becomes a float; a float for an `int` or `bool` is an
+/// error.
 Value converted_to_annotation(Evaluation& evaluation, const ast::Module& module, const ast::Parameter& parameter,
                               Value value) {
   Annotation annotation = annotation_of(module, parameter.annotation);
@@ -72,7 +73,7 @@ Value converted_to_annotation(Evaluation& evaluation, const ast::Module& module,
   return number(evaluation.host(conversion, {value.number()}));
 }
 
-/// The def of this name at the top level of the module.
+/// The last def of this name at the top level of the module.
 std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_view name) {
   std::optional<ast::FunctionId> match;
   for (const ast::StmtId id : module.body)
@@ -90,7 +91,7 @@ bool is_derivative(const ast::Module& module, std::string_view name) {
 
 class SourceDefinition : public Definition {
  public:
-  /// `derivative_of`: the function whose gradient this def is.
+  /// `derivative_of`: the forward function, if this def is its gradient.
   SourceDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function,
                    std::optional<ast::FunctionId> derivative_of = {})
       : module_owner_(std::move(module)), module_(*module_owner_), function_(function), derivative_of_(derivative_of) {
@@ -134,7 +135,8 @@ bool is_known(std::string_view name, bool has_attribute) {
   return has_attribute ? value && value->is<Namespace>() : is_python_type(name);
 }
 
-/// The function to which the name is bound after the module has run; null if the name is then bound to anything else.
+/// The function to which the name is bound after the module's statements have run; null if the name is then bound to
+/// anything else.
 const Function* bound_function(const Scope& globals, const ast::Function& function) {
   const auto binding = globals.values.find(function.name);
   if (binding == globals.values.end()) return nullptr;
@@ -157,7 +159,8 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
                  "assign to another name below");
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
-  // Defaults that the forward call used apply to its gradient, too.
+  // Defaults that the forward call used apply to its gradient, too. The gradient's last parameters are the forward
+  // def's.
   if (const Function* forward = derivative_of ? bound_function(*globals, *derivative_of) : nullptr)
     for (size_t i = 0; i < forward->defaults.size() && i < values.size(); ++i) {
       std::optional<Value>& value = values[values.size() - 1 - i];

@@ -34,7 +34,7 @@ bool is_nan(const Evaluation& evaluation, ir::HostId number) {
 }
 
 void require_hashable(Evaluation& evaluation, const Value& key) {
-  evaluation.budget.spend_step();  // tuples may share their items
+  evaluation.budget.spend_step();  // counted, because tuples that share their items may have exponentially many
   if (key.is<Tuple>()) {
     for (const Value& item : *key.items()) require_hashable(evaluation, item);
   } else if (key.is_number() && is_nan(evaluation, key.number())) {

@@ -40,11 +40,11 @@ class Evaluation : public Builder {
       : Builder(builder), call_stack(stack), autocast(builder.signature.autocast) {}
 
   CallStack& call_stack;
-  /// torch.autocast's own dtype, if autocast is on. Autocast applies to the author's code, and to library functions
-  /// that PyTorch composes from other functions (interpret/autocast.h).
+  /// The dtype that torch.autocast was given, if autocast is on. Autocast applies to the author's code, and to library
+  /// functions that PyTorch composes from other functions (interpret/autocast.h).
   std::optional<ir::DType> autocast;
-  /// Whether gradients that the whole evaluation returns may be scattered sums, which the caller computes
-  /// (Builder::scattered_sums).
+  /// Whether gradients among the results of the lowered op may be scattered sums, which the runtime computes from
+  /// values and positions (Builder::scattered_sums).
   bool may_scatter = false;
 
   void step() const { budget.spend_step(); }
@@ -60,8 +60,8 @@ class Evaluation : public Builder {
     inner.autocast = type;
     return inner;
   }
-  /// The same evaluation, for an op whose results are intermediates: readers of these results need values, not
-  /// scattered sums.
+  /// The same evaluation, for an op whose results are intermediate values of another op: their readers need the values
+  /// themselves, not scattered sums.
   Evaluation without_scatters() const {
     Evaluation inner = *this;
     inner.may_scatter = false;
@@ -70,7 +70,7 @@ class Evaluation : public Builder {
   Evaluation without_autocast() const { return under_autocast({}); }
 };
 
-/// Changes the evaluation's source location during its own lifetime.
+/// Changes the evaluation's source location during the guard's lifetime.
 using LocationGuard = Diagnostics::LocationGuard;
 
 }  // namespace ingot::frontend

@@ -211,7 +211,7 @@ void Frame::check(ExprId test, const std::string& message) {
     const ir::HostId id = host.resolve(value.number());
     const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
     if (host[id].op == ir::HostOp::Eq &&
-        std::ranges::all_of(host[id].args, is_int)) {  // from here on, the two are the same size
+        std::ranges::all_of(host[id].args, is_int)) {  // from here on, the two are one value
       const ir::HostId a = host[id].args[0], b = host[id].args[1];
       evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failure));
       return host.unify(a, b);

@@ -27,6 +27,7 @@ struct Scope {
 /// Evaluates the statements and expressions of one scope.
 class Frame {
  public:
+  /// How a statement ended; Next: the statement after it is executed.
   enum class Flow { Next, Break, Continue, Return };
 
   Frame(Evaluation& evaluation, Scope& scope) : evaluation_(evaluation), module_(scope.module), scope_(scope) {}
@@ -87,6 +88,7 @@ class Frame {
   Value make_function(ast::FunctionId id);
   [[noreturn]] void fail_unknown_name(const std::string& name);
   [[noreturn]] void fail_unbound_name(const std::string& name);
+  /// Fails if an import from a module outside the language binds the name.
   void refuse_unsupported_import(std::string_view name);
 
   Evaluation& evaluation_;

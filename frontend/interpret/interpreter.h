@@ -56,8 +56,8 @@ std::optional<Value> global_name(std::string_view name, bool inside_library = fa
 std::optional<Value> torch_function(std::string_view name);
 
 /// Evaluates a def for one value per parameter; nullopt selects the default. The annotations `float`, `int` and `bool`
-/// convert numbers and reject tensors. `derivative_of`: the def whose gradient this def is; its defaults replace the
-/// arguments that its call left out.
+/// convert numbers and reject tensors. `derivative_of`: the forward def, if this def is its gradient. An argument that
+/// the forward call left out is then the forward def's default.
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments,
                           const ast::Function* derivative_of = nullptr);

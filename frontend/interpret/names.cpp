@@ -133,6 +133,7 @@ Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view 
   evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
 }
 
+/// An attribute of torch.finfo(type) or torch.iinfo(type).
 std::optional<Value> limits_attribute(Evaluation& evaluation, ir::DType type, std::string_view name) {
   if (name == "bits") return number(evaluation.integer(8 * ir::size_of(type)));
   if (name == "dtype") return Value(std::string(ir::name_of(type)));

@@ -16,7 +16,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// The supported function that implements an operator on tensors; empty if there is none.
+/// The supported function that implements an operator on tensors that is no primitive; empty if there is none.
 std::string_view function_of(Operator op) {
   switch (op) {
     case Operator::Pow:
@@ -84,7 +84,7 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
   if (op == Operator::Div) {
     std::array<std::optional<Value>, 1> divisor{operands[1]};
     if (operands[0].is_number())
-      autocast_arguments(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ does
+      autocast_arguments(evaluation, "reciprocal", {}, divisor);  // Tensor.__rtruediv__ calls it
     return divide_operator(evaluation, operands[0], *divisor[0]);
   }
   const std::string_view function = function_of(op);

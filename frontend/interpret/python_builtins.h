@@ -8,7 +8,7 @@
 
 namespace ingot::frontend {
 
-/// Python's own functions: len, range, zip, … Functions that are types (int, tuple, …) are also valid in isinstance.
+/// Python's own functions: len, range, zip, … Those that are types (int, tuple, …) are also valid in isinstance.
 std::span<const PythonFunction> python_functions();
 const PythonFunction* find_python_function(std::string_view name);
 /// Whether the bare name calls torch's function if an argument is a tensor: sum, min, max, abs, round, pow, any, all.

@@ -265,8 +265,8 @@ Value boolean(Evaluation& evaluation, bool value) { return Number{evaluation.gra
 
 namespace {
 
-/// Whether Python can raise an error for this operation. An integer power with a possibly negative exponent is checked
-/// as a power of floats.
+/// Whether Python can raise an error for this operation. An integer power whose exponent may be negative is checked as
+/// a power of floats, because Python computes it in floats.
 bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> operands) {
   std::vector<HostKind> kinds;
   for (const HostId operand : operands) kinds.push_back(host.kind(operand));
@@ -274,8 +274,8 @@ bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> oper
   return ir::python_may_raise(op, kinds);
 }
 
-/// Adds the condition that a divisor is not zero, as `assert divisor != 0` does. Folding may remove the division
-/// itself.
+/// Adds the condition that a divisor is not zero, as `assert divisor != 0` does. The division cannot check this,
+/// because folding may remove it.
 void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> operands) {
   ir::HostPool& host = evaluation.graph.host;
   const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });

@@ -79,7 +79,8 @@ def _logsigmoid(input):
 
 def _logsigmoid_backward(grad, result, input):
     decay = exp(-abs(input))
-    # If the exponential underflows to 0, the derivative of this quotient is lost.
+    # If the exponential underflows to 0, the derivative of this quotient is lost. So the second derivative is that of
+    # sigmoid(-input).
     sigmoid_of_minus_abs = decay / (1 + decay)
     derivative = where(input < 0, 1 - sigmoid_of_minus_abs, sigmoid_of_minus_abs)
     return grad * _with_derivative_of(derivative.detach(), sigmoid(-input))
@@ -140,8 +141,8 @@ def _gelu_derivative(x):
 
 
 def _low_precision_gelu_derivative(x):
-    """_gelu_derivative with an error of at most 4e-7, for 16-bit results: one exponential, and a third as many
-    instructions
+    """_gelu_derivative with an error of at most 4e-7, for 16-bit results. It takes one exponential, and a third of
+    _gelu_derivative's instructions.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """
@@ -194,7 +195,7 @@ def _elu(input, alpha, scale, input_scale):
 
 def _elu_backward(grad, result, input, alpha, scale, input_scale):
     scaled_alpha = full_like(input, _in_compute_dtype(alpha, input)) * scale
-    power = _detach_where(input == 0, exp(input * input_scale))  # as in elu_double_backward
+    power = _detach_where(input == 0, exp(input * input_scale))  # no second derivative at 0, as in elu_double_backward
     negative, positive = grad * input_scale * scaled_alpha * power, grad * scale
     # NaN satisfies neither comparison: CUDA's kernel treats it as positive, the CPU's vector code as negative.
     return where(input <= 0, negative, positive) if _on_cuda() else where(input > 0, positive, negative)
@@ -297,6 +298,7 @@ def hardswish(input, inplace=False):
     """
     _check_dtype(input, "float")
     product = input * clamp(input + 3, 0, 6)
+    # CUDA's kernel multiplies by 1 / 6, rounded to float32.
     return product * 0.1666666716337204 if _on_cuda() else product / 6
 
 
@@ -351,6 +353,7 @@ def _softshrink_backward(grad, result, input, lambd):
 
 
 def _grad_beyond(input, lambd, grad):
+    """grad if abs(input) exceeds lambd, else 0"""
     return _grad_where((input < -lambd) | (input > lambd), (input >= -lambd) & (input <= lambd), grad)
 
 

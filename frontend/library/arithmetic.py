@@ -40,6 +40,7 @@ def _floor_divide_result(quotient):
 
 
 def _floor_divide_result_backward(grad, result, quotient):
+    # A string in place of a gradient names the function that has no derivative.
     return "floor_divide"
 
 
@@ -212,6 +213,7 @@ def _scaled(x, n):
     if x.dtype != torch.float64:
         return (x.double() * _power_of_two(clamp(n, -300, 300))).to(x.dtype)
     for _ in range(2):
+        # -969 is -1022 + 53: a product that rounds here is so small that the remaining factor makes it 0.
         step = where(n < -1022, -969, clamp(n, max=1023))
         x, n = x * _power_of_two(step), n - step
     return x * _power_of_two(clamp(n, max=1023))
@@ -245,7 +247,7 @@ def _round_decimals(input, decimals):
     power = full_like(input, 10.0 ** abs(decimals))
     scaled = input * power if decimals > 0 else input / power
     if _on_cuda():
-        scaled = scaled.to(input.dtype)  # before rounding to an integer
+        scaled = scaled.to(input.dtype)  # CUDA's kernel rounds to the dtype before it rounds to an integer
     return _round(scaled) / power if decimals > 0 else _round(scaled) * power
 
 
@@ -264,6 +266,7 @@ def frexp(input):
     _check_dtype(input, "float")
     is_double = input.dtype == torch.float64
     x = input if is_double else input.float()
+    # The bias is 1 less than that of the format, because the mantissa is below 1. Denormals are scaled by 2 ** lift.
     width, bias, lift = (52, 1022, 54) if is_double else (23, 126, 25)
     mask = 2 * bias + 3
     is_denormal = abs(x) < torch.finfo(x.dtype).tiny

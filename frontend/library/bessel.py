@@ -20,8 +20,8 @@ def _polynomial(x, coefficients):
     return result
 
 
-# Modified Bessel functions of the first kind: exp(-x) I(x) on [0, 8]; beyond, exp(-x) sqrt(x) I(x) as a series in 1 /
-# x.
+# Modified Bessel functions of the first kind: series for exp(-x) I(x) on [0, 8], and in 1 / x for exp(-x) sqrt(x) I(x)
+# beyond.
 
 
 def _i0_scaled(x):
@@ -314,7 +314,7 @@ def _order1_amplitudes(x):
 
 
 def _wave(x, p, first, q_second):
-    """(p * first + q_second) * sqrt(2 / (pi * x))"""
+    """(p * first + q_second) * sqrt(2 / (pi * x)); first is a cosine or a sine, q_second the term with q"""
     return _fma(p, first, q_second) * 0.7978845608028654 / sqrt(x)
 
 

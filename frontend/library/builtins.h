@@ -11,6 +11,7 @@
 
 namespace ingot::frontend {
 
+/// A row of the tables: a supported function, or a function of PyTorch that is rejected with a reason.
 struct Builtin {
   std::string_view name;
   /// Python notation: "(x, min=None, max=None)", "(x, *dims)". Binding and error messages use it.
@@ -21,7 +22,8 @@ struct Builtin {
   /// Takes one value per parameter, with defaults filled in; a *parameter is a tuple.
   Value (*call)(Builder& builder, const Builtin& self, std::span<const Value> arguments) = nullptr;
   std::string_view summary = {};  ///< one line that describes the result
-  /// For a PyTorch function outside the language: why, and what to do instead. Calling such a row fails with this text.
+  /// For a PyTorch function outside the language: the reason, then "; " and what to do instead. Calling such a row
+  /// fails with this text.
   std::string_view refusal = {};
 };
 

@@ -12,7 +12,8 @@
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
-// Casts, copies, tensors like another, and internal functions that the library uses beside primitives.
+// Casts, copies, tensors in the shape of another tensor, and internal functions that the library uses beside
+// primitives.
 
 namespace ingot::frontend {
 namespace {
@@ -329,7 +330,8 @@ Value call_rounded_to_dtype(Builder& builder, const Builtin&, Args args) {
   return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
-/// Leaves a number in the type in which x's dtype is computed, for functions whose eager kernel takes it in that type.
+/// Gives a number in the type in which x's dtype is computed (float32 for 16-bit floats), for functions whose eager
+/// kernel takes it in that type. Unlike _rounded_to_dtype, it does not round to 16 bits.
 Value call_in_compute_dtype(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = input(builder, self, args.subspan(1)).dtype;
   if (args[0].is_tensor()) {

@@ -22,6 +22,8 @@ struct NumberTable {
   std::vector<ir::HostId> numbers;  ///< in row-major order
 };
 
+/// Appends the numbers of `data` to the table, and checks the lists' lengths against the table's sizes. `depth`: the
+/// number of lists around `data`.
 void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable& table) {
   constexpr size_t kMaxNumbers = 256;
   const std::vector<Value>* items = data.items();

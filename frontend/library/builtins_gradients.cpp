@@ -25,7 +25,7 @@ Value call_with_derivative_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = combined(builder, std::array{value, derivative}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
     return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
-  // The result has its own storage and may be written: `value` no longer shares storage with other tensors.
+  // Give the result a new storage: it may be written, and `value` may share its storage (a detached tensor does).
   result.layout = value.layout.storage ? new_storage(builder, value.layout.step) : value.layout;
   return result;
 }

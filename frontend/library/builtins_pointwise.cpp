@@ -16,6 +16,7 @@ ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
 }
 
+/// Rejects a number as an operand for which PyTorch's function accepts tensors only.
 void require_operand_kinds(Builder& builder, const Builtin& self, ir::Op op, Args args) {
   if (args.size() < 2 || builder.native || self.name.starts_with('_')) return;
   const ir::ScalarOperands numbers = ir::info(op).numbers;

@@ -56,8 +56,8 @@ Value call_specialized_size(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.resolve(size)};
 }
 
-/// The label of the last dim that `...` covers in an einsum term; earlier dims have the next larger labels. Other dims
-/// are labelled with their letter's character code, which is smaller.
+/// The smallest label of the dims that `...` covers in an einsum term: the last of these dims has it, and each earlier
+/// dim has the next larger one. Dims with a letter are labelled with its character code, which is smaller.
 constexpr int64_t kFirstEllipsisLabel = 256;
 
 /// The subscripts of one operand or of the result.

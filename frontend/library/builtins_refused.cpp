@@ -4,7 +4,7 @@
 
 #include "frontend/library/builtin_tables.h"
 
-// PyTorch functions outside the language. A call fails with the reason and a replacement.
+// PyTorch functions outside the language. A call fails with the reason and what to write instead.
 
 namespace ingot::frontend {
 namespace {
@@ -17,8 +17,8 @@ Value call_refused(Builder& builder, const Builtin& self, Args) {
 }
 
 struct Refused {
-  std::string_view names;  ///< separated by spaces
-  std::string_view refusal;
+  std::string_view names;    ///< separated by spaces
+  std::string_view refusal;  ///< as Builtin::refusal: "reason; what to do instead"
 };
 
 constexpr Refused kRefused[] = {
@@ -62,6 +62,7 @@ std::vector<Builtin> refused_builtins() {
     for (size_t begin = 0; begin < refused.names.size();) {
       const size_t end = std::min(refused.names.find(' ', begin), refused.names.size());
       const std::string_view name = refused.names.substr(begin, end - begin);
+      // The signature accepts the usual arguments, so that a call fails with the refusal, not with a binding error.
       Builtin row{name,
                   "(*args, dim=None, keepdim=False, dtype=None, correction=1, unbiased=True, axis=None)",
                   !name.ends_with('_'),  // PyTorch has these in-place functions as methods only

@@ -24,7 +24,7 @@ Value shape_value(Builder& builder, const Tensor& x) {
   return Value::tuple(std::move(sizes));
 }
 
-/// Requires that *dims or *sizes has items; `()` explicitly means none.
+/// Requires that *dims or *sizes is not empty. Its only item may be `()`, which means no dims.
 const Value& require_items(Builder& builder, const Builtin& self, const Value& items) {
   if (items.items()->empty()) {
     builder.fail(fmt::format("{}() needs at least one argument", self.name),

@@ -2,7 +2,8 @@
 
 
 def _class_indices(input, target, classes, function):
-    """Converts a target of class indices to int64. The gather that uses the indices checks their range."""
+    """Converts a target of class indices to int64. `classes` is the class dim of input. The gather that uses the
+    indices checks their range."""
     if target.dtype != torch.int64 and target.dtype != torch.uint8:
         raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
     if input.ndim == 1 and target.ndim == 1:
@@ -74,6 +75,7 @@ def multi_margin_loss(
 @reduction
 def _multilabel_margin_loss(input, target, reduction):
     classes = arange(input.size(-1), device=input.device)
+    # The targets of a row are listed before its first negative entry.
     is_listed = classes < amin(where(target < 0, classes, input.size(-1)), -1, True)
     class_index = where(is_listed, target, 0).unsqueeze(-1)
     is_listed = is_listed.unsqueeze(-1)
@@ -117,7 +119,7 @@ def _nll_loss(input, target, weight, ignore_index, reduction):
     class_index = where(is_counted, target, 0)  # an ignored target is not a class and must not be read
     loss = -gather(input, classes, class_index.unsqueeze(classes)).squeeze(classes)
     loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
-    total = is_counted.to(torch.int64)
+    total = is_counted.to(torch.int64)  # its sum is the divisor of the mean
     if weight is not None:
         class_weight = weight[class_index]
         loss = loss * class_weight
@@ -166,6 +168,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 
 
 def _with_class_dims(weight, input):
+    """one weight per class, with dims of size 1 appended, so that it broadcasts along input's class dim"""
     for _ in range(input.ndim - 2):
         weight = weight.unsqueeze(-1)
     return weight

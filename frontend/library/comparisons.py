@@ -86,6 +86,7 @@ def fill(input, value):
         return full_like(input, value)
     if value.ndim != 0:
         raise ValueError("expected a number, or a 0-dim tensor")
+    # The condition is always true; `input` only gives the result its shape and strides.
     return where(ones_like(input, dtype=torch.bool), value.to(input.dtype), input)
 
 

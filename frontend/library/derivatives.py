@@ -1,8 +1,8 @@
-"""Derivatives of the primitives: the gradient of each operand, None if there is none.
+"""Derivatives of the primitives: the gradient of each operand, None if it is 0 everywhere.
 
 The formulas are those of tools/autograd/derivatives.yaml, as eager PyTorch computes them. The derivatives of `where`
 and of casts are in frontend/gradient/differentiate.cpp. The derivative of a native function is next to the function. A
-primitive without an entry has no derivative.
+primitive without a rule here has no derivative.
 """
 
 
@@ -76,7 +76,7 @@ def _sqrt_backward(grad, result, input):
 
 
 def _rsqrt_backward(grad, result, input):
-    return -0.5 * result * result * (grad * result)  # for wide rows, result ** 3 alone leaves the dtype's range
+    return -0.5 * result * result * (grad * result)  # result ** 3 alone may leave the dtype's range
 
 
 def _floor_backward(grad, result, input):
@@ -122,7 +122,7 @@ def _fmin_backward(grad, result, a, b):
 
 
 def _clamp_backward(grad, result, input, min, max):
-    """A tensor limit gets the gradient of the elements that it clamps."""
+    """A limit that is a tensor gets the gradient of the elements that it clamps."""
     is_above_min = True if min is None else input >= min
     is_below_max = True if max is None else input <= max
     grad_input = where(
@@ -250,7 +250,7 @@ def _copysign_backward(grad, result, a, b):
 
 
 # PyTorch has no derivative of these functions with respect to the first operand. A string instead of a gradient means
-# that there is none; the error quotes the string.
+# that there is no derivative (None would be a gradient of 0); the error quotes the string.
 
 
 def _zeta_backward(grad, result, a, b):

@@ -78,7 +78,7 @@ def logit(input, eps=None):
     Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
     """
     (input,) = _floating(input)
-    every = not _on_cuda()
+    every = not _on_cuda()  # the CPU's kernel rounds every step
     if eps is not None:
         low = _rounded(full_like(input, eps), every)
         high = _rounded(1 - low, every)

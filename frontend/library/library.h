@@ -16,24 +16,30 @@
 //                 16-bit floats are rounded only at the end, and the derivative rule `_name_backward`, if there is one,
 //                 applies to the whole call.
 //   @reduction    as @native, for a function built on reductions, whose results PyTorch makes contiguous
-//   neither       the sequence of ops that eager PyTorch performs
+//   neither of these two: the sequence of ops that eager PyTorch performs
 //   @method       also called as x.name()
 //   @only_method  called as x.name() only
+//
+// A derivative rule `_name_backward(grad, result, *arguments)` returns a gradient for each argument of `name`. None
+// means that the gradient is 0. A string means that PyTorch has no such gradient; the error quotes the string.
 //
 // `other = name` below a def adds an alias. The first line of a docstring is the summary that `ingot ops` prints.
 // `Source: …` in a docstring names the PyTorch file of the formula.
 //
-// Names with a leading underscore are internal, for example:
+// Names with a leading underscore are internal. `_torch_name` and `_linalg_name` implement torch.name and
+// torch.linalg.name, and `_method_name` implements x.name(), if these differ from the function `name`. Some internal
+// names are primitives of ir/ops.def, others are builtins, for example:
 //
 //   _fma(a, b, c)                           a * b + c, rounded once
 //   _promoted(*inputs)                      casts operands to their common dtype
 //   _floating(*inputs)                      as _promoted, and integers become floating
 //   _check_dtype(input, accepted)           rejects dtypes that PyTorch's kernel does not support
-//   _rounded_to_dtype(number, input)        rounds a number to a 16-bit dtype
+//   _rounded_to_dtype(number, input)        a number rounded to input's dtype, if that is narrower than float32
 //   _number(number)                         the value of a number or a CPU scalar
-//   _reciprocal_of(number, input)           1 / number in a dtype
+//   _reciprocal_of(number, input)           1 / number, both in the dtype in which input is computed
 //   _with_derivative_of(a, b)               a, with the gradient of b
-//   _without_derivative(x, function, name)  rejects a recorded call if x requires grad
+//   _without_derivative(x, function, name)  rejects the call if x needs a gradient: PyTorch has no derivative with
+//                                           respect to the parameter `name` of `function`
 //   _on_cuda()                              whether the op runs on CUDA, for functions whose kernels differ by device
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static
 //   _with_strides_of(value, like)           value, with the strides of a unary op's result on `like`
@@ -42,13 +48,18 @@
 //                                           padding
 //   _first(input, dim)                      input at index 0 of a dim, without a bounds check
 //   _named(name, **items)                   a named tuple, as in torch.return_types
-//   _reduce(kind, input, dim, keepdim, f)   a reduction of ir/reductions.def; `f` names the function in errors
+//   _reduce(kind, input, dim, keepdim, f)   a reduction of ir/reductions.def; `f` names the function in errors; without
+//                                           it (None), a maximum of no elements is -inf, not an error
+//   _reduced_dims(input, dim)               the dims that a reduction over `dim` reduces, as an ascending tuple
+//   _specialized_size(input, dim)           the size of a dim; a size up to 16 is specialised
+//   _random_words(like, count)              `count` random words for each element of `like` (random.py)
+//   _low_precision_output(input)            whether a result has at most 11 significant bits, on CUDA
 //   _rounded(input, rounds)                 an intermediate result rounded to its dtype, if `rounds` is true
 //   _rounds_intermediates(input)            whether eager's kernel rounds intermediate results, and Ingot must do so
 //   _in_compute_dtype(number, input)        a number in the dtype in which input is computed
 //   _is_zero(number)                        whether a number is 0; only the value 0 is specialised
 //   _is_differentiated()                    whether gradients of the evaluated results will be computed
-//   _is_only_differentiated()               the same, if the results themselves are not needed
+//   _is_only_differentiated()               whether only their gradients are needed, not the results themselves
 
 namespace ingot::frontend {
 

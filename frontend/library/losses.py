@@ -24,7 +24,7 @@ def _check_same_shape(input, other, what):
 
 
 def _weighted_mean(loss, weight, reduction):
-    """reduces losses that are already weighted"""
+    """losses that are already weighted, reduced: "mean" is their weighted mean"""
     return sum(loss) / sum(weight) if reduction == "mean" else _reduced(loss, reduction)
 
 
@@ -212,7 +212,7 @@ def binary_cross_entropy_with_logits(
         logarithm = logsigmoid(input)
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
-    if _is_differentiated():  # the loss above rounds each step as eager does
+    if _is_differentiated():  # the loss above rounds each step as eager does; its derivative is one formula
         loss = _with_derivative_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
@@ -365,6 +365,7 @@ def cosine_embedding_loss(
 
 
 def _margin_loss(near, far, margin, reduction):
+    """max(0, margin + near - far), reduced; near and far are the distances to the positive and the negative example"""
     return _reduced(clamp_min(margin + near - far, 0), reduction)
 
 

@@ -1,5 +1,5 @@
-"""Functions that move elements. Each result is built from views, joined by `cat` if one view is not enough, so that
-every kernel reads with constant strides. Masks are computed from the index."""
+"""Functions that move elements. Results are built from views, joined by `cat` if one view is not enough, so that
+kernels read with constant strides; only take_along_dim and embedding gather. Masks are computed from the index."""
 
 
 def _contiguous_copy(input):

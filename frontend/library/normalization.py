@@ -47,8 +47,8 @@ def _sum_of_exponentials(input, largest, shift, dim, function):
     """sum(exp(input - shift)), computed relative to the first element so that the sum need not wait for the maximum
 
     `shift` is the maximum, or its replacement if the maximum is not finite. If the first element is far from the
-    maximum, or so large that rounding its product loses too much, the plain formula applies. An exponent is off by at
-    most 64 * 2**-24.
+    maximum, or so large that rounding its product with log2(e) loses too much, the plain formula applies. An exponent
+    is off by at most 64 * 2**-24.
     """
     first = _first(input, dim)
     offset = first * -_log2_e()
@@ -151,8 +151,8 @@ def _fma_on_cuda(a, b, c):
 
 
 def _standardized(input, dims, eps, weight=None, bias=None):
-    """(input - mean) / standard deviation along dims, times weight, plus bias; weight and bias are folded into scale
-    and shift"""
+    """(input - mean) / standard deviation along dims, times weight, plus bias; computed as deviation * scale + bias;
+    the scale contains the weight, and the bias the correction of the rounded mean"""
     deviation, mean_error, squares = _moments(input, dims, True, "mean")
     scale = rsqrt(_divided_by_count(squares, input, dims) + eps)
     if weight is not None:
@@ -278,14 +278,14 @@ def _batch_statistics(input, dims, correction):
 
 @native
 def _updated_statistic(running, value, momentum, count):
-    """a running statistic after one step towards the value of `count` elements; no step without elements"""
+    """a running statistic after one step towards `value`, the statistic of `count` elements; unchanged if count is 0"""
     has_any = full_like(running, count) > 0
     return where(has_any, momentum * value + (1 - momentum) * running, running).to(running.dtype)
 
 
 def _with_kernel_layout(result, input, affine):
-    """Gives a result the layout of PyTorch's kernels. cuDNN and the CPU use the input's memory format; CUDA's own
-    kernels use the input's strides."""
+    """Gives a result the layout of PyTorch's kernels. cuDNN, which runs if there are weight and bias (`affine`), and
+    the CPU use the input's memory format; PyTorch's own CUDA kernels use the input's strides."""
     return _with_strides_of(result, input) if _on_cuda() and not affine else _in_memory_format_of(result, input)
 
 
@@ -351,6 +351,7 @@ def instance_norm(
     bias = _channel_parameter(bias, input, "bias")
     _without_derivative(running_mean, "batch_norm", "running_mean")
     _without_derivative(running_var, "batch_norm", "running_var")
+    # These calls only check the shapes.
     _channel_parameter(running_mean, input, "running_mean")
     _channel_parameter(running_var, input, "running_var")
     dims = list(range(2, input.ndim))

@@ -1,4 +1,4 @@
-"""Padding. Each border is a block of its own: a constant, or a view of the tensor's edge."""
+"""Padding. Each border is a separate operand of `cat`: a constant, or a view of the tensor."""
 
 
 def _padding(input, pad):
@@ -29,7 +29,7 @@ def _constant_pad(input, pad, value):
 
 
 def _check_not_empty(input, dims):
-    """checks that no dim except the batch is empty"""
+    """checks that the last `dims` dims, which are padded, and the channel dim before them are not empty"""
     for d in range(input.ndim - dims - 1, input.ndim):
         assert input.size(d) > 0, "expected a tensor with possibly 0 batch size and other non-zero dimensions"
 

@@ -2,9 +2,10 @@
 
 
 def _degree(x, n):
-    """x and n in their common floating dtype; n is truncated, and -1 if int64 cannot represent it
+    """x and n in their common floating dtype, n truncated to an integer
 
-    Eager converts n to int64. NaN becomes the smallest int64; on the CPU, infinity does so, too.
+    Eager converts n to int64. If that gives the smallest int64, n becomes -1 here, another degree below 0: for NaN, and
+    on the CPU also for 2 ** 63 and more.
     """
     x, n = _floating(x, n)
     is_representable = n == n if _on_cuda() else n < 2.0**63
@@ -21,7 +22,7 @@ def _sign_if(is_positive, n):
 
 
 def _recurrence(twice_x, first, n, has_closed_form):
-    """Chebyshev's recurrence, if no closed form applies"""
+    """Chebyshev's recurrence, if no closed form applies; `first` is the polynomial of degree 1"""
     return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(has_closed_form, 0.0, n)))
 
 
@@ -50,6 +51,7 @@ def shifted_chebyshev_polynomial_t(input, n):
 
 
 def _chebyshev_t(x, n, is_end, is_one):
+    """`is_end`: abs(x) is 1; `is_one`: the value there is 1, not -1"""
     is_trigonometric = (n > 6) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x, n, is_end | is_trigonometric)
     value = where(is_end, _sign_if(is_one, n), cos(n * acos(x)))
@@ -107,6 +109,7 @@ def shifted_chebyshev_polynomial_v(input, n):
 
 
 def _chebyshev_v(x, n, is_end, is_one, largest):
+    """`is_end`: abs(x) is 1; `is_one`: x is 1; `largest`: the largest degree that the recurrence computes"""
     is_trigonometric = (n > largest) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x + x - 1, n, is_end | is_trigonometric)
     angle = acos(x)
@@ -136,6 +139,7 @@ def shifted_chebyshev_polynomial_w(input, n):
     Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_w_string
     """
     x, n = _degree(input, n)
+    # Near 1, eager's kernel returns the value at -1, unlike the kernel of chebyshev_polynomial_w.
     return _chebyshev_w(x + x - 1, n, (x == 0) | (x == 1), x == 1, _sign_if(_is_even(n), n), 4)
 
 
@@ -151,6 +155,7 @@ def _chebyshev_w(x, n, is_end, is_one, near_one, largest):
 
 
 def _hermite(x, n, ax, a):
+    """The Hermite polynomial with the recurrence's factor a; ax is a * x. Eager gives NaN above the largest degree."""
     largest = 512 if x.dtype == torch.float64 else 128
     steps = _hermite_recurrence(ax, full_like(x, a), where(n > largest, 0.0, n))
     result = where(n > largest, math.nan, steps)

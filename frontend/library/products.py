@@ -151,7 +151,7 @@ def inner(input: Tensor, other: Tensor):
 
 
 def _inner(input, other):
-    """the part that eager computes as a matrix product"""
+    """inner for at least one matrix, which eager computes as a matrix product"""
     _check_dtypes(input, other, "inner")
     if input.ndim == 1 or other.ndim == 1:
         return _product(input, other) if other.ndim == 1 else _product(other, input)
@@ -238,6 +238,7 @@ def _sum_of_products(x, y, summed):
     both = [d for d in remaining if x.size(d) != 1 and y.size(d) != 1]
     left = [d for d in remaining if x.size(d) != 1 and y.size(d) == 1]
     right = [d for d in remaining if x.size(d) == 1]  # includes the dims of size 1 in both
+    # Exchange x and y if all dims of y alone precede those of x alone.
     if len(left) > 0 and len(right) > 0 and right[-1] < left[0]:
         x, left, y, right = y, right, x, left
     order = both + left + summed + right
@@ -293,7 +294,8 @@ def _nonnegative_dims(dims, ndim):
 
 
 def _sum_against_size_one(x, d, y, other):
-    """if one of two contracted dims has size 1, sums the other, which equals the sum of their products"""
+    """Dim d of x is contracted with dim `other` of y. If one of them has size 1, sums along the other one: the sum of
+    products is then the product with that sum."""
     if x.size(d) == 1 and y.size(other) != 1:
         return x, sum(y, other, True, dtype=y.dtype)
     if x.size(d) != 1 and y.size(other) == 1:

@@ -131,7 +131,7 @@ def _apply_dropout(function, input, p):
     """the result of a dropout function; if p is 0, input itself"""
     if not _is_zero(p):
         return function(input, p)
-    _random_words(input, 1)  # keeps the indices of later samples
+    _random_words(input, 1)  # takes a sample, so that later samples keep their indices
     return input
 
 

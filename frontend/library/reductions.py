@@ -15,6 +15,7 @@ def _divided_by_count(total, input, dim):
 
 
 def _sum_operand(input, dtype):
+    """input in the dtype in which its elements are added or multiplied"""
     if dtype is None:
         _check_dtype(input, "bool int float unsigned")
         return input if input.is_floating_point() else input.to(torch.int64)
@@ -30,7 +31,7 @@ def _check_one_dim(dim, function):
 
 
 def _resolved_dim(keepdim, dim, function):
-    """dim; None means all dims. PyTorch's sum and mean require dim if keepdim is given"""
+    """dim, or None (all dims) if it is `...`, the default. PyTorch's sum and mean require dim if keepdim is given."""
     if dim is not ...:
         return dim
     if keepdim:

@@ -9,7 +9,8 @@ def _per_dim(value, dims, what):
 
 
 def _source_positions(input, size, output, scale, exact):
-    """The input position for each output position, computed in floating point as in eager's kernels."""
+    """The input position for each output position, computed in floating point as in eager's kernels. `size` and
+    `output` are the sizes of the dim; `exact` means mode="nearest-exact"."""
     in_float64 = input.dtype == torch.float64 and not _on_cuda()
     output_index = arange(output).to(torch.float64 if in_float64 else torch.float32)
     # 1 / scale is a number: computed in double, then rounded to the dtype of `output_index`.
@@ -19,7 +20,10 @@ def _source_positions(input, size, output, scale, exact):
 
 
 def _repeats_exactly(times, input):
-    """Whether eager, which multiplies by the reciprocal, reads each element exactly `times` times."""
+    """Whether eager, which multiplies the output index by 1 / times, reads each element exactly `times` times.
+
+    The position of output index `times` must be 1 in float32. It rounds to 1 from half an ulp below 1 on: 1 - 2**-25.
+    """
     in_float64 = input.dtype == torch.float64 and not _on_cuda()
     dtype_of = zeros(1, dtype=torch.float64 if in_float64 else torch.float32)
     return times == int(times) and _reciprocal_of(times, dtype_of) * times >= 1 - 2.0**-25
@@ -52,7 +56,7 @@ def interpolate(
 
     Source: aten/src/ATen/native/cpu/UpSampleKernel.cpp
     """
-    # Messages without a replacement repeat PyTorch's.
+    # A message that does not say what to write instead is PyTorch's own.
     if mode not in ("nearest", "nearest-exact"):
         raise NotImplementedError(
             "interpolate() supports only mode='nearest' and mode='nearest-exact': call torch's function before the op"

@@ -2,7 +2,7 @@
 
 
 def _items(values):
-    """normalises *values: (2, 3) or ((2, 3),)"""
+    """the items of *values, given one by one, f(2, 3), or as a tuple or list, f((2, 3))"""
     return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
 
 

@@ -150,6 +150,7 @@ def airy_ai(input):
     Source: aten/src/ATen/native/cuda/Math.cuh, airy_ai_string
     """
     (x,) = _floating(input)
+    # Cephes's names: a name that ends in n is a numerator, in d a denominator.
     an = [
         0.346538101525629, 12.007595273964581, 76.27960536152345, 168.08922493463058, 159.75639135016442,
         70.53609068404442, 14.026469116338967, 1.0,

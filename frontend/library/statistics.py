@@ -34,12 +34,12 @@ def _widened_for_sums(input):
 
 
 def _moments(input, dim, keepdim, function, widened=False):
-    """input - mean, the error of the rounded mean, and the sum of the squared distances from the mean
+    """input - mean, the mean minus its rounded value, and the sum of the squared distances from the mean
 
     The mean's rounding error is relative to the mean itself, so the error may be large compared with small distances.
     The sum of the distances corrects the squares for the error, as in T. F. Chan, G. H. Golub and R. J. LeVeque,
     Algorithms for Computing the Sample Variance, 1983, (1.7). The error has no gradient. It is None if only the
-    gradient is needed, or if the input was widened to float64, in which the mean of narrower numbers is practically
+    gradient is needed, or if the input was `widened` to float64, in which the mean of narrower numbers is practically
     exact.
     """
     mean = _divided_by_count(_reduce("sum", input, dim, True, function), input, dim)
@@ -89,6 +89,7 @@ def _detach_where(condition, x):
 
 
 def _root_of(x):
+    """sqrt(x), without a gradient if it is 0"""
     root = sqrt(x)
     return _detach_where(root == 0, root)
 
@@ -127,8 +128,7 @@ def _largest(input, dim, keepdim):
 
 
 def _finite(input):
-    """input with infinities replaced by the dtype's largest number, so that exp(x - maximum) is 0, not NaN, for other
-    elements"""
+    """a maximum, with infinities replaced by the dtype's largest number: an infinity minus itself would be NaN"""
     return where(abs(input) == math.inf, torch.finfo(input.dtype).max, input)
 
 
@@ -205,7 +205,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
         powers = pow(abs(x), ord)
-        if ord < 1 and _is_differentiated():  # the derivative at 0 is infinite
+        if ord < 1 and _is_differentiated():  # the derivative at 0 is infinite: make it 0
             powers = where(x == 0, powers.detach() + x * 0, powers)
         length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
     return _detach_where(length == 0, length)

@@ -84,10 +84,10 @@ struct Comprehension {
   };
   ExprId element;
   std::vector<Clause> clauses;
-  std::vector<std::string> locals;  ///< the names that the targets bind, sorted; they have their own scope
+  std::vector<std::string> locals;  ///< the names that the targets bind in the comprehension's own scope, sorted
   Kind kind;
 };
-/// (name := value): binds in the enclosing function, not in a comprehension.
+/// (name := value): binds the name in the enclosing function, also if the expression is inside a comprehension.
 struct NamedExpr {
   std::string name;
   ExprId value;
@@ -110,7 +110,7 @@ struct Attribute {
 struct Call {
   struct Keyword {
     std::string name;  ///< empty: `**value`
-    Span span;         ///< of the name
+    Span span;         ///< of the name, or of the `**`
     ExprId value;
   };
   ExprId function;
@@ -173,7 +173,8 @@ struct If {
   Block otherwise;
 };
 /// `import a.b as c` has module "a.b", name "" and alias "c"; `from a import b as c` has "a", "b", "c". `alias` is the
-/// bound name, even if the source has no `as`. `from a import *` binds nothing and has name "*".
+/// bound name, even if the source has no `as`: `import a.b` binds a, so its module and alias are "a". `from a import *`
+/// binds nothing and has name "*".
 struct Import {
   struct Binding {
     std::string module, name, alias;
@@ -193,7 +194,7 @@ struct Break {};
 struct Continue {};
 
 struct Stmt {
-  Span span;
+  Span span;  ///< of a statement with a block: its head, without the colon
   std::variant<Return, Assign, AugAssign, AnnAssign, ExprStmt, Def, For, While, If, Import, Assert, Raise, Pass, Break,
                Continue>
       node;
@@ -212,7 +213,7 @@ struct Parameter {
 /// A def or a lambda.
 struct Function {
   std::string name;  ///< "<lambda>" for a lambda
-  Span span;         ///< from `def` to its colon, or the whole lambda
+  Span span;         ///< from `def` up to its colon (not included), or the whole lambda
   Span name_span;
   std::vector<Parameter> parameters;
   Block body;    ///< of a def
@@ -228,8 +229,9 @@ struct Module {
   std::vector<Expr> exprs;
   std::vector<Stmt> stmts;
   std::vector<Function> functions;
-  Block body;  ///< Def, Import, Assign, AnnAssign and ExprStmt (docstrings) only
-  /// The source was a single expression; the only function was made from it.
+  Block body;  ///< Def, Import, Assign, AnnAssign, and ExprStmt of constants (docstrings) only
+  /// The source ends with an expression instead of containing a def. The expression was made into a def, the last of
+  /// `functions`.
   bool is_expression = false;
 
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }

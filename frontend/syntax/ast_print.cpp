@@ -47,7 +47,7 @@ std::string constant(const ast::Constant& node) {
       node.value);
 }
 
-/// Prints expressions with an explicit stack: a sum of thousands of terms is nested as deeply.
+/// Prints expressions with an explicit stack, because a sum of thousands of terms is nested thousands of levels deep.
 class Printer {
  public:
   explicit Printer(const ast::Module& module) : module_(module) {}
@@ -62,6 +62,7 @@ class Printer {
   using Fragment = std::variant<std::string, ExprId>;
   using Fragments = std::vector<Fragment>;
 
+  /// An expression as a prefix term.
   std::string term(ExprId id) const {
     if (!id) return "None";
     std::string text;
@@ -79,6 +80,7 @@ class Printer {
     return text;
   }
 
+  /// Appends a blank and an expression; `_` for a missing part.
   static void append(Fragments& fragments, ExprId id) {
     fragments.emplace_back(" ");
     if (id)

@@ -19,8 +19,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
-/// Whether a non-ASCII character is allowed in a name. Blocks of punctuation, symbols and blanks are excluded. Within
-/// the blocks of letters this accepts more than Python's tables do.
+/// Whether a non-ASCII character is allowed in a name. Unicode blocks of punctuation, symbols and blanks are excluded.
+/// Within the Unicode blocks of letters this accepts more than Python's tables do.
 bool is_name_character(char32_t code) {
   struct Range {
     char32_t first, last;
@@ -155,7 +155,8 @@ Token Lexer::next() {
   return read_operator();
 }
 
-/// Skips blank lines and measures the indentation of the next line with tokens. Returns whether that produced a token.
+/// Skips blank lines and measures the indentation of the next line with tokens. If the indentation differs from the
+/// current one, sets `token` to an Indent or the first Dedent, and returns true.
 bool Lexer::read_indentation(Token& token) {
   uint32_t begin = offset_;
   Indentation indent{0, 0};
@@ -214,7 +215,7 @@ bool Lexer::read_indentation(Token& token) {
   return true;
 }
 
-/// Skips blanks, comments and joined line breaks before a token.
+/// Skips blanks, comments, and line breaks that do not end the logical line (in brackets, or after a backslash).
 void Lexer::skip_blanks() {
   while (offset_ < text_.size()) {
     char c = peek();

@@ -47,8 +47,8 @@ class Lexer {
 
  private:
   struct Indentation {
-    uint32_t columns;      ///< tabs advance to the next multiple of eight
-    uint32_t one_per_tab;  ///< each tab counts as one; both counts must agree on which line is deeper
+    uint32_t columns;      ///< a tab advances to the next multiple of eight
+    uint32_t one_per_tab;  ///< the columns if a tab advances by one; both counts must agree on which line is deeper
   };
   struct Bracket {
     char open;
@@ -77,9 +77,9 @@ class Lexer {
   uint32_t offset_ = 0;
   bool at_line_start_ = true;
   bool line_has_tokens_ = false;
-  uint32_t pending_dedents_ = 0;
-  std::vector<Indentation> indents_;
-  std::vector<Bracket> brackets_;
+  uint32_t pending_dedents_ = 0;      ///< the number of Dedents that `next` has yet to return
+  std::vector<Indentation> indents_;  ///< of the first line and of the open blocks
+  std::vector<Bracket> brackets_;     ///< open ones
 };
 
 /// Whether Python reserves the word.

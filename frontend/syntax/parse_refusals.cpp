@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "frontend/syntax/parsing.h"
 
-// Errors for Python syntax outside the language, each with a replacement, and for unexpected tokens.
+// Errors for Python syntax outside the language, with a hint what to write instead, and for unexpected tokens.
 
 namespace ingot::frontend {
 

@@ -25,7 +25,7 @@ Parser::Parser(std::shared_ptr<const Source> source) : source_(std::move(source)
 
 Parser::LevelGuard::LevelGuard(Parser& parser) : parser_(parser) {
   if (++parser_.level_ <= kMaxLevels) return;
-  --parser_.level_;  // the destructor of a partly constructed level does not run
+  --parser_.level_;  // the destructor of a partly constructed guard does not run
   throw_author(parser_.peek().span, "the expressions are nested too deeply",
                "give the inner ones names of their own, on lines before this one");
 }
@@ -120,6 +120,7 @@ void Parser::module_body(const IsKnownName& is_known) {
     return make_expression_function(value, is_known);
   }
   if (has_def) return;
+  // A constant alone, such as `1.5`, is an op; a string alone is a docstring.
   if (module_.body.size() == 1) {
     const auto* bare = std::get_if<ast::ExprStmt>(&module_[module_.body[0]].node);
     if (bare && !std::holds_alternative<std::string>(get<ast::Constant>(bare->value)->value)) {
@@ -159,11 +160,13 @@ void Parser::make_expression_function(ExprId value, const IsKnownName& is_known)
   module_.is_expression = true;
 }
 
-/// Collects the names in `value` that nothing in the source binds, in order of first use, as parameters. Expressions
-/// are stored in source order of their first tokens, so this iterates over the table instead of the tree.
+/// Collects the names in `value` that nothing in the source binds, in order of first use, as parameters. The table of
+/// expressions has the Names in source order, so this iterates over the table instead of the tree.
 std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const IsKnownName& is_known) const {
+  /// A comprehension or lambda.
   struct Binder {
-    std::vector<std::string> names;
+    std::vector<std::string> names;  ///< the names that it binds
+    /// The source in which they are bound, except within `excluded`: a comprehension's first iterable.
     Span scope, excluded;
   };
   std::vector<Binder> binders;

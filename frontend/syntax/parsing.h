@@ -17,7 +17,8 @@ namespace ingot::frontend {
 
 /// The recursive-descent parser behind `parse`: modules in parser.cpp, statements in parse_statements.cpp, functions in
 /// parse_functions.cpp, expressions in parse_expressions.cpp, errors for unsupported syntax in parse_refusals.cpp.
-/// A function is named after the syntax that it parses.
+/// A function that is named after syntax parses it. The `at_…` functions test the next token, `accept_…` take it if it
+/// matches, and `expect_…` fail if it does not match.
 class Parser {
  public:
   explicit Parser(std::shared_ptr<const Source> source);
@@ -30,7 +31,7 @@ class Parser {
     int open_loops = 0;  ///< the number of loops around the current statement, for break and continue
     bool is_def = false;
     bool is_comprehension = false;
-    bool returns_value = false;  ///< it contains a `return` with a value
+    bool returns_value = false;  ///< the def contains a `return` with a value
   };
   /// Counts a level of nested syntax during its lifetime; too many levels are an error.
   class LevelGuard {
@@ -55,9 +56,11 @@ class Parser {
   void expect_keyword(std::string_view word, std::string_view context, std::string hint = {});
   void expect_close(const Token& open);
   Token expect_name(std::string_view what);
+  /// The source from `begin` to the end of the last taken token.
   Span since(uint32_t begin) const { return {source_.get(), begin, std::max(begin, last_end_)}; }
   uint32_t begin() { return peek().span.begin; }
 
+  /// Adds a node that begins at `begin` and ends with the last taken token.
   template <typename Node>
   ast::ExprId expr(uint32_t begin, Node node) {
     module_.exprs.push_back({since(begin), std::move(node)});
@@ -68,6 +71,7 @@ class Parser {
     module_.stmts.push_back({since(begin), std::move(node)});
     return {static_cast<uint32_t>(module_.stmts.size() - 1)};
   }
+  /// The node of an expression; null if it is of another kind.
   template <typename Node>
   const Node* get(ast::ExprId id) const {
     return std::get_if<Node>(&module_[id].node);
@@ -92,6 +96,7 @@ class Parser {
   ast::StmtId if_statement();
   ast::StmtId for_statement();
   ast::StmtId while_statement();
+  /// `after` names what precedes the block, for errors: "the condition".
   ast::Block block(std::string_view after);
   ast::Block loop_body(std::string_view after);
   void bind(const std::string& name) { scopes_.back().names.insert(name); }
@@ -144,7 +149,7 @@ class Parser {
   std::deque<Token> lookahead_;
   uint32_t last_end_ = 0;  ///< end of the last taken token
   int level_ = 0;
-  bool in_message_ = false;  ///< inside a raise or assert, where f-strings are allowed and shown as written
+  bool in_message_ = false;  ///< in a `raise` or the message of an assert: f-strings are allowed, and shown as written
   std::vector<Scope> scopes_;
   ast::Module module_;
 };
