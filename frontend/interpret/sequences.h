@@ -26,7 +26,7 @@ class Sequence {
  private:
   Evaluation& evaluation_;
   std::variant<Range, std::shared_ptr<const std::vector<Value>>, DictView> source_;
-  size_t initial_size_ = 0;
+  size_t initial_size_ = 0;  ///< of a dict, to detect a change
 };
 
 int64_t length(const Range& range);

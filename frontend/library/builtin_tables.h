@@ -25,6 +25,7 @@ std::vector<Builtin> reduction_builtins();
 std::vector<Builtin> in_place_builtins();
 std::vector<Builtin> refused_builtins();
 
+/// Values of Builtin::is_function and is_method.
 inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNoMethod = false;
 
 /// Requires a tensor; `what` names the argument in the error.

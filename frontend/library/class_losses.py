@@ -24,6 +24,7 @@ def _nan_where(is_out_of_range, loss):
 
 
 def _check_class_weight(weight, input, classes, function, any_dtype=False):
+    """requires one weight per class, in input's dtype unless any_dtype"""
     if weight is not None:
         if weight.ndim != 1:
             raise RuntimeError(function + ": the weight must be 1-D, with one value per class")
@@ -35,7 +36,7 @@ def _check_class_weight(weight, input, classes, function, any_dtype=False):
 @reduction
 def _multi_margin_loss(input, target, p, margin, weight, reduction):
     class_index = target.unsqueeze(-1)
-    excess = margin - gather(input, -1, class_index) + input
+    excess = margin - gather(input, -1, class_index) + input  # for each class; the target's own is left out below
     loss = where(excess > 0, excess if p == 1 else excess * excess, 0)
     if weight is not None:
         loss = loss * weight[class_index]

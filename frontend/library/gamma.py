@@ -39,6 +39,7 @@ def digamma(input):
     reflected = -(math.pi / tan(math.pi * (wide - trunc(wide)))).to(input.dtype)
     x = where(is_negative, 1 - input, input)
     result = where(is_negative, reflected, 0.0) if _on_cuda() else zeros_like(x)
+    # digamma(x) = digamma(x + 1) - 1 / x moves positive x to 10 or more; from there on, the asymptotic series applies.
     for _ in range(10):
         is_small = x < 10
         result = where(is_small, result - 1 / x, result)
@@ -75,6 +76,7 @@ def _trigamma(input):
     sine = sin(pi * x)
     result = where(is_reflected, -(pi * pi) / (sine * sine), 0.0)
     x = where(is_reflected, 1 - x, x)
+    # trigamma(x) = trigamma(x + 1) + 1 / x**2, six times; then the asymptotic series.
     for _ in range(6):
         result = result + 1 / (x * x)
         x = x + 1

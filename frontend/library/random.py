@@ -169,7 +169,7 @@ def _integers(like, low, high):
         limits = torch.iinfo(like.dtype)
         assert limits.min <= low, "from is out of bounds for the dtype"
         assert high - 1 <= limits.max, "to - 1 is out of bounds for the dtype"
-    first, second = _random_words(like, 2)
+    first, second = _random_words(like, 2)  # 63 bits of both are used
     return (((first >> 1 << 32) + second) % (high - low) + low).to(like.dtype)
 
 

@@ -72,6 +72,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
     x = _sum_operand(input, dtype)
     result = _reduce("prod", x, dim, keepdim, "prod")
+    # The product of a 0-dim tensor is its element, so the derivative is that of the element.
     return _with_derivative_of(result.detach(), x) if x.ndim == 0 and _is_differentiated() else result
 
 
