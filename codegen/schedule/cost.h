@@ -19,7 +19,7 @@ bool depends_on_vector_width(const ir::Graph& graph, ir::NodeId id);
 /// Whether a reduction's value depends on the order of accumulation.
 bool has_order(const ir::Graph& graph, ir::NodeId reduction);
 
-/// The cost of computing one element of a kernel.
+/// The cost of computing one element of the kernel's domain.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 
 /// Whether an access varies along a row: along the innermost axis, or along the reduced axes.
@@ -34,13 +34,15 @@ uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const 
 /// For each access of a kernel, the first phase that needs it.
 std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
 
-/// A phase whose sums can be computed speculatively, one phase early. Each must sum a `where` whose condition is
-/// uniform for a row and whose first arm is known a phase earlier. If all rows take that arm, the phase needs no pass
-/// over the elements. 0: there is no such phase (docs/performance.md: one-pass-softmax).
+/// A phase whose sums can be computed speculatively, one phase early; 0 if there is none. Each operand of these sums
+/// must be a `where` with a condition that is the same for a whole row, and with a first arm that is known a phase
+/// earlier. If all rows take the first arm, the phase needs no pass over the elements (docs/performance.md:
+/// one-pass-softmax).
 uint32_t speculative_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
-/// The values of elements that several phases need and that involve a transcendental function: the last nodes that the
-/// phases have in common. The phase `speculative_phase` is ignored (docs/performance.md: cached-exponentials).
+/// The nodes with a value per element that several phases need and that depend on a transcendental function. Among such
+/// nodes, only the last ones that the phases have in common are returned, not their operands. The phase
+/// `speculative_phase` is ignored, unless it is 0 (docs/performance.md: cached-exponentials).
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
                                          const KernelLayout& layout, uint32_t speculative_phase = 0);
 

@@ -63,7 +63,7 @@ uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
   return static_cast<uint32_t>(std::ranges::count_if(nodes_of(graph, outline), is_quotient));
 }
 
-/// Whether a load has a large stride along the innermost axis, and stride 1 along another one.
+/// Whether a load has stride 1 along an axis, and along the innermost axis a stride other than 0, 1 and `inner_step`.
 bool is_transposed(const AccessFacts& access) {
   return access.kind == Kind::Load && access.inner == StrideClass::Other && access.inner_step == 0 &&
          access.unit_axis != kNoAxis;

@@ -5,8 +5,8 @@
 namespace ingot::codegen {
 namespace {
 
-constexpr uint32_t kUnrolled = 1200;  // limit of the unrolled body, in units of cost
-constexpr uint32_t kCostlyRow = 16;   // cost per row from which each thread should compute it once for several vectors
+constexpr uint32_t kUnrolled = 1200;  // limit of the cost of a thread's elements, whose code is unrolled
+constexpr uint32_t kCostlyRow = 16;   // least cost of a row's shared values for which several vectors should use them
 
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
@@ -30,7 +30,7 @@ bool reads_row(const AccessFacts& access) {
 /// Whether `lanes` adjacent elements of the domain are adjacent in memory, even across ends of rows.
 bool is_vector_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
   if (access.inner != StrideClass::One) return false;
-  if (access.kind == Kind::Gather)  // with a single axis, the last thread's vector may reach past the row
+  if (access.kind == Kind::Gather)  // with a single axis, the last thread's vector may cross the row's end
     return preset == Preset::Flat && facts.rank > 1 && reads_row(access) && (!access.is_masked || access.skips_rows);
   return access.is_linear || facts.rank == 1 || preset == Preset::Flat;
 }
@@ -55,8 +55,8 @@ uint32_t threads_of(const KernelFacts& facts, Preset preset) {
   return is_busy || reads_late(facts) ? 128 : 256;
 }
 
-// Heavy kernels take two vectors per thread, a block apart, so that each is whole sectors of a warp. Without a guard
-// between them their computations overlap. Blocks have fewer threads then (docs/performance.md:
+// Heavy kernels take two vectors per thread, in two steps, so that a warp accesses whole sectors in each step. Without
+// a guard between the steps their computations overlap. Blocks have fewer threads then (docs/performance.md:
 // two-vectors-per-thread).
 //
 // If a result may alias an input, the second load would wait for the first store.
@@ -95,13 +95,13 @@ Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes) {
 
 // A thread has 16 bytes of the widest element type (docs/performance.md: vector-width).
 //
-// A heavy body takes twice as many if it cannot take steps: more of its slow paths are in flight. For a lighter body
-// the second vector costs more than it gains, as every other vector of a warp is half of a sector (docs/performance.md:
-// adjacent-vectors). Each element is a copy of the body to compile, so large bodies have fewer elements. A thread does
-// not cross a row's end only to have a second vector.
+// If a heavy kernel cannot take steps, a thread has twice as many bytes: the slow paths of functions then overlap. For
+// lighter kernels the second vector costs more than it gains, as each load of a warp then covers only half of each
+// sector (docs/performance.md: adjacent-vectors). Each element is a copy of the computation to compile, so large
+// computations have fewer elements. A thread does not cross a row's end only to have a second vector.
 //
-// A thread that must know its row before it loads waits twice, and has more loads in flight with two vectors
-// (docs/performance.md: gathered-rows).
+// A thread that gathers a row waits twice: for the index, then for the row. It has more loads in flight with two
+// vectors (docs/performance.md: gathered-rows).
 uint32_t lanes_for(const KernelFacts& facts) {
   if (facts.rank == 0) return 1;
   uint32_t widest = 0;
@@ -121,9 +121,10 @@ uint32_t lanes_for(const KernelFacts& facts) {
 }
 
 // A thread that waits for a condition can only work on its other elements. The threads of a warp must therefore save
-// enough memory traffic by skipping loads: whole groups of neighbours do. An operand with one element per element of
-// the domain is read in the same sectors whether or not its neighbours are needed, and would lose its vector load
-// (docs/performance.md: lazy-where). A gather is always lazy: its index need not be valid if the arm is not selected.
+// enough memory traffic by skipping loads: skipping whole access groups does. An operand with one element per element
+// of the domain is read in the same sectors whether or not an adjacent element is needed, and could not be loaded as a
+// vector (docs/performance.md: lazy-where). A gather is always lazy: its index need not be valid if the arm is not
+// selected.
 bool is_lazy(const ArmFacts& arms, Lazy lazy, bool is_cuda) {
   if (lazy == Lazy::Auto) return arms.gathers || (arms.reads_groups && is_cuda);
   return lazy == Lazy::Always && arms.computes;
@@ -144,9 +145,9 @@ bool uses_quotient_of(const KernelFacts& facts) {
   return facts.quotients >= kMany;
 }
 
-// With a hoisted predicate, no element is computed before the next element's load is issued. A hoisted predicate needs
-// registers. A kernel that stores only sums waits for one group instead of two, and gains more from more blocks
-// (docs/performance.md: hoisted-predicate).
+// With a hoisted predicate, the loads of all elements are issued before any element is computed. The loaded vectors
+// take registers until then, so their bytes are limited. A reduction that stores no elements gains more from more
+// blocks, and does not hoist (reducing_on_cuda, docs/performance.md: hoisted-predicate).
 bool should_hoist(const AccessFacts& access, const std::vector<GroupVector>& group_vectors, uint32_t group_count) {
   constexpr uint32_t kBytes = 32;
   uint32_t bytes = 0;
@@ -178,10 +179,11 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
   return false;
 }
 
-// Flat if every access is a vector, or is shifted out of two. If rows end within a thread's vector, linear accesses are
-// still vectors, and coordinates are carried from element to element. Operands that are loaded element by element must
-// then be small: 4 adjacent elements of a thread are 4 requests for the same sectors. Otherwise the elements of a
-// thread are a block apart (interleaved), so that loads are coalesced (docs/performance.md: carried-coordinates).
+// Flat if every access is a vector, or a shifted vector. If rows end within a thread's vector, linear accesses are
+// still vectors, and coordinates are carried from element to element (Carried). Operands that are loaded element by
+// element must then be small: 4 adjacent elements of a thread are 4 requests for the same sectors. Otherwise the
+// elements of a thread are as far apart as the block has threads (Interleaved), so that loads are coalesced
+// (docs/performance.md: carried-coordinates).
 //
 // If every access is linear or uniform within a row, long rows whose length is no multiple of a vector get blocks of
 // their own. So do long rows of any multiple for which an expensive value is computed once per row
@@ -204,7 +206,7 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. Both sides must fill a good part of the tile.
+// bytes is chosen. The extents of both axes must fill a good part of a tile's side.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   const auto is_long = [&](uint32_t axis) { return axis < 64 && (facts.long_axes >> axis & 1) != 0; };

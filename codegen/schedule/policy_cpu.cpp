@@ -24,8 +24,8 @@ uint32_t cpu_tile_rows(const KernelFacts& facts) {
   return transposed_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
 }
 
-// One loop over a batch of rows, whose smaller operands are repeated or spread in a buffer, is faster than a loop for
-// each short row (docs/performance.md: cpu-short-rows).
+// One loop over a batch of short rows is faster than a loop for each row. Operands that are constant along the rows are
+// spread in a buffer, and operands that are constant across rows are repeated (docs/performance.md: cpu-short-rows).
 How how_of_row(const AccessFacts& access) {
   return access.inner == StrideClass::Zero ? access.across == StrideClass::Zero ? How::Fixed : How::Spread
                                            : How::Repeated;
@@ -40,7 +40,7 @@ std::optional<How> how_in_short_rows(const AccessFacts& access, const KernelFact
   return std::nullopt;
 }
 
-// In a batch of rows, values that a row shares are computed for each of its elements, so they must be cheap.
+// In a batch of rows, the values that a row's elements share are computed for each element, so they must be cheap.
 uint32_t cpu_short_row_elements(const KernelFacts& facts) {
   constexpr uint32_t kCheap = 4;
   if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;

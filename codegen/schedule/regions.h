@@ -12,12 +12,13 @@
 
 namespace ingot::codegen {
 
-/// The place in a kernel where a node is computed: always, or within one arm of a decision. A decision may itself be
-/// within an arm of another.
+/// The part of a kernel in which a node is computed: always, or only if one arm of a decision is selected. A decision
+/// may itself be within an arm of another decision.
 using Region = uint32_t;
 inline constexpr Region kAlways = 0;
 
-/// `where`s with one condition that are decided together. None of them depends on another.
+/// Lazy `where`s with the same condition whose arms are selected together, by one branch. None of them depends on
+/// another.
 struct Decision {
   Region region = kAlways;  ///< the region that contains all of them
   ir::NodeId condition;
@@ -35,16 +36,17 @@ class Regions {
   Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
           const std::vector<ir::NodeId>& roots, const std::vector<ir::NodeId>& lazy);
 
-  /// The regions in which a node is computed; none of them contains another.
+  /// The regions in which a node is computed; no region of the list contains another.
   const std::vector<Region>& of(ir::NodeId node) const;
   /// The innermost region that contains both regions.
   Region common(Region a, Region b) const;
+  /// Whether region `outer` contains region `inner`.
   bool holds(Region outer, Region inner) const { return common(outer, inner) == outer; }
-  /// The region that contains the decision of this one.
+  /// The region that contains the decision of which `region` is an arm.
   Region outer(Region region) const { return decisions_[decision_of(region)].region; }
 
   const std::vector<Decision>& decisions() const { return decisions_; }
-  /// The regions of a decision: the arm if its condition holds, and the other arm.
+  /// The regions of a decision: the arm that is selected if the condition holds, and the other arm.
   static Region taken(uint32_t decision) { return 2 * decision + 1; }
   static Region otherwise(uint32_t decision) { return 2 * decision + 2; }
   static uint32_t decision_of(Region region) { return (region - 1) / 2; }
@@ -62,12 +64,12 @@ class Regions {
   std::map<ir::NodeId, std::vector<Region>> regions_;
 };
 
-/// The regions of each access of the outline. The members of a group share the region that contains them all; a store
-/// is in kAlways.
+/// The regions of each access of the outline. The accesses of an access group share the region that contains them all;
+/// a store is in kAlways.
 std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
                                                      const KernelOutline& outline, const KernelLayout& layout);
 
-/// A hoisted predicate: an access is needed only if the condition holds, or only if it does not.
+/// A hoisted predicate: an access is needed only if the value of the condition equals `holds`.
 struct HoistedPredicate {
   ir::NodeId condition;
   bool holds = true;

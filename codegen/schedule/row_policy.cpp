@@ -70,8 +70,8 @@ bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout
 
 namespace {
 
-/// Whether a thread can load `lanes` adjacent elements of an access as a vector. Uniform and gathered accesses never
-/// prevent it.
+/// Whether an access allows a thread to handle `lanes` elements, or rows, at a time: a load or store that varies along
+/// the row must be able to access these elements as a vector. Other accesses always allow it.
 bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
            uint32_t lanes) {
   if (!access.varies_in_row || !is_element_wise(access)) return true;
@@ -82,8 +82,8 @@ bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayo
 /// Whether there are few short rows, for which latency limits the kernel.
 bool has_few_elements(const KernelLayout& layout) { return layout.rows_bits <= 10 && layout.length_bits <= 11; }
 
-/// Whether vectors of unaligned rows can be shifted out of the aligned ones around them: no element is stored, and no
-/// load must stay within its row. Few elements arrive sooner one by one (docs/performance.md:
+/// Whether vectors of unaligned rows can be shifted out of the aligned vectors around them: no element is stored, and
+/// no load must stay within its row. If there are few elements, single loads are faster (docs/performance.md:
 /// few-elements-load-singly).
 bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows, uint32_t lanes) {
   if (rows.across || rows.column_chunks > 0 || layout.reduced_axes != 1 || has_few_elements(layout) ||
@@ -136,8 +136,9 @@ uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_se
 
 namespace {
 
-// A row has 8 threads, each with a group of four accumulators at a time and at most 32 or so in all
-// (docs/performance.md: column-sums).
+// A row, or a chunk of it, has 8 threads (32 if there are several phases). A thread has four accumulators at a time
+// (`group`), and in a chunk of 256 accumulators, eight times four one after the other (docs/performance.md:
+// column-sums).
 RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
                          bool has_several_phases) {
   constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4, kSharedBytes = 40 << 10;
@@ -228,8 +229,8 @@ bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t l
   return true;
 }
 
-// If few rows are cached, a thread has four single elements. If there are many rows of up to 512 elements, a row has
-// one warp, which needs no barrier (docs/performance.md: threads-per-row).
+// Without vectors: if there are several phases and few rows, a thread has four elements; if there are many rows of 257
+// to 512 elements, a row has one warp, which needs no barrier (docs/performance.md: threads-per-row).
 uint32_t row_threads(const KernelLayout& layout, uint32_t accumulators, uint32_t lanes, bool has_groups,
                      bool has_several_phases) {
   constexpr uint32_t kFew = 4, kWarpRowBits = 9;
@@ -298,7 +299,7 @@ uint32_t chunks_of_row(const KernelFacts& facts, const KernelLayout& layout, uin
              : 1;
 }
 
-/// The most and the fewest elements of rows with this layout.
+/// Bounds of the number of elements of a row with this layout.
 struct Lengths {
   uint64_t most, least;
 };
@@ -387,7 +388,7 @@ RowSchedule rows_with_column_partials(RowSchedule rows, const KernelFacts& facts
   return rows;
 }
 
-/// The finalize kernel for partial results that another kernel computed.
+/// The schedule of a kernel that combines the fused column partials of another kernel.
 RowSchedule finalized_columns(RowSchedule rows, const KernelLayout& layout) {
   rows.across = true;
   rows.is_split = true;
@@ -429,8 +430,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   if (!has_several_phases && rows.speculative_phase == 0) rows.chunks = chunks_of_row(facts, layout, rows.accumulators);
   rows.is_split = rows.chunks > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
-  // Groups of neighbours are loaded as vectors. A thread has the next two in flight while it computes; the second one
-  // may be loaded in vain (docs/performance.md: groups-as-vectors).
+  // Access groups are loaded as vectors. A thread has the vectors of two elements in flight; the second element's may
+  // be loaded in vain (docs/performance.md: groups-as-vectors).
   const bool in_groups = has_groups(facts);
   rows.threads = rows.is_split && gathers(facts)
                      ? rows.accumulators / rows.chunks / lanes

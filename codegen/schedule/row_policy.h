@@ -4,7 +4,9 @@
 
 #include "codegen/schedule/policy.h"
 
-// The rules for kernels that reduce: how rows are distributed over threads, and which values are cached.
+// The rules for kernels that reduce: how rows are distributed over threads, and which values are cached. A row is the
+// set of elements that are reduced to one value. `lanes` is the number of elements of a row, or of adjacent rows, that
+// a thread handles at a time.
 
 namespace ingot::codegen {
 
@@ -14,7 +16,7 @@ bool is_contiguous_across_rows(const KernelFacts& facts);
 
 /// CPU: the number of accumulators of a row, or of a chunk of it, for rows of at most 2^length_bits elements.
 uint32_t cpu_accumulators(uint32_t length_bits);
-/// CPU: the elements of a chunk of such rows; 0: a row is one chunk.
+/// CPU: the number of elements of a chunk, for rows of at most 2^length_bits elements; 0: a row is one chunk.
 uint32_t cpu_chunk_length(uint32_t length_bits);
 /// CPU: how a kernel traverses its rows.
 RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
@@ -22,7 +24,8 @@ RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool 
 uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
 /// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
 bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
-/// CPU: whether values of `bytes` bytes in all per element of the rows computed together are cached between phases.
+/// CPU: whether values that take `bytes` bytes per element are cached between phases, for all elements of the `lanes`
+/// rows that are computed together.
 bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
 /// CUDA: the shared memory that a block may use; the architecture is 80 for sm_80.
@@ -40,13 +43,14 @@ uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, co
 /// end.
 bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                                  uint32_t lanes);
-/// CUDA: whether `rows` adjacent rows are contiguous in memory, and start and end at vector boundaries.
+/// CUDA: whether an access can be made for `rows` adjacent rows together (`Batched`): they are contiguous in memory,
+/// and start and end at vector boundaries.
 bool can_be_batched(const AccessFacts& access, uint32_t rows);
 /// CUDA: the rows that a block computes at once.
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases);
 /// CUDA: whether corresponding elements of `lanes` adjacent rows are an aligned vector.
 bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
-/// CUDA: whether a thread has registers for cached values of `bytes` bytes in all per element.
+/// CUDA: whether a thread has registers for cached values that take `bytes` bytes per element.
 bool cuda_can_cache(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
 /// CUDA: whether an access of a register-cached row is loaded ahead of all phases, although a later phase is the first
 /// to need it.

@@ -43,8 +43,9 @@ bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, c
 
 namespace {
 
-/// Whether the elements of a row, in memory order, fill whole vectors, and enough of them that combining a row's
-/// accumulators costs little (docs/performance.md: cpu-row-order).
+/// Whether the elements of a row, in memory order, fill whole vectors, and enough vectors that combining the row's
+/// accumulators costs little (docs/performance.md: cpu-row-order). `is_plain_sum`: there is one phase, and no
+/// transcendental function.
 bool rows_fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool is_plain_sum) {
   constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
   const bool has_vectors = facts.reduced_axis_multiple >= kVector;

@@ -14,6 +14,7 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
+/// The vectors of the access group of this leader.
 std::vector<GroupVector> group_vectors_of_leader(const KernelOutline& outline, const KernelLayout& layout,
                                                  uint32_t leader) {
   std::vector<uint32_t> used;
@@ -65,8 +66,8 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   return chosen;
 }
 
-/// Flags the gathers that only one region needs, such that either all or none of a row's elements are in that region.
-/// The indices must be computed unconditionally. One flag per access.
+/// One flag per access: AccessFacts::skips_rows. The access is a gather that only one region needs; either all or none
+/// of a row's elements are in that region; and the indices are computed unconditionally, once for the row.
 std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOutline& outline,
                                          const KernelLayout& layout, const Regions& regions) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
@@ -84,9 +85,9 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
   });
 }
 
-/// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
-/// `where` is a separate variable for each element. The gather therefore cannot load a vector, even if its whole row
-/// has one index.
+/// One flag per access: whether it is a gather with an index that depends on a lazy `where`. The result of a lazy
+/// `where` is a separate variable for each element. The gather therefore cannot load a vector, even if all elements of
+/// a row have the same index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {
   std::set<ir::NodeId> chosen;
@@ -119,8 +120,8 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
   return facts;
 }
 
-/// The loop map of all axes as one: a block has adjacent elements, and so does a thread, unless its elements are
-/// interleaved.
+/// The loop map of all axes, merged into one: a block has adjacent elements, and so does a thread, unless its elements
+/// are interleaved.
 LoopMap loop_map_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
   LoopMap loop_map{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
   if (steps.count > 1) loop_map.steps.insert(loop_map.steps.begin() + 1, {Scope::Serial, steps.count});
@@ -155,7 +156,8 @@ Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t s
   return schedule;
 }
 
-/// Blocks take several steps through their part of a row.
+/// The loop maps of the preset RowByRow: one for the rows, and one for a row's elements, of which each block has a
+/// part.
 Schedule with_rows(Schedule schedule, uint32_t rank, Steps steps) {
   LoopMap row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
   if (steps.count > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, steps.count});
@@ -195,7 +197,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   return on_cuda(outline, layout, facts, preset, lanes, steps_for(facts, preset, lanes));
 }
 
-/// In memory order: a loop over rows, and within it a loop over elements.
+/// CPU: a loop over rows, and within it a loop over a row's elements.
 Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
@@ -209,6 +211,7 @@ Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const
   return schedule;
 }
 
+/// CPU: tiles with `Staged` loads (cpu_axis_across).
 Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
   schedule.across = cpu_axis_across(facts);
@@ -222,7 +225,7 @@ Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, cons
   return schedule;
 }
 
-/// A batch of rows at a time, in one loop.
+/// CPU: a batch of short rows at a time, in one loop.
 Schedule short_rows_schedule(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
   schedule.loop_maps = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_short_row_elements(facts)}}}};
@@ -231,7 +234,8 @@ Schedule short_rows_schedule(const KernelOutline& outline, const KernelLayout& l
   return schedule;
 }
 
-/// Converts float16 in bulk: a part of a row at a time, unless the elements are in buffers already.
+/// CPU: the schedule with float16 converted in bulk: a part of a row at a time, unless the elements are in buffers
+/// already.
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
   bool is_any_widened = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)

@@ -25,8 +25,8 @@ enum class Scope : uint8_t {
   Serial,  ///< one thread, a loop
 };
 
-/// One loop of a loop map (not of a kernel's tree): `count` iterations, each of which covers all inner loops. 0: enough
-/// to cover the extent.
+/// One loop of a loop map: `count` iterations, each of which covers all inner loops of the map. 0: enough to cover the
+/// extent. The generated source need not have a loop statement for it.
 struct MappedLoop {
   Scope scope;
   uint32_t count = 0;
@@ -44,11 +44,11 @@ struct LoopMap {
 };
 
 /// How a thread computes the coordinates of its elements along merged axes. Here, a row is a line of elements along the
-/// innermost axis.
+/// innermost axis. "By division": from a linear index, by division and remainder.
 enum class Coordinates : uint8_t {
   None,    ///< not computed, because they are not needed
   Thread,  ///< computed by division for its first element; its other elements are the next ones in the same row
-  Lane,    ///< computed by division for each element
+  Lane,    ///< computed by division for each of a thread's elements
   Row,     ///< computed by division once per block, which has one row; a vector's elements outside the row are ignored
   Carry,   ///< computed by division for its first element; incremented with carry for its other elements
 };
@@ -62,7 +62,7 @@ struct GroupVector {
 };
 
 /// CUDA: the largest number of runs for which a thread loads its vectors in advance; more would need too many
-/// registers. A run consists of the adjacent accumulators that a thread has in one vector.
+/// registers. A run has one vector of adjacent accumulators for each thread of a row.
 inline constexpr uint32_t kRunsAhead = 4;
 
 /// How an access is made.
@@ -79,10 +79,11 @@ struct AccessSchedule {
     Spread,    ///< CPU: broadcast along rows: each element fills a row of a buffer
     Repeated,  ///< CPU: broadcast over rows: each row of a buffer is a copy of the same elements
   } how = How::Single;
-  std::vector<GroupVector> group_vectors = {};  ///< of a leader
+  std::vector<GroupVector> group_vectors = {};  ///< the vectors of the access group, if this access is its leader
   bool is_widened = false;                      ///< CPU: float16 is converted in bulk; the loop reads or writes float32
   bool is_masked = false;                       ///< loaded only if a selected arm of a `where` needs it
-  bool is_hoisted = false;                      ///< CUDA: loaded for all runs at once under a hoisted predicate
+  bool is_hoisted = false;                      ///< CUDA: loaded under a hoisted predicate, for all elements of a
+                                                ///< thread at once; in reductions, for all its runs
   bool is_loaded_ahead = false;  ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
@@ -101,11 +102,11 @@ struct RowSchedule {
                           ///< which one block has
   uint32_t threads = 1;   ///< CUDA: threads per row, or per chunk, in a block; a power of two
   uint32_t cluster = 1;   ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
-  bool across = false;    ///< vectors, and on CUDA adjacent threads, have adjacent rows
-  uint32_t group = 0;     ///< CUDA, across: adjacent accumulators that a thread has at a time; a power of two
-  uint32_t batch = 0;     ///< CUDA: rows that a warp copies through shared memory together; 0: none
-  uint32_t steps = 0;  ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
-                       ///< in each phase
+  bool across = false;  ///< vectors have elements of adjacent rows instead of one row; on CUDA, so do adjacent threads
+  uint32_t group = 0;   ///< CUDA, if `across`: adjacent accumulators that a thread has at a time; a power of two
+  uint32_t batch = 0;   ///< CUDA: rows that a warp copies through shared memory together; 0: none
+  uint32_t steps = 0;   ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
+                        ///< in each phase
   uint32_t unguarded_steps =
       0;  ///< CUDA: the number of first steps that need no guard, because every thread has elements
   uint32_t shared_steps =
@@ -118,7 +119,7 @@ struct RowSchedule {
   bool prefetches = false;     ///< CUDA: the next row is loaded while one is computed
   bool has_blocked_accumulators = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the
                                           ///< other, and loads the elements of one run in `steps` vectors
-  std::vector<ir::NodeId> cached;  ///< the element values that the phase that computes them caches for later phases
+  std::vector<ir::NodeId> cached;         ///< the nodes whose values, one per element, are kept for later phases
   bool operator==(const RowSchedule&) const = default;
 };
 
@@ -128,7 +129,7 @@ struct Schedule {
   /// element. Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
   std::vector<LoopMap> loop_maps;
   Coordinates coordinates = Coordinates::None;
-  bool has_partial_vectors = false;  ///< a thread's vector may reach past the end of the domain or row
+  bool has_partial_vectors = false;  ///< some elements of a thread's vector may be outside the domain or the row
   uint8_t index_bits = 32;           ///< the width of the integers in index arithmetic
   uint32_t across = 0;               ///< if is_tile(): the tile spans this axis and the innermost axis
   uint32_t threads = 1;              ///< per block
@@ -158,7 +159,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);
 
-/// The text of an access in `ingot emit --stage schedule`.
+/// The text that `ingot emit --stage schedule` prints for an access.
 std::string print(const AccessSchedule& access);
 /// The text that `ingot emit --stage schedule` prints; `outline` is the outline of the same kernel.
 std::string print(const Schedule& schedule, const KernelOutline& outline);

@@ -5,13 +5,13 @@
 
 #include "codegen/shape/layout.h"
 
-// Here an access consists of its strides over the kernel's domain, so dims can be merged or reordered by comparing
-// strides alone.
+// Computes geometries. An access is described by its strides over the kernel's domain, so dims can be merged or
+// reordered by comparing strides alone.
 
 namespace ingot::codegen {
 namespace {
 
-/// The strides of the imaginary tensor that an Index node reads.
+/// The strides of the implicit iota that an Index node reads.
 constexpr int64_t kPositions[] = {1};
 
 /// Evaluates accesses with the sizes of a call.
@@ -48,7 +48,7 @@ class AccessReader {
   std::span<const int64_t> extents_;
 };
 
-/// Replaces the axes by these axes, in this order.
+/// Keeps only the given axes, in the given order.
 void select_axes(KernelGeometry& geometry, const std::vector<size_t>& axes) {
   const auto select = [&](std::vector<int64_t>& values) {
     std::vector<int64_t> selected;
@@ -109,7 +109,7 @@ size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry)
   return largest;
 }
 
-/// A contiguous tensor with one element per row.
+/// A store to a contiguous workspace with one element per row.
 AccessGeometry store_of_rows(const std::vector<int64_t>& extents, const ir::DimMarks& reduced) {
   AccessGeometry result;
   result.strides.assign(extents.size(), 0);

@@ -13,7 +13,7 @@ namespace ingot::codegen {
 namespace {
 
 constexpr int kVectorBytes = 16;
-/// CPU: the most accumulators of a row. Larger powers of two in its innermost extent make no difference.
+/// CPU: the most accumulators of a row. Larger powers of two that divide the innermost extent make no difference.
 constexpr uint8_t kMostAccumulators = 64;
 
 StrideClass class_of(int64_t stride) {
@@ -30,8 +30,8 @@ uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
 }
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// limit on the element count leaves room for the last block, whose threads may count past the end. The limit also
-/// leaves room for as many elements of a row as there are accumulators.
+/// limit on the element count leaves room for the last block, whose threads may count past the end, and in reductions
+/// for a row's last elements, whose indices may be past the end by the number of accumulators.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
   if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
@@ -60,7 +60,7 @@ int64_t smallest_stride(const AccessGeometry& access) {
   return smallest;
 }
 
-/// Fills in `leader` and `neighbour`: in order of offset, an access joins a leader that is close enough.
+/// Fills in `leader` and `neighbour`: in order of offset, an access joins the group of a leader that is close enough.
 void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometry, std::vector<AccessLayout>& layouts) {
   const std::vector<AccessGeometry>& accesses = geometry.accesses;
   std::vector<uint32_t> order(layouts.size()), leaders;
@@ -107,7 +107,7 @@ uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, u
   if (linear) return alignment;
   const size_t along = unit_axis(access.strides);
   for (size_t d = 0; d < access.strides.size(); ++d) {
-    // A row's own elements are within the vectors; the strides from row to row must keep the alignment.
+    // The stride of the axis `along` is within the vectors; all other strides must keep the alignment.
     if (access.strides[d] != 0 && d != along)
       alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
   }
@@ -214,11 +214,11 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 }
 
 KernelLayout relevant_to(const Target& target, KernelLayout layout) {
-  // The properties that CPU kernels distinguish, as powers of two. kCpuMultiple: whether a row that could be transposed
-  // fills whole vectors. kMostAccumulators (several reduced axes): whether each line of the innermost axis starts
-  // with the first accumulator.
-  // kCpuCachedBits and kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make
-  // no difference. kCpuRowsBits: more rows than a unit has.
+  // Which values of the layout CPU kernels distinguish; `Bits` are logarithms. kCpuMultiple: whether a row of at most
+  // 2^kCpuTransposedBits elements, which could be transposed, fills whole vectors. kMostAccumulators: if several axes
+  // are reduced, whether each line of the innermost axis starts with the first accumulator. kCpuCachedBits and
+  // kCpuLongBits: lengths between the longest cached row and the first row with longer chunks make no difference.
+  // kCpuRowsBits: larger numbers of rows than one loop iteration computes (a unit) make no difference.
   constexpr uint8_t kCpuMultiple = 8, kCpuTransposedBits = 7, kCpuCachedBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;

@@ -24,45 +24,52 @@ struct AccessGeometry {
   bool is_empty = false;  ///< the tensor has no elements
 };
 
-/// The domain without dims of size 1, with adjacent dims merged if every access allows it. Axes are ordered by the
-/// memory of the first store. In a kernel that reduces, they are ordered by the memory of the load that varies along
-/// most dims; the reduced axes come last, in the domain's order, so that a row's elements are numbered as in the graph.
-/// With fused column partials, the kept axes are in the domain's order, too. A scalar domain has no axes.
+/// The domain of a kernel for one call, without dims of size 1, with adjacent dims merged if every access allows it;
+/// the remaining dims are the axes. Axes are ordered by decreasing stride of the first store. In a kernel that reduces,
+/// they are ordered by the strides of the load that varies along most dims; but the reduced axes come last, in the
+/// domain's order, so that a row's elements are numbered as in the graph. In a kernel that computes fused column
+/// partials, the other axes are in the domain's order, too. A domain of one element has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   std::vector<AccessGeometry> accesses;
-  int64_t numel = 1;
-  uint32_t reduced_axes = 0;
-  int64_t length = 1;  ///< elements of a row, if there are rows
+  int64_t numel = 1;          ///< elements of the domain
+  uint32_t reduced_axes = 0;  ///< how many of the last axes are reduced
+  int64_t length = 1;         ///< elements of a row, if the kernel reduces
 
-  int64_t rows() const;
+  int64_t rows() const;  ///< the number of rows, if the kernel reduces
 };
 
-/// The sizes and strides from which a geometry is computed; one per tensor (empty for numbers).
+/// The sizes and strides from which a geometry is computed: one per parameter of the graph (empty for a number), one
+/// per result, and one per workspace of the outline.
 struct Shapes {
   std::span<const ir::SizesAndStrides> params, results, workspaces;
 };
 
+/// The sizes and strides of the outline's workspaces. `host`: the value of each expression of the graph's HostPool, by
+/// id.
 std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host);
 
-/// `host`: the evaluated slots of the graph's pool.
+/// The geometry of a kernel of an outline, for one call. `host`: the value of each expression of the graph's HostPool,
+/// by id.
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);
 
+// Bounds of the fields long_axes, has_short_rows and has_long_rows of KernelLayout, in elements.
 inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 inline constexpr int64_t kLongRow = 1 << 10;
 
-/// An element count at which each thread of a GPU has several vectors.
+/// An element count from which each thread of a GPU can have several vectors.
 inline constexpr int64_t kManyElements = 1 << 24;
 
-/// For rows of 2^kFineBits elements and more, a kernel knows the length to an eighth of a power of two. The upper
-/// limits are the longest rows that may be cached by a kernel that reads them once, or several times.
+/// CUDA: for rows whose length_bits are kFineBits or more, a layout has the length to an eighth of a power of two
+/// (`length_eighths`). The upper limits are kLongestFineBitsOnce for kernels of one phase, and kLongestFineBits for
+/// kernels of several phases.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
 /// More than 2^kManyRowsBits rows do not change the schedule.
 inline constexpr int kManyRowsBits = 12;
 
-/// The longest stride along the innermost axis that a kernel may know.
+/// CPU: a stride from 2 to this one, along the innermost axis, is a constant in the kernel (`inner_step`).
 inline constexpr int64_t kSmallStep = 4;
 
 /// The stride of an access along one axis: 0, 1, or any other.
@@ -73,14 +80,15 @@ struct AccessLayout {
   std::vector<StrideClass> axes;
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, if it is from 2 to kSmallStep; 0 otherwise
   bool is_linear = false;  ///< element i of the domain is i elements after the first: contiguous over all axes
-  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes. This number
-  /// divides the base pointer plus offset. Unless the access is linear, it also divides the strides of gathered
-  /// coordinates, and all strides except 0 and the stride 1 along a vector. The number is the element's own size if no
-  /// vector could use more. Vectors are loaded along the innermost axis of stride 1.
+  /// A power of two, at most 16, that divides the following numbers, in bytes: the address of the first element (base
+  /// pointer plus offset), and the strides of gathered coordinates. Unless the access is linear, it also divides all
+  /// strides except 0 and the stride 1 of the axis along which vectors are loaded, so it divides the address of every
+  /// row's first element. Vectors are loaded along the innermost axis of stride 1. If the access cannot use vectors,
+  /// the number is the size of an element.
   uint8_t alignment = 1;
-  /// Neighbours are accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride
-  /// (for example the four corners of a box). They form a group: `leader` is the access with the smallest offset;
-  /// `neighbour` is the distance from it.
+  /// Accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride (for example
+  /// the four corners of a box), form an access group. `leader` is the access with the smallest offset, or the access
+  /// itself if it is in no group; `neighbour` is the distance from the leader in elements.
   uint32_t leader = 0;
   uint32_t neighbour = 0;
   bool is_empty = false;  ///< the tensor is empty: a load ahead of a row's elements gives 0
@@ -91,34 +99,36 @@ struct AccessLayout {
 struct KernelLayout {
   uint32_t rank = 1;        ///< number of axes
   uint8_t index_bits = 32;  ///< 64 if an element count or an offset in elements requires it
-  /// The largest power of two that divides the innermost extent, at most 8 or 16 bytes of the smallest elements,
-  /// whichever is more. The multiple is 16, whatever the extent, if nothing is reduced and there is at most one axis:
-  /// the end of a row is then the end of the domain, which every kernel handles.
+  /// The largest power of two that divides the innermost extent; at most 8, or at most 16 if elements of one byte are
+  /// contiguous along the innermost axis. If nothing is reduced and there is at most one axis, the multiple is 16 for
+  /// any extent: the end of a row is then the end of the domain, which every kernel handles.
   uint8_t inner_multiple = 16;
   /// CPU, if rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 if it is less
   /// than 8 or does not matter.
   uint8_t reduced_axis_multiple = 1;
   uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis elements, so that half a tile is filled
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow elements
-  /// CUDA: there are several axes, and the innermost one has at least kLongRow elements, not a multiple of a vector.
+  /// CUDA, if nothing is reduced: there are several axes, and the innermost one has at least kLongRow elements, which
+  /// are no multiple of 8.
   bool has_long_rows = false;
-  bool has_many_steps = false;  ///< as has_long_rows, but of any multiple; and there are at least kManyElements
-                                ///< elements
-  bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
-  bool reduces = false;         ///< the last axes, or none, are reduced
-  uint32_t reduced_axes = 0;
-  uint8_t length_bits = 0;  ///< log2 of a row's length, rounded up
-  /// CUDA, for rows of 2^kFineBits elements or more that may be cached: the row's length in eighths of that power of
-  /// two, rounded up, from 5 to 8; otherwise 0.
+  /// CUDA, if nothing is reduced: there are several axes, the innermost one has at least kLongRow elements, and the
+  /// domain at least kManyElements.
+  bool has_many_steps = false;
+  bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
+  bool reduces = false;        ///< KernelOutline::reduces()
+  uint32_t reduced_axes = 0;   ///< how many of the last axes are reduced; may be 0 even if the kernel reduces
+  uint8_t length_bits = 0;     ///< log2 of a row's length, rounded up
+  /// CUDA: the row's length in eighths of 2^length_bits, rounded up, from 5 to 8. 0 if length_bits is less than
+  /// kFineBits or above the limit (kLongestFineBits), or if elements of adjacent rows are adjacent in memory.
   uint8_t length_eighths = 0;
-  bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths
+  bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths of 2^length_bits
   uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRowsBits
-  bool has_empty_rows = false;  ///< nothing is read, since there are no elements
-  /// The largest power of two, at most 16, that divides the innermost kept extent, if corresponding elements of
-  /// adjacent rows are adjacent in memory; otherwise 1.
+  bool has_empty_rows = false;  ///< a row has no elements, so nothing is read
+  /// CUDA: the largest power of two, at most 16, that divides the innermost extent that is not reduced, if for some
+  /// load the corresponding elements of adjacent rows are adjacent in memory; otherwise 1.
   uint8_t row_axis_multiple = 1;
-  /// With fused column partials: the number of chunks of a column, to which rows are distributed in turn, in both
-  /// kernels; otherwise 0.
+  /// With fused column partials, in both kernels (the one that computes them and the one that combines them): the
+  /// number of chunks of a column, to which rows are distributed in turn. Otherwise 0.
   uint16_t column_chunks = 0;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
@@ -127,8 +137,8 @@ struct KernelLayout {
   std::string text() const;
 };
 
-/// `addresses`: the data pointers of the accesses' tensors, one for each of kernel.accesses, before the offset is
-/// added; any number for an Index.
+/// The layout that a kernel is compiled for in a call. `addresses`: for each of kernel.accesses, the data pointer of
+/// its tensor, before the offset is added; any number for an access of kind Index.
 KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometry, std::span<const uintptr_t> addresses,
                       bool results_alias);
 

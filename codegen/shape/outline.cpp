@@ -33,7 +33,8 @@ std::string text_of(const ir::Graph& graph, ir::NodeId node) {
              : graph.params[graph.access(node).source.index].name;
 }
 
-/// `workspaces`: the workspace of each value of a reduction.
+/// Adds the access, scalar argument or division of a node, if any, to the kernel. `workspaces`: the workspace of each
+/// value of a reduction that a later kernel reads.
 void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint32_t>& workspaces,
               KernelOutline& kernel) {
   const ir::Node& node = graph[id];
@@ -81,7 +82,7 @@ struct Reader {
   std::map<size_t, std::vector<ir::NodeId>> reads_of_kernel;
 };
 
-/// Whether a load reads its reduction by rows: at each index, the value of the row that contains the index.
+/// Whether a load of a reduction reads row by row: at each index, the value of the row that contains the index.
 bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
   const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
   const std::optional<ir::RowMap> map = ir::row_map_of(graph, load, rank);
@@ -123,8 +124,9 @@ class Outliner {
   }
 
  private:
-  /// The reductions in the order of placement: the graph's order. If fused column partials are allowed, reductions
-  /// along rows that depend on nothing else come first, so that their kernels exist. Late reductions are excluded.
+  /// The reductions in the order of placement, without the late reductions (is_late), which are collected in `late_`.
+  /// The order is the graph's. But if fused column partials are allowed, reductions along the innermost dim that depend
+  /// on no other reductions than such come first: the kernels that may compute the partials must exist already.
   std::vector<ir::NodeId> reductions() {
     const std::vector<bool> live = graph_.live();
     std::vector<ir::NodeId> all, along, others;
@@ -216,7 +218,7 @@ class Outliner {
     return !reader.reads_of_kernel.empty() && reader.reads_of_kernel.rbegin()->first > k;
   }
 
-  /// The phase of kernel k after all of its phases whose values the reader reads.
+  /// The phase of kernel k that follows all of its phases whose reductions the reader reads.
   uint32_t phase_after(size_t k, const Reader& reader) const {
     uint32_t phase = 0;
     for (const ir::NodeId load : reads_in(k, reader))
@@ -237,8 +239,8 @@ class Outliner {
     return true;
   }
 
-  /// The reason why a node cannot be in a kernel that reduces; nothing if it can. The node may read the kernel's own
-  /// reductions by rows only, and reductions of earlier kernels in any way.
+  /// The reason why a reader cannot be in kernel k, which reduces; nothing if it can. The reader may read reductions of
+  /// kernel k row by row only, and reductions of earlier kernels in any way.
   std::optional<SplitReason> split_reason(size_t k, const Reader& reader) const {
     const KernelOutline& kernel = outline_.kernels[k];
     const std::span<const ir::NodeId> reads = reads_in(k, reader);
@@ -250,7 +252,7 @@ class Outliner {
     if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return SplitReason::OtherReduction;
     if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return SplitReason::OtherRows;
     if (reads_later(k, reader)) return SplitReason::LaterReads;
-    // A kernel that finalizes partial results does not read elements: it only has the values of its rows.
+    // A kernel that combines fused column partials does not read elements: it only has the values of its rows.
     if (kernel.partials_kernel && !reader.reduced && !of_row) return SplitReason::OtherRows;
     if (kernel.partials_kernel && reader.reduced && !can_compute_columns_of(*kernel.partials_kernel, reader))
       return SplitReason::OtherReduction;
@@ -258,7 +260,8 @@ class Outliner {
     return std::nullopt;
   }
 
-  /// Whether each dim of size above 1 is reduced either by the kernel or by the reader, but not by both.
+  /// Whether the reader is reduced along the columns of the kernel's rows: each dim of size above 1 is reduced either
+  /// by the kernel or by the reader, but not by both.
   bool are_across(const KernelOutline& kernel, const Reader& reader) const {
     if (!reader.reduced || !same_domain(host_, kernel.domain, reader.domain)) return false;
     for (size_t d = 0; d < kernel.domain.size(); ++d)
@@ -266,15 +269,16 @@ class Outliner {
     return true;
   }
 
-  /// Whether, while a kernel traverses its rows, every operand of a reduction along its columns is available.
+  /// Whether, while kernel k traverses its rows, every operand of the reader, a reduction along its columns, is
+  /// available.
   bool can_compute_columns_of(size_t k, const Reader& reader) const {
     return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
       return graph_[load].op == Op::Load && reads_rows(graph_, load);
     });
   }
 
-  /// Whether a thread has registers for the column accumulators of all reductions over the same columns; otherwise a
-  /// kernel of their own should have all of them.
+  /// Whether a thread has registers for the column accumulators of all reductions that are over the same columns as
+  /// `like`. If not, these reductions should all be in a kernel of their own.
   bool column_accumulators_fit(const ir::Reduction& like) const {
     constexpr int kBytes = 20;
     int bytes = 0;
@@ -300,8 +304,8 @@ class Outliner {
     return std::nullopt;
   }
 
-  /// Whether some output block is over all elements of a reduction along columns, shares operands with it, and can be
-  /// computed before any later reduction.
+  /// Whether some output block is over the domain of reduction `id`, a reduction along columns, shares an operand with
+  /// it, and reads only reductions that are placed already.
   bool has_matching_output_block(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
     if (strategy_ != PartitionStrategy::Passing || !column_accumulators_fit(reduction) ||
@@ -321,8 +325,8 @@ class Outliner {
     return false;
   }
 
-  /// Adds a kernel that traverses the rows whose columns are reduced, for these reductions and for output blocks over
-  /// the same elements.
+  /// Adds a kernel that reduces nothing itself: it traverses the rows whose columns `reduction` reduces, to compute
+  /// fused column partials, and output blocks over the same domain.
   uint32_t add_kernel_over_rows(const ir::Reduction& reduction) {
     const auto k = static_cast<uint32_t>(outline_.kernels.size());
     KernelOutline& kernel = outline_.kernels.emplace_back();
@@ -332,7 +336,7 @@ class Outliner {
     return k;
   }
 
-  /// Adds a kernel for a reduction.
+  /// Adds a kernel for a reduction, and another one for its fused column partials if needed.
   size_t kernel_for(ir::NodeId id, const Reader& reader) {
     const ir::Reduction& reduction = graph_.reduction(id);
     std::optional<uint32_t> row_kernel = row_kernel_for_columns(id, reader);
@@ -360,7 +364,7 @@ class Outliner {
     add_workspaces(row_kernel.value_or(k), reader);
   }
 
-  /// Adds a workspace for each value of another kernel's reduction that a node of kernel k reads.
+  /// Adds a workspace for each value of another kernel's reduction that the reader, which is in kernel k, reads.
   void add_workspaces(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
       const size_t producer = kernel_of(load);
@@ -388,6 +392,7 @@ class Outliner {
     });
   }
 
+  /// Places block p of result r in a kernel.
   void place_output_block(uint32_t r, uint32_t p) {
     const ir::OutputBlock& part = graph_.results[r].blocks[p];
     const Reader reader = reader_of(part.domain, nullptr, part.node);
@@ -442,7 +447,7 @@ class Outliner {
   const PartitionStrategy strategy_;
   std::vector<ir::NodeId> reductions_;  ///< in the order of placement, without the late ones
   std::vector<ir::NodeId> late_;
-  std::vector<bool> reads_any_;  ///< for each node, whether it depends on a reduction
+  std::vector<bool> reads_any_;  ///< for each node, whether it depends on a load of a reduction
   Outline outline_;
   size_t first_plain_kernel_ = 0;          ///< kernels from here on reduce nothing
   std::set<ir::NodeId> reduction_inputs_;  ///< the reductions that other reductions depend on

@@ -14,11 +14,13 @@
 
 namespace ingot::codegen {
 
-/// A load, gather or store of a kernel. An Index node counts as an access too: to an imaginary tensor whose elements
-/// are their own positions. Dims are therefore merged only if a position advances like the index of the merged dim.
+/// A load, gather or store of a kernel. An Index node counts as an access too: to an implicit iota, a virtual tensor
+/// whose element i has the value i. Dims are therefore merged only if this position advances like the index of the
+/// merged dim.
 struct AccessUse {
   enum class Kind : uint8_t { Load, Gather, Index, Store } kind = Kind::Load;
-  uint32_t tensor = 0;               ///< the parameter; for a store, the result; unused for an Index
+  uint32_t tensor = 0;               ///< index of the workspace if `in_workspace`; otherwise of the result for a store,
+                                     ///< of the parameter for a load or gather; unused for an Index
   ir::DType dtype = ir::DType::F32;  ///< the type in memory
   /// Over the kernel's domain, aligned at its last dim; empty for a store to a workspace, which has one element per
   /// row.
@@ -29,7 +31,7 @@ struct AccessUse {
   bool has_tensor() const { return kind != Kind::Index; }
 };
 
-/// A scalar that a kernel takes as an argument. Constants are literals in the source instead.
+/// A host value that a kernel takes as an argument. Constants are literals in the source instead.
 struct ScalarUse {
   ir::HostId value;
   ir::DType dtype = ir::DType::F32;  ///< the type in which it is passed
@@ -40,7 +42,7 @@ struct ScalarUse {
 enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
-  OtherReduction,  ///< its reader is reduced over another domain or along other dims
+  OtherReduction,  ///< its reader is the operand of a reduction over another domain or along other dims
   LoneRow,         ///< there is only one row, which many blocks share: each phase has a kernel
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
@@ -62,8 +64,8 @@ struct KernelOutline {
   /// An output block that the kernel stores.
   struct OutputBlockRef {
     uint32_t result, block;
-    bool is_per_row = false;  ///< one element per row
-    uint32_t phase = 0;       ///< in which it is stored, unless it is `of_row`
+    bool is_per_row = false;  ///< it has one element per row
+    uint32_t phase = 0;       ///< the phase in which it is stored; unused if it is stored after all phases (is_per_row)
     bool operator==(const OutputBlockRef&) const = default;
   };
   std::vector<OutputBlockRef> output_blocks;  ///< one per store
@@ -73,28 +75,28 @@ struct KernelOutline {
     uint32_t phase = 0;
     bool operator==(const ReductionRef&) const = default;
   };
-  std::vector<ReductionRef> reductions;  ///< in the graph's order
+  std::vector<ReductionRef> reductions;  ///< in the order of the graph, except with fused column partials
   /// A value of a reduction that the kernel stores to a workspace for a later kernel.
   struct WorkspaceStore {
-    uint32_t reduction = 0, value = 0;
-    uint32_t workspace = 0;
+    uint32_t reduction = 0, value = 0;                  ///< index into `reductions`, and of the reduction's value
+    uint32_t workspace = 0;                             ///< index into Outline::workspaces
     SplitReason split_reason = SplitReason::OtherRows;  ///< for its first reader
     bool operator==(const WorkspaceStore&) const = default;
   };
   std::vector<WorkspaceStore> workspace_stores;  ///< values of reductions that a later kernel reads
-  /// Reductions along the columns of these rows, which belong to a later kernel. This kernel computes fused column
-  /// partials for them: it accumulates their elements row by row, and stores a partial result per chunk of rows.
-  /// `phase` is the phase that computes the elements.
+  /// Reductions of a later kernel along the columns of this kernel's rows. This kernel computes fused column partials
+  /// for them: it accumulates their elements row by row, and stores a partial result per chunk of rows. `phase` is the
+  /// phase that computes the elements.
   std::vector<ReductionRef> column_reductions;
-  /// The kernel that computes partial results of this kernel's reductions; this one finalizes them and does not read
-  /// their elements.
+  /// The earlier kernel that computes fused column partials of this kernel's reductions. This kernel combines them, and
+  /// does not read the elements that are reduced.
   std::optional<uint32_t> partials_kernel;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
-  /// Whether it traverses rows, even if only for their columns.
+  /// Whether the kernel traverses rows, even if only to reduce their columns.
   bool reduces() const { return !reductions.empty() || !column_reductions.empty(); }
-  /// How often it traverses its elements.
+  /// How often the kernel traverses its elements; 1 if nothing is reduced.
   uint32_t phases() const;
   /// The index of the first store among the accesses.
   uint32_t first_store() const {
@@ -120,15 +122,16 @@ struct Outline {
 enum class PartitionStrategy : uint8_t {
   Shared,   ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
   Whole,    ///< one kernel computes all phases of a lone row, as of any other row
-  Passing,  ///< CUDA: as Shared; and kernels over rows compute fused column partials (KernelOutline::passed) if they
-            ///< can
+  Passing,  ///< CUDA: as Shared; and kernels that traverse rows compute fused column partials if they can
+            ///< (KernelOutline::column_reductions)
 };
 
-/// Groups output blocks, and the reductions that they need, into kernels. The graph must be simplified, its calls
-/// inlined and its rows aligned.
+/// Divides a graph's output blocks, and the reductions that they need, among kernels. The graph must be simplified, its
+/// calls inlined and its rows aligned.
 Outline outline(const ir::Graph& graph, PartitionStrategy strategy = PartitionStrategy::Shared);
 
-/// Whether the node is an integer quotient or remainder whose divisor may be zero: one of `divisions`.
+/// Whether the node is an integer quotient or remainder whose divisor may be zero; KernelOutline::divisions lists such
+/// nodes.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 
 /// Whether a node is one of the kernel's accesses. A node that reads a value which the kernel itself computes is not.
@@ -138,7 +141,7 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
 /// kernel.accesses, in the same order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel);
 using ir::nodes_of;
-/// For each access, the node that reads it, or that it stores.
+/// For each access, the node that is the load, gather or Index; for a store, the node whose value is stored.
 std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
 /// The nodes for which the kernel computes everything else: its output blocks and the operands of its reductions.
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel);

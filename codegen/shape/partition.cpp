@@ -26,9 +26,9 @@ Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
 
 bool writes_column_partials(const KernelOutline& kernel) { return !kernel.column_reductions.empty(); }
 
-/// Whether rows are long and numerous enough for fused column partials, and only one dim makes their columns, so that
-/// all agree on their numbering. Partial results are written and read again, which pays off if a chunk has eight rows
-/// or more.
+/// Whether fused column partials pay off: rows are neither too short nor too long, and lie along a single dim, so that
+/// both kernels number the columns alike. Partial results are written and read again, which pays off if a chunk has
+/// eight rows or more.
 bool column_partials_pay_off(const Rows& rows) {
   constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfChunk = 8;
   return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
@@ -44,8 +44,8 @@ Outlines outlines(const ir::Graph& graph) {
   return all;
 }
 
-// A thread has 8 or 16 elements of a row, and as many accumulators for each reduction of columns. A multiprocessor then
-// holds 1024 or 512 threads, and all chunks run at once (docs/performance.md: fused-column-partials).
+// A thread has 8 or 16 elements of a row, and as many accumulators for each reduction along columns. A multiprocessor
+// then holds 1024 or 512 threads, and all chunks run at once (docs/performance.md: fused-column-partials).
 uint32_t chunks_of_column(int64_t columns) {
   constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
   const auto padded_columns = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));

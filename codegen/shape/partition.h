@@ -7,7 +7,7 @@
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 
-// Decides which of a graph's outlines a call uses, by its sizes and, for fused column partials, by the memory layout of
+// Decides which of a graph's outlines a call uses, by its sizes and, for fused column partials, by the strides along
 // its rows.
 
 namespace ingot::codegen {
@@ -18,7 +18,6 @@ struct Outlines {
   std::optional<Outline> whole, passing;  ///< if they differ from `shared`
 
   /// The outline for a partition strategy.
-
   const Outline& of(PartitionStrategy strategy) const {
     return strategy == PartitionStrategy::Whole && whole       ? *whole
            : strategy == PartitionStrategy::Passing && passing ? *passing
@@ -28,9 +27,9 @@ struct Outlines {
 /// The outlines of a graph for all partition strategies.
 Outlines outlines(const ir::Graph& graph);
 
-/// The partition strategy that a call should use: Whole if all lone rows are short (the bits are the same); Passing
-/// (fused column partials) if `may_pass`, and if all rows lie along one dim, have 129 to 8192 elements and are numerous
-/// enough.
+/// The partition strategy that a call should use: Whole if all lone rows are short (the bits are the same as with
+/// Shared); Passing (fused column partials) if `may_pass`, and if all rows lie along one dim, have 129 to 8192 elements
+/// and are numerous enough. `may_pass`: the target is CUDA, and loads_along_rows is not known to be false.
 PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
 
 /// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows

@@ -38,9 +38,9 @@ OVERFLOW UNDERFLOW PLOSS TLOSS CUDART_VERSION CUDARTAPI CUDA_VERSION
 linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
 )";
 
-// Functions that C and CUDA declare, or may declare, with C linkage, without those that the preludes call, and
-// functions that compilers call implicitly. A kernel must not have such a name; a local variable may. Each name also
-// covers its float (f) and long double (l) forms.
+// Functions that C and CUDA declare, or may declare, with C linkage, and functions that compilers call implicitly. A
+// kernel must not have such a name; a local variable may. Each name also covers its float (f) and long double (l)
+// forms. Functions that the preludes call need not be listed: see reserved_by_preludes.
 constexpr std::string_view kFunctions = R"(
 abs acos acosh acoshf acosf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf brev cbrt cbrtf ceil ceilf
 clz copysign copysignf cos cosf cosh coshf cospi cospif cyl_bessel_i0 cyl_bessel_i1 drem dremf erf erfc erfcf erfcinv
@@ -63,7 +63,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 using Words = std::set<std::string, std::less<>>;
 
-/// Appends a Greek letter by its name, another character by its number: "lambda", "uf1".
+/// Appends a Greek letter by its name, and any other character by its code point in hexadecimal: "lambda", "uf1".
 void append_non_ascii(std::string& text, char32_t code) {
   constexpr char32_t kSmallAlpha = 0x3b1, kCapitalAlpha = 0x391;
   if (code >= kSmallAlpha && code < kSmallAlpha + kGreek.size()) {

@@ -17,13 +17,13 @@ std::string identifier(std::string_view name);
 /// "exp_".
 std::string entry_name(std::string_view name);
 
-/// The words of C++ text that can be names, without comments.
+/// The words of C++ text that can be names, without those of its `//` comments.
 std::set<std::string, std::less<>> identifiers(std::string_view text);
 
-/// Gives out unique names within one function.
+/// Makes unique names within one function.
 class Names {
  public:
-  /// `reserved`: text whose identifiers are never given out, for example a prelude.
+  /// `reserved`: C++ text whose identifiers are never returned, for example that of reserved_text (prelude.h).
   explicit Names(std::string_view reserved);
 
   /// The preferred name; if it is taken, with the smallest number appended that makes it unique: "x", "x_1", "x_2".

@@ -11,12 +11,12 @@
 
 namespace ingot::codegen {
 
-/// The sections that `source` mentions and the sections that these mention, in the files' order. Each ends with an
-/// empty line.
+/// The text of the sections that `source` mentions, and of the sections that these mention, in the files' order. Each
+/// section ends with an empty line.
 std::string prelude_for(Target::Kind target, std::string_view source);
 
-/// All names that generated source must not declare: the definitions of the prelude and the functions that spellings
-/// call.
+/// C++ text that contains all names that generated source must not declare: the definitions of the target's prelude,
+/// and the functions that its spellings call.
 std::string reserved_text(Target::Kind target);
 
 }  // namespace ingot::codegen

@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-// Names that functions with C linkage must not have in generated source.
+// Names that the entry functions of generated source, which have C linkage, must not have.
 
 namespace ingot::codegen {
 
-/// The names that C++ text declares at file scope or calls; `__builtin_x` counts as x.
+/// The names that C++ text declares at file scope, or calls anywhere; `__builtin_x` counts as x.
 std::set<std::string, std::less<>> names_at_file_scope(std::string_view text);
 
 /// The names that the preludes and the spellings of all targets declare at file scope or call.

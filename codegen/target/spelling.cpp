@@ -53,9 +53,10 @@ std::optional<Precedence> binary_operator(std::string_view token) {
   return std::nullopt;
 }
 
+/// Whether the token can be a unary operator in front of its operand.
 bool is_prefix(std::string_view token) { return token == "-" || token == "!" || token == "~"; }
 
-/// Operators whose precedence readers often do not know: parentheses are added around them.
+/// Whether readers of the generated source might not know an operator's precedence: parentheses are added around it.
 bool is_obscure(Precedence precedence) {
   return precedence == Precedence::Shift || (precedence >= Precedence::BitOr && precedence <= Precedence::BitAnd);
 }

@@ -14,7 +14,7 @@ using ir::Op;
 
 constexpr std::string_view kNone;
 
-/// A row of a table of spellings: an op, and its pattern for each group of types.
+/// A row of a table of spellings: an op, and its pattern for each column (Column).
 struct Row {
   Op op = Op::Load;
   std::string_view floating, wide, narrow, boolean;
@@ -43,7 +43,7 @@ constexpr Table kCpu = table_of({
 });
 #undef INGOT_SPELL
 
-/// Whether the table has every column that the rule and the accepted types of each op required.
+/// Whether the table has every pattern that the type rule and the accepted dtypes of the ops in ir/ops.def require.
 constexpr bool has_all_columns(const Table& table) {
   using namespace ir::accepted;
   struct Requirement {
@@ -70,8 +70,8 @@ constexpr bool has_all_columns(const Table& table) {
 static_assert(has_all_columns(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
 static_assert(has_all_columns(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
 
-/// The columns of the tables: groups of types that share a spelling. Narrow types are computed in int, or in uint32 for
-/// products of uint16.
+/// The columns of the tables: sets of types that share a pattern. Wide types are 32- and 64-bit integers. Narrow types
+/// are 8- and 16-bit integers, which are computed in int, or in uint32 for products of uint16.
 enum class Column : uint8_t { Floating, Wide, Narrow, Boolean };
 constexpr int kColumns = 4;
 

@@ -15,14 +15,15 @@ namespace ingot::codegen {
 /// The name of an element type, the same on both targets: "float", "float16", "int64", …
 std::string_view type_name(ir::DType dtype);
 
-/// The expression of a primitive that is computed in type `compute_dtype`, to which its operands have been cast;
-/// `compute_dtype` is not an 8- or 16-bit float.
+/// The expression of a primitive that is computed in type `compute_dtype`. Its operands must have been cast to this
+/// type, which must not be an 8- or 16-bit float.
 Text spell(Target::Kind target, ir::Op op, ir::DType compute_dtype, std::span<const Text> operands);
 
 /// CPU: a call of the op's function in the prelude; nothing if the prelude has none. Unlike the C library's
 /// functions, it gives the same bits for a single number and in vectors of any width (docs/performance.md:
 /// cpu-own-functions).
 std::optional<Text> spell_reproducible(ir::Op op, ir::DType compute_dtype, std::span<const Text> operands);
+/// Whether the prelude has such a function.
 bool is_spelled_reproducibly(ir::Op op, ir::DType compute_dtype);
 
 /// Whether the expression uses any operand; for example, isnan of integers is the constant false.
