@@ -59,7 +59,6 @@ struct KernelFacts {
   bool has_transcendentals = false;      ///< it computes transcendental functions
   bool depends_on_vector_width = false;  ///< CPU: some function does, see cost.h
   uint64_t long_axes = 0;                ///< bit d: axis d has at least kLongAxis elements
-
   // results_alias: a result overlaps an input or another result. The other fields are properties of the innermost axis,
   // for which KernelLayout has the exact conditions: has_short_rows (CPU) if it is short and there are other axes;
   // has_long_rows (CUDA) if it is long and no multiple of a vector; has_many_steps (CUDA) if it is long and the domain

@@ -21,7 +21,7 @@ struct Operand {
   std::byte* data;
 };
 
-/// Runs a one-kernel graph on the given operands, and holds its result and status. The result is allocated between
+/// Runs a graph of one kernel on the given operands, and holds its result and status. The result is allocated between
 /// guard pages.
 class Execution {
  public:

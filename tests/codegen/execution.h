@@ -227,7 +227,7 @@ inline double erfinv(double y) {
 inline float erfinvf(float y) { return erfinv(double(y)); }
 )";
 
-/// The source that precedes `kernels`.
+/// The source that must precede the CUDA C++ source `kernels`, so that it compiles as host code (kCudaOnHost).
 inline std::string cuda_on_host(const Target& target, std::string_view kernels) {
   const bool has_clusters = kernels.find("__cluster_dims__") != std::string_view::npos;
   return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define PER_BLOCK {}\n{}",
@@ -298,7 +298,8 @@ inline std::string without_ptx(std::string text) {
   return text;
 }
 
-/// The arguments of a launch, packed by a kernel's parameter list as the runtime does.
+/// The arguments of a launch, in the order of the kernel's parameter list, as the runtime packs them. `data`: the
+/// tensor's memory for each access; `status`: receives the code of a failed check.
 class Arguments {
  public:
   Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,
@@ -358,6 +359,8 @@ class Arguments {
   std::vector<const void*> addresses_;
 };
 
+/// The entry function of a CPU kernel, or the function that cuda_runner makes of a CUDA kernel: runs the units, or the
+/// blocks, in [begin, end).
 using Entry = void(const void* const*, long long, long long);
 
 }  // namespace ingot::codegen

@@ -1,5 +1,5 @@
-// Hoisted predicates: operands that a mask selects are loaded before anything is computed for a thread's elements, if
-// the mask depends only on elements that are loaded anyway.
+// Hoisted predicates: masked operands of all of a thread's elements are loaded before anything is computed, if the mask
+// depends only on elements that are loaded anyway.
 
 #include <gtest/gtest.h>
 
@@ -72,8 +72,8 @@ TEST(HoistedPredicate, ComputesCorrectElements) {
   }
 }
 
-/// Kernels over rows hoist predicates if they also store elements; kernels that only compute sums load operands at
-/// their uses.
+/// Kernels that reduce hoist predicates if they also store elements. Kernels that only compute sums load masked
+/// operands within the arms that use them.
 TEST(HoistedPredicate, HoistsPredicatesOnlyInRowsThatStoreElements) {
   std::mt19937 random(29);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };

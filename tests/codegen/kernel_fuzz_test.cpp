@@ -160,7 +160,7 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
   return variants;
 }
 
-/// Counts kernels of kinds that only some layouts allow.
+/// Counts kernels of kinds that only some layouts allow. `steps`: kernels with an AccessLayout::inner_step.
 struct Coverage {
   int tiles = 0, transposed_short_rows = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
 

@@ -1,5 +1,5 @@
-// Every primitive in every type that PyTorch accepts, in the spelling of each target, compiled and compared with
-// reference C++ or mathematics. (The runtime's tests compare with PyTorch.)
+// Every primitive in each of `kTypes` that PyTorch accepts for it, in the spelling of each target, compiled and
+// compared with reference C++ or mathematics. (The runtime's tests compare with PyTorch.)
 
 #include <gtest/gtest.h>
 

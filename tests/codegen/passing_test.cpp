@@ -1,5 +1,5 @@
-// Fused column partials, computed by a kernel over rows: the columns' results are correct, and the rows' bits are the
-// same as without them.
+// Fused column partials, computed by a kernel that traverses rows: the columns' results are correct, and the bits of
+// the rows' results are the same as without fused column partials.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// An op over rows in three phases, each of which is also reduced along columns.
+/// An op over rows in three phases. A value of each phase is also reduced along columns.
 constexpr const char* kText = R"(
 def op(x):
     largest = x.amax(-1, keepdim=True)

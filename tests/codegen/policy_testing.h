@@ -11,33 +11,39 @@
 
 namespace ingot::codegen {
 
-// Accesses with elements of `bytes` bytes. By default an access is a load that is contiguous over the whole domain.
+// Accesses with elements of `bytes` bytes. In this part of the file, a row is a line along the innermost axis.
 
+/// A load that is contiguous over the whole domain.
 inline AccessFacts along(uint32_t bytes, uint32_t alignment = 16) { return {.bytes = bytes, .alignment = alignment}; }
+/// A store that is contiguous over the whole domain.
 inline AccessFacts stored(uint32_t bytes, uint32_t alignment = 16) {
   return {.bytes = bytes, .alignment = alignment, .kind = AccessUse::Kind::Store};
 }
-/// Rows with padding: contiguous within a row only.
+/// A load of rows with padding: contiguous within a row only.
 inline AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .is_linear = false}; }
+/// A load of a row whose elements all rows share: contiguous within a row, constant from row to row.
 inline AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .is_linear = false, .broadcasts = true}; }
+/// A load of one element per row.
 inline AccessFacts column_bias(uint32_t bytes) {
   return {.bytes = bytes, .inner = StrideClass::Zero, .is_linear = false, .broadcasts = true};
 }
+/// A load with a large stride along the innermost axis.
 inline AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideClass::Other, .is_linear = false}; }
 inline AccessFacts gathered(uint32_t bytes) {
   return {.bytes = bytes, .inner = StrideClass::Other, .is_linear = false, .kind = AccessUse::Kind::Gather};
 }
+/// An implicit iota.
 inline const AccessFacts position{.bytes = 8, .is_linear = false, .kind = AccessUse::Kind::Index};
 
-/// An access that advances by one element per element of a row.
+/// A load with stride 1 along the rows that a kernel reduces.
 inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
   AccessFacts access = along(bytes, alignment);
   access.varies_in_row = true;
   return access;
 }
 
-/// The input of the row rules: 2^rows_bits rows of at most 2^length_bits elements; `across`: corresponding elements of
-/// adjacent rows are adjacent in memory.
+/// The input of the rules for reductions (row_policy.h): 2^rows_bits rows of at most 2^length_bits elements. `across`:
+/// corresponding elements of adjacent rows are adjacent in memory.
 struct RowSetup {
   KernelFacts facts;
   KernelLayout layout;

@@ -32,7 +32,7 @@ TEST(Quotients, ManyQuotientsAreCorrectlyRounded) {
   const auto any = [&] {
     return random() % 3 == 0 ? special[random() % special.size()] : std::bit_cast<float>(uint32_t(random()));
   };
-  // A group of neighbours per thread; and columns, with several elements per thread.
+  // a and b are an access group: with two columns one vector, with three columns two single loads.
   const auto pairs = frontend::define(R"(
 def op(x):
     a, b = x[..., 0], x[..., 1]

@@ -36,8 +36,8 @@ inline uint16_t half_bits(float value, DType dtype) {
   return static_cast<uint16_t>(bits >> 31 << 15 | exponent << 10 | (bits >> 13 & 0x3ff));
 }
 
-/// Makes one random kernel at a time. Parameters are of float, int64 or uint8; the arithmetic is exact, so that all
-/// targets give the same bits.
+/// Makes one random kernel at a time. Parameters are float32, float16, bfloat16, int64 or uint8; the arithmetic is
+/// exact, so that all targets give the same bits.
 class RandomKernelMaker {
  public:
   explicit RandomKernelMaker(uint32_t seed) : random_(seed) {}
@@ -109,14 +109,15 @@ class RandomKernelMaker {
     return graph().index(std::move(dims));
   }
 
-  /// The float16 or bfloat16 of twice the number; or, if it is such a value already, the value with all its bits.
+  /// The float16 of twice the number; or sometimes, if the number was cast from float16, that float16 with all its
+  /// bits.
   NodeId to_half(NodeId node) {
     const bool is_half = graph()[node].op == Op::Cast && graph()[graph()[node].args[0]].dtype == DType::F16;
     if (is_half && pick(3) == 0) return graph()[node].args[0];
     return cast(graph().add(Op::Add, DType::F32, {node, node}), DType::F16);
   }
 
-  /// A tensor for an access of `rank` dims, with small integer values.
+  /// Adds a tensor parameter with random strides, and memory with integers from `low` to `high`; returns its index.
   uint32_t add_tensor(DType dtype, const ir::Sizes& sizes, int64_t low, int64_t high) {
     const uint32_t param =
         sketch_->add_param("p" + std::to_string(graph().params.size()), dtype, static_cast<uint32_t>(sizes.size()));
@@ -160,12 +161,14 @@ class RandomKernelMaker {
     return param;
   }
 
-  /// A view of a new tensor whose shape broadcasts to the domain: permuted, stepped, flipped, with dims selected away.
+  /// The access of a view of a new tensor. The view's shape broadcasts to the domain; the view may be permuted, stepped
+  /// or flipped, and some dims may have a constant index. `leads`: the indirect indices, of the tensor's first dims;
+  /// `lead_sizes`: the sizes of these dims.
   ir::Access view(DType dtype, int64_t low, int64_t high, std::vector<ir::IndirectIndex> leads = {},
                   ir::Sizes lead_sizes = {}) {
     struct Dim {
       int64_t size, coef, offset;
-      int domain;  // -1: selected away
+      int domain;  // the domain's dim; -1: the index is constant
     };
     std::vector<Dim> dims;
     const int rank = static_cast<int>(case_.domain.size());

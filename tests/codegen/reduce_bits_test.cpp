@@ -1,5 +1,5 @@
-// For arbitrary values, the bits of a reduction depend on the row alone, not on other rows or on how values are
-// cached. Every kind of schedule must occur.
+// For arbitrary values, the bits of a reduction depend on the row alone, not on other rows, strides or cached values.
+// The schedules of these kernels must be of every kind.
 
 #include <gtest/gtest.h>
 
@@ -81,8 +81,9 @@ TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
   }
 }
 
-// Rows in registers, in shared memory, in batches, in a cluster, by vectors and by single elements, adjacent across and
-// loaded again; lone rows in one kernel and phase by phase.
+// Rows that are cached in registers, in shared memory, in a cluster, or loaded again; rows in batches; rows loaded by
+// vectors and by single elements; rows whose corresponding elements are adjacent in memory; lone rows in one kernel and
+// in a kernel per phase.
 TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;

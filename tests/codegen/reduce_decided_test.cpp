@@ -1,5 +1,5 @@
-// Kernels with speculative sums, run on this machine on small integers, whose sums are exact: the results are what the
-// graph says.
+// Kernels with speculative sums, run on this machine on small integers, whose sums are exact, and compared with a
+// reference.
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,8 @@
 namespace ingot::codegen {
 namespace {
 
-// An op in which a condition per row decides which values are summed. Its results are the maximum m, and the sum of x +
-// 1, or of x - 3 if the row's first element is far below m. If `stores_elements`, also x minus the sum.
-
+/// An op in which a condition per row decides which values are summed. Its results are the maximum m, and the sum of x
+/// + 1, or of x - 3 if the row's first element is far below m. If `stores_elements`, also x minus the sum.
 ReduceCase speculative_case(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stores_elements) {
   ReduceGraphBuilder op(x.extents.sizes.size(), reduced);
   const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
@@ -141,7 +140,8 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
   }
 }
 
-// Values that a phase caches, or would cache, in place of an input, besides speculative sums.
+// Speculative sums in kernels in which several phases need a transcendental function e of the elements, so that a phase
+// may cache e instead of the input. In every other row the sum is of the second arm.
 TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};

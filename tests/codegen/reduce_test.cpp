@@ -1,5 +1,5 @@
-// Kernels that reduce, run on this machine on small integers, whose sums are exact: the results are what the graph
-// says.
+// Kernels that reduce, run on this machine and compared with a reference, mostly on small integers, whose sums are
+// exact.
 
 #include <gtest/gtest.h>
 
@@ -137,8 +137,9 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
   }
 }
 
-/// An op on pairs x[..., 2] and y of the same shape: the sums over the second dim of y0 * y1 where x0 is positive, and
-/// of x1. Or, in several phases, x0 * x1 minus the row's maximum.
+/// An op on pairs, x and y of shape [rows, n, 2], where x0 is x[..., 0] and so on. Its results are sums over n: of the
+/// products y0 * y1 for which x0 is positive, and of x1. If `has_several_phases`, its results are instead x0 * x1 minus
+/// the maximum of these products in the row, and the sum of these differences.
 ReduceCase pairs_case(const std::string& name, const Floats& x, bool has_several_phases) {
   Sketch sketch{name};
   const uint32_t first = sketch.add_param("x", DType::F32, 3), second = sketch.add_param("y", DType::F32, 3);
@@ -251,9 +252,8 @@ TEST_P(Reduce, QuotientsAreCorrectlyRounded) {
   }
 }
 
-/// Two ops whose phases share functions of the elements. The first is e / sum(e) + x with e = exp(x - max(x)): its last
-/// phase needs x besides the cached e. The second is sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and
-/// s = sum(exp(x)): its second phase needs x again after the first phase has cached exp(x).
+/// An op whose phases share a function of the elements: e / sum(e) + x with e = exp(x - max(x)). Its last phase needs x
+/// in addition to the cached e.
 ReduceCase cached_with_input_case(const std::string& name, const Floats& x) {
   ReduceGraphBuilder op(2, {0, 1});
   const ir::NodeId e = op.node(Op::Exp, op.node(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
@@ -262,6 +262,8 @@ ReduceCase cached_with_input_case(const std::string& name, const Floats& x) {
   test_case.graph.name = name;
   return test_case;
 }
+/// An op whose phases share functions of the elements: sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and
+/// s = sum(exp(x)). Its second phase needs x again after the first phase has cached exp(x).
 ReduceCase cached_in_turn_case(const std::string& name, const Floats& x) {
   ReduceGraphBuilder op(2, {0, 1});
   const ir::NodeId e = op.node(Op::Exp, op.x()), sine = op.node(Op::Sin, op.x());

@@ -58,8 +58,8 @@ inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, i
   return result;
 }
 
-/// Builds the graph of an op on float32 tensors that reduces along some dims: the tensors, or values computed from them
-/// and from other reductions.
+/// Builds the graph of an op on float32 tensors. Along the dims `reduced`, the op reduces the tensors, or values
+/// computed from them and from other reductions.
 class ReduceGraphBuilder {
  public:
   ReduceGraphBuilder(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
@@ -74,7 +74,8 @@ class ReduceGraphBuilder {
     return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
   }
 
-  /// A reduction along the reduced dims; `read` gives its value at each element.
+  /// A reduction along the reduced dims. `read` loads one of its values: at each element, the value of the element's
+  /// row.
   ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
     return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
   }
@@ -82,6 +83,7 @@ class ReduceGraphBuilder {
     const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
     return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
   }
+  /// At each element of x, the first element of the same row.
   ir::NodeId first_of_row() { return graph().load(DType::F32, rows({ir::SourceRef::Kind::Param, 0})); }
   ir::NodeId constant(float value) { return sketch_.constant(DType::F32, value); }
   /// A float32 node.
@@ -121,7 +123,7 @@ struct ReduceCase {
   ir::Graph graph;
   Floats x;
   std::optional<PartitionStrategy> strategy = {};
-  bool use_many_rows_kernels = false;  ///< use the kernels that the policy chooses for many rows
+  bool use_many_rows_kernels = false;  ///< use the kernels that the schedule's rules choose for many rows
 
   Tensors tensors() const {
     Tensors tensors;

@@ -176,7 +176,8 @@ inline bool expected_bool(Op op, bool a, bool b) {
   }
 }
 
-/// The result of an exact op on floats, to the bit.
+/// The bit-exact result of an op that is computed exactly, or correctly rounded (Accuracy::Exact), on floats; nothing
+/// if targets may differ.
 template <typename T>
 std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
   const bool is_cuda = target.kind == Target::Kind::Cuda;
@@ -251,7 +252,7 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
   }
 }
 
-/// The result of any other op, in more precision than the op's type.
+/// The result of any other op on floats, in more precision than the op's type; nothing if the op is not in the list.
 inline std::optional<long double> expected_real(Op op, long double a, long double b) {
   switch (op) {
     case Op::Pow:
@@ -363,6 +364,7 @@ bool expected_comparison(Op op, T a, T b) {
   }
 }
 
+/// The error of `actual`, in ulps of T.
 template <typename T>
 double ulps(T actual, long double expected) {
   const T nearest = static_cast<T>(expected);

@@ -1,4 +1,4 @@
-// Long unaligned rows with a block per row: each block writes the ends of its own row.
+// Kernels with the preset RowByRow, for long unaligned rows: no block writes past the ends of its row.
 
 #include <gtest/gtest.h>
 

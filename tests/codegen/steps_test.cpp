@@ -1,4 +1,4 @@
-// Heavy kernels with two vectors per thread: elements at the end of the last block, and blocks that are whole.
+// Heavy kernels that take two steps, with a vector per thread in each: full blocks, and the tail in the last block.
 
 #include <gtest/gtest.h>
 

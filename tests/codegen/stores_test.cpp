@@ -1,4 +1,5 @@
-// Neighbours that a reducing kernel stores: as vectors if one phase computes all of them, otherwise one by one.
+// Access groups that a kernel that reduces stores: as vectors if one phase computes all elements of a group, otherwise
+// element by element.
 
 #include <gtest/gtest.h>
 

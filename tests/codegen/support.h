@@ -33,12 +33,14 @@ class Sketch {
     graph.name_node(node, name);
     return node;
   }
+  /// Adds a tensor parameter; returns its index.
   uint32_t add_param(const std::string& name, ir::DType dtype, uint32_t rank) {
     const auto param = static_cast<uint32_t>(graph.params.size());
     graph.params.push_back({name, ir::ParamKind::Tensor, dtype, ir::HostKind::Float, {}});
     for (uint32_t d = 0; d < rank; ++d) graph.params[param].shape.push_back(graph.host.size(param, d));
     return param;
   }
+  /// The access of a tensor parameter that reads the element at each index.
   ir::Access identity(uint32_t param) {
     const std::vector<ir::HostId>& shape = graph.params[param].shape;
     ir::Access access{{ir::SourceRef::Kind::Param, param}, {}, {}, {}};
@@ -90,7 +92,8 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// `strategy`: if omitted, the runtime's choice; `may_pass`: whether fused column partials are allowed.
+/// Prepares a call of the graph. `strategy`: if omitted, the runtime's choice; `may_pass`: whether that choice may be
+/// fused column partials.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
                         std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
   Prepared prepared;
@@ -137,7 +140,7 @@ inline Source generate_for(const ir::Graph& graph, const Tensors& tensors, Targe
   return generate(graph, prepared.outline, prepared.layouts, target, options, text);
 }
 
-/// A kernel with its prelude, as `generate` prints the kernels that it chooses.
+/// The source of a kernel after its prelude, in the form in which `generate` prints the kernels that it builds.
 inline std::string text_of(const Kernel& kernel) {
   const std::string function = print_source(kernel).text;
   return prelude_for(kernel.target.kind, function) + function;
