@@ -136,8 +136,8 @@ uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_se
 
 namespace {
 
-// A row, or a chunk of it, has 8 threads (32 if there are several phases). A thread has four accumulators at a time
-// (`group`), and in a chunk of 256 accumulators, eight times four one after the other (docs/performance.md:
+// A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has four accumulators at a time
+// (`group`), so in a chunk of 256 accumulators it handles eight such groups one after the other (docs/performance.md:
 // column-sums).
 RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
                          bool has_several_phases) {

@@ -125,8 +125,9 @@ class Outliner {
 
  private:
   /// The reductions in the order of placement, without the late reductions (is_late), which are collected in `late_`.
-  /// The order is the graph's. But if fused column partials are allowed, reductions along the innermost dim that depend
-  /// on no other reductions than such come first: the kernels that may compute the partials must exist already.
+  /// The order is the graph's. But if fused column partials are allowed, some reductions along the innermost dim come
+  /// first, because the kernels that may compute the partials must exist already: all that depend on no other
+  /// reductions than those that come first.
   std::vector<ir::NodeId> reductions() {
     const std::vector<bool> live = graph_.live();
     std::vector<ir::NodeId> all, along, others;

@@ -51,8 +51,8 @@ std::vector<Section> sections_of(std::string_view file) {
   return sections;
 }
 
-/// Marks the functions of a file for both targets as CUDA device functions: inserts `__device__` before every "inline
-/// ", also in comments.
+/// Marks the functions of a file for both targets as CUDA device functions: inserts `__device__` before every `inline`
+/// that a space follows, also in comments.
 std::string with_device_functions(std::string_view file) {
   constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
   std::string text(file);
