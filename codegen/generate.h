@@ -16,21 +16,22 @@ namespace ingot::codegen {
 /// Generated source: one translation unit with one function per kernel.
 ///
 /// CUDA: `extern "C" __global__ void entry(arguments…)`, no includes, compiles with NVRTC.
-/// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` computes a range of the units
-/// that LaunchInfo::grid counts: elements or tiles of the domain. arguments[k] points to the value of the k-th
+/// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` computes the units
+/// [begin, end) of those that LaunchInfo::grid counts. A unit is an element, a row or a tile of the domain; in a kernel
+/// that reduces, it is a row, some adjacent rows, or a chunk of these. arguments[k] points to the value of the k-th
 /// argument, as in cuLaunchKernel.
 struct Source {
   std::string text;
   std::vector<LaunchInfo> kernels;   ///< one or two per kernel of the outline, in its order
-  std::vector<ComputedNodes> lines;  ///< one per line of the text
+  std::vector<ComputedNodes> lines;  ///< the nodes that each line of the text computes
 };
 
 /// The schedules that the policy chooses; one per kernel of the outline.
 std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
                                 const std::vector<KernelLayout>& layouts, const Target& target, const Options& options);
 
-/// One or two kernels per kernel of the outline. Errors: Error(Author) if a kernel would take more arguments than the
-/// target can pass.
+/// The kernels before they are printed; one or two per kernel of the outline. Errors: Error(Author) if a kernel would
+/// take more arguments than the target can pass.
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options);
 

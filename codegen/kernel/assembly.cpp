@@ -85,6 +85,7 @@ class Pruner {
     return kernel_[target];
   }
 
+  /// Marks the values that an assignment to the target needs: the pointer and the indices, not the target's old value.
   void need_target(ValueId target) {
     const Value& value = kernel_[target];
     if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Pointee) return need(target);
@@ -161,7 +162,7 @@ class Pruner {
       return std::visit([&](const auto& node) { return stays(node); }, statement.node);
     });
   }
-  // Whether a statement has an effect and is therefore kept.
+  // Whether a statement has an effect, or is needed by one that has, and is therefore kept.
   bool stays(const Let& let) const { return needed_[let.value.index]; }
   bool stays(const Declare& declare) const { return read_[declare.variable.index]; }
   bool stays(const Combine& combine) const {

@@ -27,7 +27,8 @@ struct KernelContext {
   bool cuda() const { return target.cuda(); }
   uint32_t rank() const { return layout.rank; }
   ir::DType index_dtype() const { return schedule.index_bits == 32 ? ir::DType::I32 : ir::DType::I64; }
-  /// The type of sizes that are only divided by and never negative: unsigned on CUDA.
+  /// The type of the extents of axes: unsigned on CUDA, except in tiles, because division by an unsigned number is
+  /// faster.
   ir::DType extent_dtype() const;
 };
 
@@ -52,8 +53,8 @@ class Assembly {
   /// A parameter whose name is made unique; the same parameter again if it is requested again.
   SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view preferred);
 
-  /// Adds a value; an equal value is created only once. Its level is raised to that of its operands. Unless it is
-  /// inline, it is computed in the block of its level.
+  /// Adds a value; an equal value is created only once. Its level becomes the latest of its own and its
+  /// operands' levels. Unless it is inline, a Let in the block of its level computes it.
   ValueId add(Value value);
   /// Sets the block in which values of these levels are computed from now on (the insertion point).
   void set_block(std::initializer_list<Level> levels, Body& block) {
@@ -61,7 +62,7 @@ class Assembly {
   }
   /// Separates values created from now on from equal values of other scopes: each scope declares its own names.
   void set_scope(uint32_t scope) { scope_ = scope; }
-  /// Computes all values from now on in this block of element code, whatever their level; null ends that.
+  /// From now on computes all values in this block, as values of an element, whatever their level; null ends this.
   void redirect(Body* block) { redirected_ = block; }
   bool is_redirected() const { return redirected_ != nullptr; }
   /// The block in which values of this level are computed now.
@@ -71,11 +72,11 @@ class Assembly {
 
   /// The value of a parameter or variable.
   ValueId read(SymbolId symbol);
-  /// Reads a loop's variable as the body of that loop sees it.
+  /// The value of a loop's variable at the level of that loop's body. Several loops may share a variable.
   ValueId read(SymbolId symbol, Level level);
   /// An integer literal.
   ValueId integer(int64_t number);
-  /// An operation on two indices.
+  /// An operation on two indices, inline.
   ValueId index(IndexOp op, ValueId a, ValueId b);
   /// The sum of indices; 0 if there are none.
   ValueId sum(const std::vector<ValueId>& terms);
@@ -85,7 +86,7 @@ class Assembly {
   ValueId item(ValueId array, ValueId number);
   /// The negation of a condition.
   ValueId inverse(ValueId condition);
-  /// Gives an inline value this name, and computes it at the end of this block.
+  /// Gives an inline value this name, and adds a Let that computes it to the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 
   /// Removes values that no statement needs, and sorts the remaining parameters.
@@ -100,7 +101,7 @@ class Assembly {
   std::array<Body*, 5> blocks_{};
   Body* redirected_ = nullptr;
   ir::NodeId node_ = kNoNode;
-  uint32_t scope_ = 0;
+  uint32_t scope_ = 0;  ///< see set_scope
   std::map<Key, ValueId> values_;
   std::map<ParameterKey, SymbolId> parameters_;
 };

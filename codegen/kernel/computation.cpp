@@ -49,7 +49,8 @@ class Computation {
   }
 
  private:
-  /// Accesses and divisions are numbered in the graph's order, independent of the order in which they are lowered.
+  /// Numbers accesses, and likewise divisions, in the graph's order, independent of the order in which they are
+  /// lowered.
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
     for (const ir::NodeId id : nodes_of(graph_, context_.outline)) {
@@ -64,7 +65,7 @@ class Computation {
   /// A node within one of its regions.
   using Site = std::pair<ir::NodeId, Region>;
 
-  /// The regions in which a node is computed. Loads ahead of all elements, and scalars, are computed unconditionally.
+  /// The regions in which a node is computed. Scalars, and loads that are not masked, are computed unconditionally.
   const std::vector<Region>& regions_of(ir::NodeId id) const {
     static const std::vector<Region> always = {kAlways};
     const Op op = graph_[id].op;
@@ -74,13 +75,14 @@ class Computation {
     return context_.schedule.accesses[access].is_masked ? regions_of_accesses_[access] : always;
   }
 
-  /// The site that computes a node, for a use in region `seen_from`.
+  /// The site whose value of the node a use in region `seen_from` takes.
   Site site_of(ir::NodeId id, Region seen_from) const {
     for (const Region region : regions_of(id))
       if (regions_.holds(region, seen_from)) return {id, region};
     throw_internal("a node is needed where it is not computed");
   }
 
+  /// From now on emits statements in the body of this region.
   void enter(Region region) {
     region_ = region;
     assembly_.set_scope(job_.phase * kScopesOfAPhase + region);
@@ -115,7 +117,8 @@ class Computation {
   }
   ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
 
-  /// Lowers a lazy `where`: the results are variables, initialised with the arm that is computed anyway.
+  /// Lowers the lazy `where`s of a decision to one branch. The results are variables; if one arm of a `where` is
+  /// computed anyway, its variable is initialised with that arm.
   void decide(uint32_t number) {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
@@ -152,7 +155,7 @@ class Computation {
 
   bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
 
-  /// Records the condition under which the arms are entered, if it is known before the elements.
+  /// Records the conditions under which the decision's regions are entered, if they are known before the elements.
   void guard(uint32_t number, ValueId condition) {
     const Region outer = regions_.decisions()[number].region;
     if (!is_ahead_of_elements(condition) || (outer != kAlways && !guards_.contains(outer))) return;
@@ -160,6 +163,7 @@ class Computation {
     guards_[Regions::otherwise(number)] = within(outer, assembly_.inverse(condition));
   }
 
+  /// Whether the condition holds and the region `outer` is entered.
   ValueId within(Region outer, ValueId condition) {
     if (outer == kAlways) return condition;
     return assembly_.add({.kind = Value::Kind::Primitive,
@@ -307,7 +311,7 @@ class Computation {
                                 [&](ir::NodeId node) { return depends_on_vector_width(graph_, node); });
   }
 
-  /// An operation, without its operands if its expression uses none.
+  /// A primitive, without its operands if the target's expression for it uses none.
   ValueId make(Op op, DType compute_dtype, DType result, std::vector<ValueId> operands) {
     if (!needs_operands(context_.target.kind, op, compute_dtype)) operands.clear();
     return assembly_.add({.kind = Value::Kind::Primitive,
@@ -324,9 +328,9 @@ class Computation {
   Access& access_;
   const Job& job_;
   std::map<Site, ValueId> of_site_;
-  std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
+  std::map<ValueId, ValueId> widened_;  ///< for 16-bit values that were loaded as float32: the float32
   std::vector<ir::NodeId> nodes_;
-  std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or among the divisions
+  std::map<ir::NodeId, uint32_t> number_of_;  ///< of an access among the accesses, of a division among the divisions
   Regions regions_;
   std::vector<std::vector<Region>> regions_of_accesses_;
   std::map<Region, std::vector<ir::NodeId>> nodes_in_;

@@ -14,9 +14,10 @@ class Access {
  public:
   virtual ~Access() = default;
 
-  /// Loads an element, in its type in memory; float16 may come as float32.
+  /// Loads an element, in its type in memory. A float16 may be given as the equal float32.
   virtual ValueId load(uint32_t access) = 0;
-  /// Converts the indices of a gather to valid ones. If there is a `guard`, they are checked only if it holds.
+  /// Wraps and clamps the indices of a gather, so that they are valid. Checks them where the target or the options
+  /// require it; if there is a `guard`, only if it holds.
   virtual std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
   /// Loads the element at these valid indices.
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
@@ -24,8 +25,8 @@ class Access {
   virtual std::optional<ValueId> position(uint32_t access) = 0;
   /// A float32 quotient, if the target computes it in a special way.
   virtual std::optional<ValueId> quotient(ValueId, ValueId) { return std::nullopt; }
-  /// Returns the divisor of an integer division; on the CPU, a divisor of zero is reported. `division` is the index of
-  /// its division in the kernel.
+  /// Returns the divisor of an integer division as it is; on the CPU, emits a check that reports a divisor of zero.
+  /// `division` is the index of the division in KernelOutline::divisions.
   virtual ValueId divisor(ValueId value, uint32_t division) = 0;
 };
 
@@ -39,15 +40,16 @@ struct Job {
     ir::DType dtype;
   };
   std::vector<Root> roots;                                   ///< the nodes to compute, and the type of each value
-  const std::map<ReducedValue, ValueId>* reduced = nullptr;  ///< the results of reductions so far
-  uint32_t phase = 0;                        ///< values of elements computed in one phase are not available in another
-  std::map<ir::NodeId, ValueId> known = {};  ///< except these
+  const std::map<ReducedValue, ValueId>* reduced = nullptr;  ///< the results of the reductions of earlier phases
+  uint32_t phase = 0;  ///< values of elements that one phase computed are not available in another
+  std::map<ir::NodeId, ValueId> known = {};  ///< values that are available in this phase, because an earlier one cached
+                                             ///< them
 };
 /// The nodes of the job's roots.
 std::vector<ir::NodeId> roots_of(const Job& job);
 
-/// Hoisted predicates: a job that computes the conditions; and for each masked access group (given by its
-/// leader), whether the group is loaded if the condition holds, or if it does not.
+/// Hoisted predicates of some masked access groups. The roots of the job are the conditions, one per group. For each
+/// group, `groups` has its leader and whether the group is loaded if the condition holds (true) or if it does not.
 struct HoistedPredicates {
   Job job;
   std::vector<std::pair<uint32_t, bool>> groups;

@@ -11,8 +11,8 @@
 #include "codegen/target/target.h"
 #include "ir/graph.h"
 
-// A kernel as a tree of statements over typed values. The tree determines all computations, their places, and all
-// memory accesses. Only names and line breaks are left to the printer.
+// A kernel as a tree of statements over typed values, for any target. The tree determines all computations, their
+// places, and all memory accesses. Only names and line breaks are left to the printer.
 
 namespace ingot::codegen {
 
@@ -42,13 +42,20 @@ struct Type {
   auto operator<=>(const Type&) const = default;
 };
 
-/// How often a value is computed: once per kernel, row, thread or element. Loads of all of a thread's elements that
-/// precede their computation have level Fetch.
-enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
+/// How often a value is computed, from the rarest to the most frequent. A value depends only on values of its own level
+/// and of earlier ones.
+enum class Level : uint8_t {
+  Kernel,
+  Row,
+  Thread,  ///< once for the elements that a thread computes together, such as a vector. In CPU reductions: once for the
+           ///< elements of a line, or for those of adjacent rows
+  Fetch,   ///< once per element, in a loop of loads that precedes the computation of all elements
+  Element  ///< once per element, in the loop that computes it
+};
 
 /// Index and pointer arithmetic and comparisons, with C++'s semantics.
-/// ShortDiv: division of numbers whose product is less than 2^30. BitOr: bitwise or of numbers that have no set bit in
-/// common.
+/// ShortDiv: division of two numbers whose product is less than 2^30. BitOr: the sum of two numbers that have no set
+/// bit in common, as a bitwise or.
 enum class IndexOp : uint8_t {
   Add,
   Sub,
@@ -69,28 +76,31 @@ enum class IndexOp : uint8_t {
 /// An expression: an operation on other values, or a leaf such as a literal.
 struct Value {
   enum class Kind : uint8_t {
-    Literal,      ///< `number`
-    Symbol,       ///< a parameter or a variable
-    Block,        ///< blockIdx.x
-    Thread,       ///< threadIdx.x
-    Index,        ///< `index` applied to the operands
-    Load,         ///< element operand 1 of pointer operand 0; with an operand 2, zero if that condition does not
-                  ///< hold
-    Pointee,      ///< the element that operand 0 points to
-    Vector,       ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on
-    Shifted,      ///< as Vector, for an unaligned pointer: from the two aligned vectors around them
-    VectorEnd,    ///< as Vector; past operand 2, the end, the last element before it is repeated
-    VectorInRow,  ///< as Vector, in a row that may be unaligned; elements past operand 2, the row's length, have no
-                  ///< meaning
-    AnyRow,       ///< whether the condition, operand 0, holds for any row of the block, or of the warp if the `number`
-                  ///< of threads per row is at most a warp
-    Quotient,     ///< float32: operand 0 / operand 1; if operand 0 is a vector, operand 1 is uniform for a row
+    Literal,    ///< `number`
+    Symbol,     ///< a parameter or a variable
+    Block,      ///< blockIdx.x
+    Thread,     ///< threadIdx.x
+    Index,      ///< `index` applied to the operands
+    Load,       ///< the element at index operand 1 of pointer operand 0; zero if operand 2, an optional condition, does
+                ///< not hold. Also the target of an assignment to this element
+    Pointee,    ///< the element that operand 0 points to
+    Vector,     ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on
+    Shifted,    ///< as Vector, for an unaligned pointer: the elements are taken from the two aligned vectors that
+                ///< contain them
+    VectorEnd,  ///< as Vector; the elements at and past index operand 2 (the end) are copies of the last element
+                ///< before it
+    VectorInRow,  ///< as Shifted, in a row: reads no aligned vector past the row's last one; elements past operand 2,
+                  ///< the row's length, have no meaning
+    AnyRow,       ///< whether operand 0, a condition that a row's threads share, holds for at least one row: of the
+                  ///< block, or of the warp if `number`, the number of threads per row, is at most that of a warp
+    Quotient,     ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; if operand 0 is a vector, all
+                  ///< its elements are divided by operand 1, which a row shares
     ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
-    Element,           ///< element operand 1 of vector or array operand 0
+    Element,           ///< the element of vector or array operand 0 at index operand 1
     Pack,              ///< a vector made of the operands
-    Wrap,              ///< index operand 0, wrapped and clamped to the size operand 1
-    Check,      ///< as Wrap; an index out of range writes the code `number` to operand 2. With a guard, operand 3: 0
-                ///< if it does not hold
+    Wrap,       ///< the index operand 0 into a dim of size operand 1: wrapped if negative, then clamped to the dim
+    Check,      ///< as Wrap; if the index is out of range, the code `number` is written to operand 2. If operand 3, a
+                ///< guard, is given and does not hold: 0, without a check
     Primitive,  ///< `op` on operands of type `operand_type`
     Cast,       ///< from type `operand_type`
     Bitcast,
@@ -109,30 +119,31 @@ struct Value {
     Inline,  ///< no name: written wherever it is used
     Auto,    ///< a name if it is used more than once or the line would be too long; `name` if that is free
     Author,  ///< the author's `name`, unless a store's target already has it
-    Pinned,  ///< a name: it must be computed at this place
+    Pinned,  ///< a name, because a statement must compute it at this place
     Always,  ///< exactly this name
   } naming = Naming::Auto;
   std::string name = {};
   ir::NodeId node = kNoNode;  ///< the node for which it was created
 };
 
-/// A parameter or a variable of the kernel.
+/// A parameter or a variable of the kernel; unlike the symbols of host expressions, which are values of a call.
 struct Symbol {
   std::string name;
   Type type;
   Level level = Level::Kernel;
   std::optional<KernelParameter> parameter = {};
-  /// For a pointer's comment: the index of an element as a sum of products. A missing stride is 1; a missing index is a
-  /// gathered coordinate.
+  /// For the comment that describes a pointer: the index of an accessed element is the sum of index · stride over
+  /// `index_terms`. A missing stride is 1; a missing index is a gathered coordinate.
   struct Term {
     ValueId index;
     ValueId stride;
   };
-  std::vector<Term> index_terms = {};
+  std::vector<Term> index_terms = {};  ///< for a pointer
   std::vector<ir::NodeId> nodes = {};  ///< for a pointer: the nodes that are loaded from it or stored to it
   uint32_t neighbours = 0;  ///< for a pointer: the number of elements after each indexed element that are accessed too
+  /// For a pointer. is_bool: the elements are bools, although they are loaded as bytes.
   bool is_contiguous = false, is_bool = false, is_written = false;
-  std::string meaning = {};            ///< for a scalar, a description; for a vector, the name of its pointer
+  std::string meaning = {};            ///< for a vector, the name of its pointer; otherwise the comment
   std::vector<uint32_t> extents = {};  ///< for an array
   bool is_shared = false;              ///< in shared memory
   uint32_t alignment = 0;              ///< in bytes, if stricter than the type's
@@ -162,8 +173,8 @@ struct Advance {
   SymbolId variable;
   ValueId by;
 };
-/// Stores a vector to memory, from element `index` on. Elements at or past `end` and before `begin` are not written, if
-/// these are given.
+/// Stores a vector to memory, from element `index` on. If `end` is given, elements at or past it are not written; if
+/// `begin` is given, elements before it are not written.
 struct StoreVector {
   ValueId pointer, index, vector, end = {}, begin = {};
 };
@@ -179,22 +190,22 @@ struct Loop {
     Simd,       ///< for vector instructions
     SimdWhole,  ///< as Simd, from 0 on; the last vector is computed as a whole even if it reaches past `end`
     Serial,
-    Rows,     ///< the body advances the variable
+    Rows,     ///< the body itself advances the variable, from row to row
     Strided,  ///< in steps of `step`
-    Steps,    ///< CUDA: the vectors of `lanes` elements that a thread takes in `step` steps of its block, starting with
-              ///< the block's first element
+    Steps,    ///< CUDA: `step` steps of a block from its first element, `begin`, on. In each step, a thread computes
+              ///< `lanes` adjacent elements; the variable is the index of the first one
   } kind;
   SymbolId variable;
   ValueId begin, end;
   Body body;
-  SymbolId maximum = {};  ///< for a Simd loop: a variable reduced by maximum over all elements
-  uint32_t lanes = 0;     ///< for a Simd loop: elements per vector; 0: the compiler's choice
-  uint32_t step = 1;      ///< for a Strided or Unrolled loop
-  SymbolId valid = {};  ///< a variable. SimdWhole: whether the element is below the end; Steps: whether all elements of
-                        ///< the vector are. None if the first element decides for all.
-  uint32_t unroll = 0;  ///< for a Strided loop: the unroll factor; 0: the compiler's choice
+  SymbolId maximum = {};  ///< for a Simd loop: the variable of its `reduction(max : …)` clause; none if there is none
+  uint32_t lanes = 0;     ///< Simd: elements per vector, or 0: the compiler's choice; Steps: see there
+  uint32_t step = 1;      ///< Strided, Unrolled: the increment of the variable; Steps: the number of steps
+  SymbolId valid = {};    ///< a bool variable of the body. SimdWhole: whether the element is below the end; Steps:
+                          ///< whether all elements of the vector are. None if no vector is only partly below the end.
+  uint32_t unroll = 0;    ///< for a Strided loop: the unroll factor; 0: the compiler's choice
 };
-/// Returns from the kernel unless `unless_below` is less than `end`.
+/// Returns from the kernel unless `unless_below` < `end`.
 struct Return {
   ValueId unless_below, end;
 };
@@ -207,16 +218,17 @@ struct Barrier {
 /// Calls a prelude function that moves many elements.
 struct Call {
   enum class Function : uint8_t {
-    Transpose,        ///< from, its stride, to, its pitch, rows and columns of the destination
-    Spread,           ///< from, its stride, to, rows, columns: each element is repeated along a row
-    Repeat,           ///< from, its stride, to, rows, columns: every row is a copy of the elements
+    // The operands of each function. `stride` is the distance of two elements, or of two columns, of `from`.
+    Transpose,        ///< from, stride, to, distance of two rows of `to`, its rows, its columns
+    Spread,           ///< from, stride, to, rows, columns: each row of `to` is filled with one element
+    Repeat,           ///< from, stride, to, rows, columns: each row of `to` is a copy of the elements
     ToFloats,         ///< from float16, to, count
     FromFloats,       ///< from, to float16, count
     ReplaceIfLarger,  ///< a value and its index, then another value and index: replaces the first pair if the second
                       ///< value is the maximum
     ReplaceIfSmaller,
-    LoadRows,   ///< to a warp's shared memory, from, count
-    StoreRows,  ///< to, from a warp's shared memory, count
+    LoadRows,   ///< to (a warp's shared memory), from (the rows in a tensor), number of elements
+    StoreRows,  ///< to (the rows in a tensor), from (a warp's shared memory), number of elements
     WillWrite,  ///< pointer, count: prefetches memory that will be written
   } function;
   std::vector<ValueId> operands;
@@ -224,31 +236,31 @@ struct Call {
   ir::NodeId node = kNoNode;  ///< the node that it computes
 };
 
-/// `body` for each chunk of [begin, end): `count` elements from `first` on. `count` is the constant `size`, except in
-/// the last chunk.
+/// A loop over [begin, end) that executes `body` once per chunk of `size` elements. Here a chunk is only the range of
+/// one iteration: `count` elements from `first` on. `count` is the constant `size`, except in the last chunk.
 struct ChunkLoop {
   uint32_t size;
   SymbolId first, count;
   ValueId begin, end;
   Body body;
-  bool is_aligned = false;  ///< chunks end at multiples of the size; the first one may be shorter
+  bool is_aligned = false;  ///< chunks end at multiples of `size`; the first one, too, may be shorter
 };
 
 /// Combines the accumulators of a row: reduces the arrays `accumulators` to the variables `into`, which are declared
 /// here. Accumulators are combined along the bits of their numbers: lowest first on CUDA, highest first on the CPU
-/// (halves first). A thread's arrays hold runs of `lanes` adjacent accumulators; the next thread's run follows, and
-/// after the runs of all `threads` come the second runs. On the CPU, arrays of several adjacent rows have one more
-/// extent.
+/// (halves first). A thread's array has a vector of `lanes` adjacent accumulators for each run. Within a run, the
+/// vectors of the row's `threads` follow each other; the accumulators of the next run come after them. On the CPU,
+/// arrays of several adjacent rows have one more extent.
 struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> accumulators, into;
   uint32_t lanes = 1, threads = 1;
-  uint32_t blocks = 1;        ///< blocks of the cluster that shares a row, each with `threads` threads
-  uint32_t spacing = 1;       ///< distance between the threads of a row; if above 1, a thread's accumulators are
-                              ///< adjacent
-  uint32_t slot = 0;          ///< a number that no other Combine of the kernel has
-  bool is_merged = false;     ///< the last element of the array already combines all of them (MergeGroup)
-  bool may_change = false;    ///< the variables may be assigned again later
+  uint32_t blocks = 1;     ///< blocks of the cluster that shares a row, each with `threads` threads
+  uint32_t spacing = 1;    ///< distance between the threads of a row; if above 1, all accumulators of a thread
+                           ///< are adjacent
+  uint32_t slot = 0;       ///< the number of this Combine in the kernel, for the prelude's functions
+  bool is_merged = false;  ///< `accumulators` are the `levels` of MergeGroups: the last one is the result of the thread
+  bool may_change = false;    ///< the variables `into` may be assigned again later
   ir::NodeId node = kNoNode;  ///< the reduction
 };
 
@@ -262,7 +274,8 @@ struct MergeGroup {
   ir::NodeId node = kNoNode;
 };
 
-/// Combines a thread's adjacent accumulators of one run, the elements of an array, into the element `into`.
+/// Combines the elements of the array `accumulators`, a thread's adjacent accumulators of one run, into the element
+/// `into`.
 struct CombineRun {
   ir::ReduceKind kind;
   SymbolId accumulators;
@@ -283,25 +296,26 @@ struct Kernel {
   LaunchInfo launch;
   std::vector<Value> values;
   std::vector<Symbol> symbols;
-  std::vector<SymbolId> parameters;  ///< one per launch.parameters
+  std::vector<SymbolId> parameters;  ///< one for each of launch.parameters
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and the argument array
   bool restrict_pointers = true;
-  bool uses_reproducible_functions = false;  ///< CPU: use functions that give the same bits in scalar and vector code,
-                                             ///< if there are any
-  bool nans_survive_truncation = false;  ///< CPU: all NaNs of float32 come from bfloat16 or from operations, and so end
-                                         ///< in zeros
+  bool uses_reproducible_functions = false;  ///< CPU: where the prelude has functions that give the same bits in scalar
+                                             ///< and in vector code, these are used
+  bool nans_survive_truncation = false;  ///< CPU: float32 is rounded to bfloat16 without a check for NaN. Every NaN of
+                                         ///< this kernel comes from bfloat16 or from an operation, and so ends in
+                                         ///< zeros
   uint32_t resident_blocks = 0;          ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
-  uint32_t cluster_blocks = 1;           ///< CUDA: blocks of a cluster, which run at once and share results
-  Body before;                           ///< once per kernel (CPU)
-  Body indices;                          ///< computes the position of a thread
-  Body body;                             ///< everything else
-  Body after;                            ///< once per kernel (CPU)
+  uint32_t cluster_blocks = 1;           ///< CUDA: blocks of a cluster, which run at the same time; 1: no clusters
+  Body before;                           ///< CPU: before `body`
+  Body indices;                          ///< CUDA: computes the position of a thread, before `body`
+  Body body;                             ///< the main part
+  Body after;                            ///< CPU: after `body`
 
   const Value& operator[](ValueId id) const { return values[id.index]; }
   const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }
 };
 
-/// The name in the prelude.
+/// The name of the function, or of the reduction's class, in the prelude.
 std::string_view name_of(Call::Function function);
 std::string_view name_of(ir::ReduceKind kind);
 

@@ -39,8 +39,9 @@ struct GridFactor {
   bool operator==(const GridFactor&) const = default;
 };
 
-/// Shared memory in which a block caches its row. The block's threads read the row in steps; the steps from `first` on
-/// are cached here. `needed` gives the number of steps.
+/// Shared memory in which a block caches its row. The block's threads read the row in steps, one vector per thread and
+/// step. The steps before `first` are cached in registers, the others here. `needed` gives the number of steps of a
+/// row.
 struct SharedSteps {
   std::vector<GridFactor> needed;
   uint32_t first = 0, last = 0;  ///< no row needs step `last`
@@ -54,16 +55,16 @@ struct SharedSteps {
 struct LaunchInfo {
   std::string entry;            ///< extern "C" name
   uint32_t outline = 0;         ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t partials_owner = 0;  ///< of the kernels of the outline that share the partial results, the first one
+  uint32_t partials_owner = 0;  ///< the first of the outline's kernels that share these partial results
   std::vector<KernelParameter> parameters;
-  uint32_t block_threads = 1;  ///< CUDA
-  std::vector<GridFactor> grid;
+  uint32_t block_threads = 1;    ///< CUDA
+  std::vector<GridFactor> grid;  ///< the number of units is the product of these factors
   uint32_t weight = 1;  ///< CPU: the estimated time per element in about 1/8 ns; sets the grain size of parallel_for
-  /// Partial results, if the rows of a kernel are split among several units: a buffer per value of each reduction. The
-  /// launches of one kernel share them, and so do a kernel that writes fused column partials and the kernel that
-  /// finalizes them.
+  /// Partial results, if the rows of a kernel are split among several units: the element type of a buffer, per value of
+  /// each reduction. The launches of one kernel share the buffers, and so do a kernel that writes fused column partials
+  /// and the kernel that finalizes them.
   std::vector<ir::DType> partials;
-  std::vector<GridFactor> partial_count;  ///< elements of each buffer
+  std::vector<GridFactor> partial_count;  ///< the number of elements of each buffer, as a product
   SharedSteps shared = {};
   bool operator==(const LaunchInfo&) const = default;
 

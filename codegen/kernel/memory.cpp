@@ -52,7 +52,7 @@ Memory::Memory(const KernelContext& context, Assembly& assembly) : context_(cont
 /// The name of the pointer from which a value is loaded.
 const std::string& Memory::pointer_name(ValueId load) const {
   ValueId base = assembly_[load].operands[0];
-  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // through the pointer to a row
+  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // of a pointer to a row, the tensor's pointer
   return assembly_[assembly_[base].symbol].name;
 }
 
@@ -273,7 +273,7 @@ ValueId Memory::zero_of(uint32_t access) {
 
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& gathered, ValueId condition) {
   if (layout(access).is_empty) return zero_of(access);
-  // A load must not move past a store that may change its operand.
+  // A load must not move past a store that may change the loaded element.
   const bool early = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
   // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
@@ -301,7 +301,7 @@ ValueId Memory::wrap(uint32_t access, uint32_t coordinate, ValueId index, ValueI
   Value value{.kind = error ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
               .operands = {index, assembly_.read(gather_extent(access, coordinate))},
-              .naming = error ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
+              .naming = error ? Value::Naming::Pinned : Value::Naming::Auto,  // inlined in a `? :`, it could be skipped
               .name = name + "_wrapped"};
   if (error) {
     value.operands.push_back(error);

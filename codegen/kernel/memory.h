@@ -16,23 +16,25 @@ class Space {
  public:
   virtual ~Space() = default;
 
-  /// The index, counted from `base`, of an element of a tensor in domain order. At Level::Thread and above: of a
-  /// thread's first element. Below: of each of its elements.
+  /// The index, counted from `base`, of an element in a tensor that has the elements of the domain one after the other
+  /// (AccessLayout::is_linear). At the levels up to Thread: of the thread's first element; at Fetch and Element: of
+  /// each of its elements.
   virtual ValueId linear(Level level) = 0;
-  /// Whether there is a linear index along the domain.
+  /// Whether `linear` may be used.
   virtual bool has_linear() const { return true; }
   /// Whether the linear index counts from the domain's first element, rather than from a row's first.
   virtual bool counts_domain() const { return false; }
-  /// The coordinate of the same element along an axis.
+  /// The coordinate along an axis, of the same element as `linear` at this level.
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
-  /// The pointer from which an access counts, and the first axis along which it counts from there.
+  /// The pointer to which an access adds the index of an element; and the first axis that this index covers, since
+  /// `base` covers the axes before it.
   virtual ValueId base(uint32_t access) = 0;
   virtual uint32_t first_axis(uint32_t access) const = 0;
   /// Elements that are computed together differ only along axes from this one on.
   virtual uint32_t first_inner_axis() const = 0;
-  /// The level whose coordinates have the names that are used in comments.
+  /// The level whose coordinates the comments of the generated source name.
   virtual Level level_of_names() const = 0;
-  /// The suffix that makes a pointer's name the name of one of its elements: "_k".
+  /// The suffix that makes a pointer's name the name of an element: "_k" for "x_k".
   virtual std::string suffix() = 0;
 };
 
@@ -44,7 +46,7 @@ class Memory {
 
   void set_space(Space& space) { space_ = &space; }
 
-  /// The pointer that the access's group shares.
+  /// The pointer that the accesses of an access group share.
   SymbolId pointer(uint32_t access) const { return pointers_[layout(access).leader]; }
   SymbolId scalar(uint32_t number) const { return scalars_[number]; }
   /// The stride along an axis. A stride that the layout knows is a constant, so that GCC can load whole vectors and
@@ -54,22 +56,23 @@ class Memory {
   SymbolId gather_stride(uint32_t access, uint32_t coordinate);
   /// The size of the dim that a gathered coordinate indexes.
   SymbolId gather_extent(uint32_t access, uint32_t coordinate);
+  /// The extent of an axis.
   SymbolId extent(uint32_t axis);
   /// The number of elements of the domain.
   SymbolId numel();
-  /// The coordinate along `axis` of the element with this index among all along axes [first, last), by division.
-  /// `is_short`: there are at most 2^15 of them.
+  /// The coordinate of an element along `axis`, by division and remainder. `index` is the element's linear index over
+  /// the axes [first, last). `is_short`: these have at most 2^15 elements in all.
   ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
   /// The pointer through which errors are reported.
   SymbolId status();
-  /// The first access that has the same strides by construction, and so shares its parameters.
+  /// The first access whose strides are always equal to this access's. Its parameters serve both.
   uint32_t stride_owner(uint32_t access) const;
 
   /// The index, from `Space::base`, of the element `neighbour` elements after the leader's; `gathered`: the gathered
   /// coordinates.
   ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& gathered = {});
-  /// An element of memory, in its type in memory: `load` to read it, `pointee` to assign to it. With a condition, a
-  /// load gives zero if the condition does not hold.
+  /// An element of memory, in its type in memory. `load`: a value that may get a name; zero if there is a condition and
+  /// it does not hold. `pointee`: inline, as the target of an assignment, or to read it in one place.
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& gathered = {}, ValueId condition = {});
   ValueId pointee(uint32_t access, Level level);
   /// Wraps and clamps an index of a gather. If `error` is given, an index out of range writes its code there, but only
@@ -83,13 +86,13 @@ class Memory {
   /// The type of elements in memory. Bools are read as bytes, since any bytes can be viewed as bool.
   ir::DType type_in_memory(uint32_t access) const;
   const std::string& tensor_name(uint32_t access) const;
-  /// The name of a vector of `width` elements: "x4", but "x1_4".
+  /// The name of a vector of `width` elements: "x4" for the pointer x; "x1_4" for the pointer x1.
   std::string vector_name(uint32_t access, uint32_t width) const;
-  /// The vector that contains the access's element, if its group is loaded in vectors.
+  /// The vector that contains the access's element, if its access group is loaded in vectors; null otherwise.
   const GroupVector* group_vector_of(uint32_t access) const;
-  /// Loads such a vector.
+  /// Loads a vector of an access group.
   ValueId vector(uint32_t leader, const GroupVector& group_vector, Level level);
-  /// The name of such a vector: "x4", or "x_01" and "x_23" if there are several.
+  /// The name of a vector of an access group: "x4"; if the group has several, "x_01" and "x_23".
   std::string group_vector_name(uint32_t leader, const GroupVector& group_vector) const;
   /// The author's name of a node's value, claimed; empty if there is none.
   std::string author_name(ir::NodeId node) const;
@@ -103,14 +106,14 @@ class Memory {
   void name_tensors();
   void name_scalars();
   void claim_author_names();
-  /// Whether the access is in the order of a domain of several axes.
+  /// Whether the access is contiguous over a domain of several axes. (With one axis, its stride is enough.)
   bool is_linear(uint32_t access) const;
   /// The terms whose sum is an element's distance from `base`, from this axis on.
   std::vector<ValueId> terms(uint32_t access, Level level, uint32_t first_axis);
   /// 0, for an element of an empty tensor.
   ValueId zero_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;
-  /// The parameter of this kind, for a size or a stride.
+  /// The parameter of this kind, for a size or a stride. `of` becomes its comment.
   SymbolId size_parameter(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
                           const std::string& of = {});
 

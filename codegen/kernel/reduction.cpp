@@ -59,7 +59,7 @@ ir::HostValue extreme(DType dtype, bool is_smallest) {
   return ir::HostValue::of(is_smallest ? limits.smallest : limits.largest);
 }
 
-// Offsets that give jobs after the phases distinct phase numbers.
+// The phase numbers of jobs that belong to no phase, counted from the number of phases.
 constexpr uint32_t kOfRows = 1, kOfOtherArms = 2, kOfConditions = 3;
 
 /// The identity of a reduction: its result for no elements.
@@ -175,7 +175,7 @@ void RowReductions::declare_arrays(Body& block, RowReduction& reduction, uint32_
   reduction.accumulators.clear();
   reduction.levels = {}, reduction.runs = {};
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
-    const std::string name = assembly_[reduction.results[v]].name + "_of";
+    const std::string name = assembly_[reduction.results[v]].name + "_of";  // sum_of[…] for the result `sum`
     const SymbolId array =
         with_extents(assembly_.variable(name, type_per_row(reduction.types[v]), Level::Thread), {accumulators});
     reduction.accumulators.push_back(array);
@@ -226,8 +226,8 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, Accumulator
   if (into.size() == 1) {
     assembly_.set_node(reduction.node);
     const bool is_product = operands.size() == 2;
-    // For equal extremes, which may be zeros of different sign, `maximum` and `minimum` give the second operand: the
-    // value that came first.
+    // For equal extremes, which may be zeros of different sign, `maximum` and `minimum` give the second operand. The
+    // accumulator is the second operand, since its value came first.
     const bool is_extreme = reduction.kind == ReduceKind::Max || reduction.kind == ReduceKind::Min;
     const std::vector<ValueId> two = is_extreme ? std::vector{operands[0], into[0]} : std::vector{into[0], operands[0]};
     const ValueId combined =

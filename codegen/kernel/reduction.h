@@ -5,8 +5,8 @@
 
 #include "codegen/kernel/computation.h"
 
-// The target-independent part of kernels that reduce: the accumulators of a row, how an element is
-// accumulated, and the names of a row's reductions.
+// The target-independent part of kernels that reduce: the position of a row, its accumulators, how an element is
+// accumulated, and the names of a row's results.
 
 namespace ingot::codegen {
 
@@ -19,25 +19,27 @@ struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
-  bool is_speculative = false;              ///< speculative: accumulated in the phase before its own, for one arm of a
-                                            ///< `where`
-  uint32_t first_partial = 0;               ///< in LaunchInfo::states
-  std::vector<ir::DType> types = {};        ///< of its values
+  bool is_speculative = false;        ///< accumulated in the phase before its own: the sum of the first arm of a
+                                      ///< `where`
+  uint32_t first_partial = 0;         ///< the index of its first buffer in LaunchInfo::partials
+  std::vector<ir::DType> types = {};  ///< of its values: one, or for ArgMax and ArgMin two, the value and its index
   std::vector<SymbolId> accumulators = {};  ///< an accumulator array per value
   std::vector<SymbolId> results = {};       ///< a variable per value
-  SymbolId levels = {};  ///< results of merged groups of accumulators, one per bit of a binary counter
-                         ///< over the groups; null: groups are not merged
-  SymbolId runs = {};    ///< results of runs of accumulators, one element per run
+  // On CUDA, if a thread does not hold all its accumulators at once, `accumulators` has those of one group, or run.
+  SymbolId levels = {};  ///< columns.cpp, which computes adjacent accumulators of a thread group by group: the results
+                         ///< of merged groups, one per bit of a binary counter over the groups; otherwise none
+  SymbolId runs = {};    ///< rows.h: the results of a thread's accumulators in each run, one per run; otherwise none
 
   /// Whether the result depends on the order in which elements are accumulated.
   bool has_order() const;
 };
 
-/// The position of a row: its coordinates along the row axes (the axes that are not reduced), from the row's index.
+/// Computes the position of a row from the row's index: its coordinates along the row axes (the axes that are not
+/// reduced), and the pointers to its first element.
 class RowPlaces {
  public:
-  /// Emits position computations at the end of `block`. A row's pointer is advanced along all row axes but the last
-  /// `free_axes`; along these, the index of an element advances instead.
+  /// Emits position computations at the end of `block`. A row's pointer covers all row axes but the last `free_axes`.
+  /// The free axes are part of an element's index instead, because the rows of a vector differ along them.
   RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block, uint32_t free_axes = 0)
       : context_(context), assembly_(assembly), memory_(memory), block_(block), free_axes_(free_axes) {}
 
@@ -52,9 +54,9 @@ class RowPlaces {
   ValueId coordinate(uint32_t axis);
   /// The pointer to a row's first element; for an access that does not vary within a row, the tensor's pointer.
   ValueId base(uint32_t access);
-  /// The first axis along which an access counts from `base`.
+  /// The first axis that `base` does not cover: this axis and the later ones are part of an element's index.
   uint32_t first_axis(uint32_t access) const { return varies_in_row(access) ? row_axes() - free_axes_ : 0; }
-  /// The product of these axes' extents; 1 if there are none.
+  /// The product of the extents of the axes [first, last); 1 if there are none.
   ValueId elements(uint32_t first, uint32_t last);
   /// The number of elements of a row.
   ValueId length() { return elements(row_axes(), context_.rank()); }
@@ -78,7 +80,8 @@ struct RowWork {
   std::vector<uint32_t> stores = {};
 };
 
-/// The place of an accumulator: its index in the array and, if a thread has several rows, the row (`lane`).
+/// The place of an accumulator: its index in the array; and, if the elements of the array have one accumulator for each
+/// of some adjacent rows or columns, the index of the row or column among these (`lane`).
 struct AccumulatorPlace {
   ValueId number, lane = {};
 };
@@ -86,14 +89,15 @@ struct AccumulatorPlace {
 /// The reductions of a kernel: declares and combines their accumulators, and lists the work of each phase.
 class RowReductions {
  public:
-  /// If a thread has several rows, the variable `lane` counts them.
+  /// `rows`: the number of adjacent rows that a thread, or on the CPU a unit, computes together. If there are several,
+  /// the variable `lane` is the index of one of them.
   RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory, uint32_t rows = 1,
                 SymbolId lane = {});
 
   std::vector<RowReduction>& all() { return reductions_; }
   /// The reductions of columns whose partial results this kernel also computes (fused column partials).
   std::vector<RowReduction>& column_reductions() { return column_reductions_; }
-  /// A variable for a reduction's result, per row.
+  /// A variable for the result of a reduction; with a value for each of several adjacent rows.
   SymbolId result(std::string_view preferred, ir::DType dtype);
   /// The element types of the buffers of partial results.
   std::vector<ir::DType> partials() const;
@@ -102,7 +106,7 @@ class RowReductions {
   /// Declares arrays of `accumulators` accumulators at the end of `block`, and initialises them with the reduction's
   /// identity in a loop of this kind.
   void declare(Body& block, RowReduction& reduction, uint32_t accumulators, Loop::Kind loop);
-  /// The counter of loops over accumulators.
+  /// The variable of loops over accumulators.
   SymbolId accumulator_counter();
   /// As `declare`, in two steps: the arrays alone, and the initialisation of one accumulator.
   void declare_arrays(Body& block, RowReduction& reduction, uint32_t accumulators);
@@ -125,11 +129,13 @@ class RowReductions {
   void combine_run(Body& block, const RowReduction& reduction, ValueId run);
   /// As `declare_runs`, in shared memory, for a loop that is not unrolled.
   void declare_shared_runs(Body& block, RowReduction& reduction, uint32_t runs, uint32_t threads);
-  /// Combines the accumulators; from here on the row's results are known.
+  /// Combines a row's accumulators; from here on the row's results are known. `lanes`: adjacent accumulators of a
+  /// thread in each run; `threads`: of the row, in each of the `blocks` of a cluster; `spacing`: the distance between
+  /// these threads (see Combine).
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1,
                uint32_t blocks = 1);
 
-  /// The work of a phase. Speculative reductions take only the arm that is known early.
+  /// The work of a phase. A speculative reduction is part of the phase before its own, and sums only the first arm.
   RowWork work_of_phase(uint32_t phase);
   /// The work of the speculative reductions' other arms, as separate reductions, which it adds to `others`.
   RowWork work_of_other_arms(std::vector<RowReduction>& others);
@@ -137,13 +143,15 @@ class RowReductions {
   Job speculative_conditions() const;
   /// The nodes of the other arms.
   std::vector<ir::NodeId> other_arms() const;
+  /// The speculative reductions.
   std::vector<RowReduction*> speculative();
   /// The work of the rows after all phases.
   RowWork work_of_rows();
 
-  /// An element of the buffer of partial results; `is_written`: it is assigned to.
+  /// An element of a buffer of partial results. `number`: the buffer's index in LaunchInfo::partials; `is_written`: the
+  /// element is assigned to.
   ValueId partial(uint32_t number, ValueId index, bool is_written);
-  /// The pointer to the first partial result.
+  /// The pointer to the first element of this buffer.
   SymbolId partials_pointer(uint32_t number, bool is_written);
 
   /// The stores of results that later kernels read: the access and the value of each.
@@ -158,9 +166,11 @@ class RowReductions {
   RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_partial) const;
   /// Adds the operand of a reduction, or its two factors, to the roots of the work.
   void add_root(RowWork& work, const RowReduction& reduction) const;
+  /// An accumulator of the array.
   ValueId element(SymbolId array, AccumulatorPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
-  /// The type of a value per row. On CUDA the rows of a thread form a vector; on the CPU `with_extents` adds an extent.
+  /// The type of a variable with a value per row. On CUDA, the values of several rows form a vector; on the CPU, an
+  /// array, whose extent `with_extents` adds.
   Type type_per_row(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
   SymbolId with_extents(SymbolId array, std::vector<uint32_t> extents);
 
@@ -170,9 +180,9 @@ class RowReductions {
   uint32_t rows_;
   SymbolId lane_;
   std::vector<RowReduction> reductions_, column_reductions_;
-  std::map<ReducedValue, ValueId> known_;
-  uint32_t slots_ = 0;
-  std::string counter_name_;
+  std::map<ReducedValue, ValueId> known_;  ///< the results
+  uint32_t slots_ = 0;                     ///< the number of Combine statements so far
+  std::string counter_name_;               ///< of the variable of loops over accumulators
 };
 
 }  // namespace ingot::codegen

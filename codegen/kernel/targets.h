@@ -2,7 +2,8 @@
 
 #include "codegen/kernel/assembly.h"
 
-// One function per kind of kernel and target. Kernels that reduce may need two launches.
+// One function per kind of kernel and target. A kernel of the outline that reduces may need two launches. `build_cuda`
+// and `build_cpu` build the kernels that reduce nothing, have no tiles, and do not join short rows.
 
 namespace ingot::codegen {
 

@@ -12,7 +12,7 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-/// Calls f for each block within a statement.
+/// Calls f for each block of statements directly within a statement.
 template <typename StatementOrConst, typename F>
 void for_each_block(StatementOrConst& statement, F&& f)
   requires requires { statement.node; }
@@ -29,7 +29,7 @@ void for_each_block(StatementOrConst& statement, F&& f)
              statement.node);
 }
 
-/// Calls f for the outermost blocks of a kernel, in the order of the source.
+/// Calls f for the outermost blocks of statements of a kernel, in the order of the source.
 template <typename KernelOrConst, typename F>
 void for_each_block(KernelOrConst& kernel, F&& f)
   requires requires { kernel.indices; }

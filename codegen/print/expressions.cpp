@@ -19,7 +19,7 @@ Text literal_text(const Value& value) {
   return {std::move(text), precedence};
 }
 
-/// A load that is made only if the third operand holds, and otherwise gives zero.
+/// A load that is executed only if the third operand holds, and otherwise gives zero.
 Text load_if(ir::DType dtype, std::span<const Text> operands) {
   static const Spelling spelling("a ? b : c");
   const bool is_compute_type = ir::compute_type(dtype) == dtype;
@@ -55,8 +55,8 @@ std::string type_text(const Type& type) {
   return type.lanes > 1 ? fmt::format("Vec<{}, {}>", name, type.lanes) : name;
 }
 
-/// Whether the value is an unsigned quotient or remainder. Extents are unsigned on CUDA, which makes their division
-/// faster; multiplied with a negative stride the result would wrap.
+/// On CUDA extents are unsigned, because division by them is faster. So is then the quotient or remainder of an int by
+/// an extent. Multiplied by a negative stride it would wrap, so it is cast to int first.
 bool Expressions::is_unsigned(ValueId id) const {
   const Value& value = kernel_[id];
   if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;

@@ -18,7 +18,7 @@ class Expressions {
  public:
   explicit Expressions(const Kernel& kernel) : kernel_(kernel), names_(kernel.values.size()) {}
 
-  /// The expression to write at a use of the value.
+  /// The expression to print where the value is used: its name if it has one, otherwise its formula.
   Text text(ValueId id) const;
   /// The formula of a value, whether or not it has a name.
   Text formula(ValueId id) const;
@@ -27,6 +27,7 @@ class Expressions {
   bool has_name(ValueId id) const { return !names_[id.index].empty(); }
 
  private:
+  /// Whether C++ gives the value an unsigned type although its own type is int.
   bool is_unsigned(ValueId id) const;
 
   const Kernel& kernel_;

@@ -11,7 +11,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// Describes a tensor's elements: "contiguous", or "at" the offset of the element that is accessed.
+/// Describes the elements that a kernel accesses in a tensor: "contiguous", or "at i0 * x_stride0 + i1".
 std::string pointer_comment(const Symbol& symbol, const Expressions& expressions) {
   const std::string dtype = symbol.is_bool ? "bool, " : "";
   if (symbol.is_contiguous) return dtype + "contiguous";
@@ -34,7 +34,7 @@ std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& exp
 
 bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }
 
-/// "const float*"; the pointer to a result is not const.
+/// "const float*"; "float*" for a pointer to a result, to partial results or to the status.
 std::string parameter_type(const Symbol& symbol) {
   const std::string type = type_text(symbol.type);
   if (!symbol.type.is_pointer) return type;

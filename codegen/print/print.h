@@ -10,7 +10,7 @@ namespace ingot::codegen {
 /// One function of generated source.
 struct Printed {
   std::string text;
-  std::vector<ComputedNodes> lines;  ///< one per line
+  std::vector<ComputedNodes> lines;  ///< the nodes that each line of the text computes
 };
 
 /// Prints a kernel in its target's language, without the prelude. The printer decides only the appearance: which values

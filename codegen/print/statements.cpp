@@ -30,7 +30,7 @@ std::string declarator(const Symbol& variable) {
   return text;
 }
 
-/// The pointer itself, for a pointer; the pointer from which it loads, for a load.
+/// For a pointer, its symbol, even if it is advanced; for an element or vector of memory, the symbol of its pointer.
 SymbolId pointer_of(const Kernel& kernel, ValueId value) {
   while (!kernel[value].symbol) value = kernel[value].operands[0];
   return kernel[value].symbol;
@@ -148,7 +148,8 @@ bool Statements::is_named_by_store(ValueId id) const {
 
 /// Whether a load needs a statement of its own before the `? :` that selects it (CPU). GCC 12 turns a load in an arm
 /// into a masked load and mixes up the elements if the loop body stores several: it reads p[0], p[1], p[0], p[1] for
-/// p[0], p[1], p[2], p[3]. A load with a guard keeps it: without the guard it may read outside of the tensor.
+/// p[0], p[1], p[2], p[3]. A load with a condition of its own (operand 2) keeps it: without the condition it may read
+/// outside of the tensor.
 bool Statements::must_load_unconditionally(ValueId id) const {
   const bool is_plain_load = kernel_[id].kind == Value::Kind::Load && kernel_[id].operands.size() == 2;
   return is_plain_load && !kernel_.target.cuda() && usage_[id].is_in_arm;

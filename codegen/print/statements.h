@@ -10,14 +10,14 @@
 
 namespace ingot::codegen {
 
-/// Prints statements in order. A value that has no name from the author and is used once is written inline, as long as
-/// the line stays short; every other value becomes a statement.
+/// Prints statements in order. A computed value is written inline if the author did not name it, it is used once, in
+/// the block that computes it, and the line stays short. Otherwise a statement computes it.
 class Statements {
  public:
   explicit Statements(const Kernel& kernel);
 
   void print(const Body& block, int indent);
-  /// A line of text that is not a statement.
+  /// Prints a line of text that is not an indented statement.
   void line(std::string_view text, ComputedNodes nodes = {});
   const Expressions& expressions() const { return expressions_; }
   Printed take() { return std::move(printed_); }
@@ -46,14 +46,16 @@ class Statements {
   ComputedNodes nodes_of_expression(ValueId value) const;
   void add_nodes(ValueId id, ComputedNodes& nodes) const;
   void print_block(const Body& inner);
+  /// Whether a statement must compute the value, however short its line is.
   bool needs_name(ValueId id) const;
   /// Whether the value is only stored, to a pointer of its name: a statement with its name would repeat the name.
   bool is_named_by_store(ValueId id) const;
+  /// Whether the value is a load that must not be inlined in an arm of a `? :` (CPU): see the definition.
   bool must_load_unconditionally(ValueId id) const;
   /// Prints a statement that computes the value and gives it a name.
   void print_named(ValueId id);
-  /// Makes statements of the values in `parts`, widest first, until the text from `make` fits on a line after `prefix`
-  /// characters.
+  /// Prints statements for the values in `parts`, widest first, until the text that `make` returns fits on a line after
+  /// `prefix` characters.
   template <typename Make>
   void fit(std::vector<ValueId> parts, size_t prefix, Make make);
   /// The value, if a Let computes it; otherwise the values computed by a Let in its formula.

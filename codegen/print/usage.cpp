@@ -28,7 +28,7 @@ class UsageCounter {
   }
 
   void visit(const Body& block, bool is_outermost = false) {
-    // Each Let, with the uses of its value counted so far: a value may be computed in several blocks.
+    // Each Let, with the number of uses of its value before the Let: several blocks may compute one value.
     std::vector<std::pair<const Let*, uint32_t>> lets;
     for (const Statement& statement : block) {
       block_ = &block;

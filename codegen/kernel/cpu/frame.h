@@ -7,8 +7,8 @@
 
 namespace ingot::codegen {
 
-/// The common part of CPU kernels without reductions: a vectorised loop over the elements of one row (a line of
-/// elements along the innermost axis), and statements that run once per row.
+/// The common part of CPU kernels without reductions: a vectorised loop over the elements of one row (the
+/// elements along the innermost axis, or several such rows as one), and statements that run once per row.
 class CpuFrame : public CpuKernel {
  public:
   explicit CpuFrame(const KernelContext& context);
@@ -28,12 +28,13 @@ class CpuFrame : public CpuKernel {
 
  protected:
   bool has_rows() const { return context_.rank() > 1; }
-  /// Sets the position of a row.
+  /// Emits the computation of a row's position.
   virtual void start() {}
+  /// The coordinate of the current row along an axis other than the innermost one.
   virtual ValueId row_coordinate(uint32_t axis) = 0;
-  /// The linear index of a row's first element in the domain.
+  /// The linear index, in the domain, of the current row's first element.
   virtual ValueId row_index() = 0;
-  /// All loops of the kernel.
+  /// All loops of the kernel, with their bodies.
   virtual Body loops() = 0;
 
   /// The suffix, after the tensor's name, of a pointer to the start of a row.
@@ -53,13 +54,13 @@ class CpuFrame : public CpuKernel {
   /// the row's position is computed.
   Body row(ValueId begin, ValueId end, Body filled = {});
 
-  uint32_t inner_axis_;
-  SymbolId element_index_;
-  Body row_;
+  uint32_t inner_axis_;     ///< the innermost axis
+  SymbolId element_index_;  ///< the variable of the loop over elements
+  Body row_;                ///< statements that run once per row
 
  private:
-  std::map<uint32_t, ValueId> row_pointers_;
-  Body pointers_;
+  std::map<uint32_t, ValueId> row_pointers_;  ///< see `base`; by leader
+  Body pointers_;                             ///< the statements that compute them
 };
 
 }  // namespace ingot::codegen

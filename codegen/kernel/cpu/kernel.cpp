@@ -5,7 +5,7 @@ namespace ingot::codegen {
 CpuKernel::CpuKernel(const KernelContext& context)
     : context_(context), assembly_(context), memory_(context, assembly_) {
   memory_.set_space(*this);
-  assembly_.set_block({Level::Fetch, Level::Element}, element_);
+  assembly_.set_block({Level::Fetch, Level::Element}, element_);  // there is no separate loop of loads
 }
 
 void CpuKernel::begin() {
@@ -66,7 +66,7 @@ ValueId CpuKernel::element_of(SymbolId buffer, uint32_t access, ValueId index) {
 
 Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
   Loop loop{Loop::Kind::Simd, variable, begin, end, std::move(body)};
-  if (checks_elements_) loop.maximum = error_code_;
+  if (checks_elements_) loop.maximum = error_code_;  // the vector's elements are combined by maximum
   return loop;
 }
 

@@ -35,30 +35,32 @@ class CpuKernel : public Space, public Access {
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
   ValueId integer(int64_t number) { return assembly_.integer(number); }
-  /// Declares an integer with a unique name at the end of this block.
+  /// Gives an integer a unique name, and computes it at the end of this block.
   ValueId let(Body& block, ValueId value, std::string_view preferred) {
     return assembly_.let(block, value, assembly_.claim(preferred));
   }
+  /// Assigns a value, once per element.
   void assign(ValueId target, ValueId value) { element_.push_back({Assign{target, value}}); }
 
-  /// An array that the loop reads or writes instead of an access's memory, and an element of it.
+  /// An array that the loop over elements reads or writes instead of the access's tensor; and an element of the array.
   SymbolId buffer(uint32_t access, std::string_view suffix, uint32_t elements);
   ValueId element_of(SymbolId buffer, uint32_t access, ValueId index);
 
   /// A loop for vector instructions.
   Loop simd(SymbolId variable, ValueId begin, ValueId end, Body body);
 
-  /// Names the parameters that every kernel has.
+  /// Names the parameters that every kernel has: the range of units and the arguments.
   void begin();
+  /// Completes the kernel, once all its statements are in place.
   Kernel finish();
 
   const KernelContext& context_;
   Assembly assembly_;
   Memory memory_;
-  Body element_;
+  Body element_;  ///< statements that run once per element
 
  private:
-  /// Whether the check of this value is executed for each element.
+  /// Whether a check of this value is executed in the loop over elements.
   bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.is_redirected(); }
   /// The variable with the error code; 0 if there was no error.
   ValueId error_code();
@@ -66,7 +68,7 @@ class CpuKernel : public Space, public Access {
   void report_error();
 
   SymbolId error_code_;
-  bool checks_elements_ = false;
+  bool checks_elements_ = false;  ///< the loop over elements may set the error code
 };
 
 inline void append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }

@@ -5,6 +5,7 @@
 namespace ingot::codegen {
 namespace {
 
+/// The results of a row's chunks are accumulated, too: chunk k goes to accumulator k mod this number.
 constexpr uint32_t kChunkAccumulators = 64;
 
 }  // namespace
@@ -28,7 +29,7 @@ Kernel CpuReduce::build() {
     launch.partials = reductions_.partials();
     launch.partial_count = {{0, row_axes_, 1}, {row_axes_, context_.layout.reduced_axes, rows_.chunk_length}};
   }
-  if (part_ == RowPart::Finalize) launch.entry += "_rest";
+  if (part_ == RowPart::Finalize) launch.entry += "_rest";  // the kernel that combines the chunks
   find_row();
   const uint32_t phases = reductions_.phases();
   for (uint32_t phase = 0; phase < phases; ++phase) part_ == RowPart::Finalize ? combine_chunks() : emit_phase(phase);
@@ -74,8 +75,6 @@ ValueId CpuReduce::cached_element(SymbolId array) {
   return lane_ ? assembly_.item(element, assembly_.read(lane_)) : element;
 }
 
-/// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds them
-/// to the roots, so that they are cached. Returns the nodes that were added.
 std::vector<ir::NodeId> CpuReduce::cache_shared_values(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;

@@ -10,9 +10,9 @@
 namespace ingot::codegen {
 
 /// The common part of CPU kernels that reduce. A row is traversed phase by phase. Each element is accumulated, the
-/// accumulators of a chunk of the row are combined, and then the results of the chunks. If a row is split, each of its
-/// chunks is a unit, and a second function combines their results. Derived classes choose which rows and elements are
-/// adjacent, for vector instructions.
+/// accumulators of a chunk of the row are combined, and then the results of the chunks. If rows are split, a unit
+/// computes one chunk of a row or of some adjacent rows, and a second function combines the chunks' results. In derived
+/// classes, the elements of a vector are adjacent elements of one row, or corresponding elements of adjacent rows.
 class CpuReduce : public CpuKernel {
  public:
   Kernel build() override;
@@ -26,22 +26,23 @@ class CpuReduce : public CpuKernel {
   uint32_t first_inner_axis() const override { return row_axes_; }
 
  protected:
-  /// For `lanes` adjacent rows, which the variable `lane` counts.
+  /// A unit has `lanes` adjacent rows. `lane`: the name of the variable that is the index of one of these; empty if
+  /// there is one row.
   CpuReduce(const KernelContext& context, RowPart part, uint32_t lanes = 1, std::string_view lane = {});
 
   /// The index of an element in its row.
   virtual ValueId element_index() = 0;
-  /// Sets row_number_, piece_ if there are chunks, and the launch's grid.
+  /// Sets row_number_ (the first one, if a unit has several rows), chunk_ if rows are split, and the launch's grid.
   virtual void find_row() = 0;
-  /// Runs `body` for each unit of the launch.
+  /// The loop over the units of a call; `body` computes one unit.
   virtual Body units(Body body) = 0;
   /// Emits, at the end of `block`, a loop over elements [from, to) of the rows with the statements in `element_`.
   virtual void loop_over(Body& block, ValueId from, ValueId to) = 0;
-  /// Emits, at the end of `block`, `of_row` for each row.
+  /// Emits `of_row` for each row of the unit, at the end of `block`.
   virtual void for_each_row(Body& block, Body of_row) = 0;
   /// Stores an element, in the loop over elements.
   virtual void store(uint32_t access, ValueId value);
-  /// Whether an element exists, in loops that compute past the last one; none if a loop does not.
+  /// In a loop over elements that continues past the row's end: whether an element is in the row. Otherwise none.
   virtual ValueId valid() { return {}; }
   /// Prefetches, in the loop over elements, the elements of this access, which will be written later.
   virtual void prefetch_access(uint32_t) {}
@@ -61,15 +62,15 @@ class CpuReduce : public CpuKernel {
 
   RowPart part_;
   const RowSchedule& rows_;
-  uint32_t lanes_;
-  SymbolId lane_;  ///< the index of a row among adjacent ones; none if there is one row
-  Body row_;
-  Body accumulator_begin_;  ///< of a phase that computes one accumulator at a time
+  uint32_t lanes_;          ///< adjacent rows of a unit
+  SymbolId lane_;           ///< the index of a row among the unit's adjacent rows; none if a unit has one row
+  Body row_;                ///< statements before the loops over elements, until `flush_row` moves them
+  Body accumulator_begin_;  ///< if accumulators are finished in turn: the statements before the elements of each one
   RowReductions reductions_;
   RowPlaces places_;
-  uint32_t row_axes_;  ///< number of axes that are not reduced; they come first
-  SymbolId unit_;
-  ValueId row_number_, chunk_;
+  uint32_t row_axes_;           ///< number of axes that are not reduced; they come first
+  SymbolId unit_;               ///< the variable of the loop over units
+  ValueId row_number_, chunk_;  ///< the indices of the row, and of the chunk in its row
 
  private:
   AccumulatorPlace accumulator_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
@@ -80,7 +81,8 @@ class CpuReduce : public CpuKernel {
   void prefetch_stores();
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
-  /// Handles values that the job shares with other phases: see the definition.
+  /// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds
+  /// them to the roots, so that they are cached. Returns the nodes that were added.
   std::vector<ir::NodeId> cache_shared_values(Job& job);
   /// The current element of an array of cached values.
   ValueId cached_element(SymbolId array);
@@ -101,7 +103,7 @@ class CpuReduce : public CpuKernel {
   /// The end of the chunk that starts at `from`.
   ValueId end_of_chunk(ValueId from);
 
-  Body body_;
+  Body body_;                                ///< of the loop over units
   std::map<ir::NodeId, SymbolId> computed_;  ///< arrays of values that are cached from phase to phase
 };
 

@@ -1,8 +1,8 @@
 #include "codegen/kernel/cpu/reduce.h"
 
 // A unit (one index of parallel_for) computes some adjacent rows (`lanes`), with vector instructions over rows, and
-// traverses their elements together. Row results are arrays with an element per row. If rows are not adjacent in
-// memory, they are short, and are copied to a buffer in which they are adjacent.
+// traverses their elements together. Row results are arrays with an element per row. Rows whose corresponding elements
+// are not adjacent in memory are short, and are transposed into a buffer first.
 
 namespace ingot::codegen {
 namespace {
@@ -37,8 +37,8 @@ class Columns : public CpuReduce {
  private:
   ValueId element_index() override { return assembly_.read(element_in_row_); }
 
-  /// Units are numbered along the axis of their rows, then along the axes outside it, then by chunk: units that run at
-  /// the same time should read adjacent memory.
+  /// The adjacent rows of a unit differ along the last row axis. Units are numbered along this axis first, then along
+  /// the other row axes, then by chunk: units that run at the same time should read adjacent memory.
   void find_row() override {
     const uint32_t axis = row_axes_ - 1;
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
@@ -111,7 +111,7 @@ class Columns : public CpuReduce {
 
   // Rows in a buffer
 
-  /// The buffer of an access: buffer[element][row].
+  /// The buffer of an access whose rows are transposed: buffer[element][row]. Emits the copy to it, or from it.
   SymbolId staged(uint32_t access) {
     SymbolId& array = staged_arrays_[access];
     if (array) return array;
@@ -136,7 +136,7 @@ class Columns : public CpuReduce {
     how(access).how == How::Staged ? assign(staged_element(access), value) : CpuReduce::store(access, value);
   }
 
-  /// The pointer to the first element of the first row.
+  /// The pointer to the first element of the unit's first row.
   ValueId place_of_rows(uint32_t access) {
     const ValueId step =
         assembly_.index(IndexOp::Mul, places_.coordinate(row_axes_ - 1), memory_.stride(access, row_axes_ - 1));
@@ -150,9 +150,9 @@ class Columns : public CpuReduce {
                            assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
   }
 
-  SymbolId element_in_row_;
-  SymbolId first_, count_;  ///< the first of the adjacent rows, and their number
-  ValueId rows_begin_, rows_end_;
+  SymbolId element_in_row_;        ///< the variable of the loop over elements
+  SymbolId first_, count_;         ///< the first of the adjacent rows, and their number
+  ValueId rows_begin_, rows_end_;  ///< the range of the unit's rows
   std::string counter_name_;
   Body units_, step_, written_;
   std::map<uint32_t, SymbolId> staged_arrays_;

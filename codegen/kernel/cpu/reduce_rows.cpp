@@ -3,8 +3,8 @@
 #include "codegen/kernel/cpu/reduce.h"
 
 // A call computes rows [begin, end), or chunks of them, one after the other. The kernel loops over the elements of a
-// row with vector instructions, over as many elements at a time as there are accumulators. If the row has several axes,
-// there is an outer loop over lines along the innermost one. Row results are variables.
+// row with vector instructions, over as many elements at a time as there are accumulators, but at least kVector. If a
+// row has several axes, there is an outer loop over its lines along the innermost axis. Row results are variables.
 
 namespace ingot::codegen {
 namespace {
@@ -64,14 +64,14 @@ class Rows : public CpuReduce {
 
   // Elements
 
-  /// A value that the elements of a line share, with the same name in each loop over lines.
+  /// Names a value that the elements of a line share. It has the same name in each loop over lines.
   ValueId let_of_line(ValueId value, const std::string& wanted) {
     const auto [name, is_new] = line_names_.try_emplace(wanted);
     if (is_new) name->second = assembly_.claim(wanted);
     return assembly_.let(line_lets_, value, name->second);
   }
 
-  /// The index in its row of a line's first element.
+  /// The index, in the row, of the current line's first element.
   ValueId line_begin() {
     if (line_begin_) return line_begin_;
     const ValueId at = assembly_.read(line_element_);
@@ -79,6 +79,7 @@ class Rows : public CpuReduce {
     return line_begin_ = let_of_line(assembly_.index(IndexOp::Sub, at, inner), "run");
   }
 
+  /// The coordinate of the current line along a reduced axis other than the innermost one.
   ValueId outer_coordinate(uint32_t axis) {
     ValueId& cached = coordinates_[axis];
     if (cached) return cached;
@@ -91,8 +92,8 @@ class Rows : public CpuReduce {
     return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= rows_.accumulators;
   }
 
-  /// Vectors start and end at multiples of the number of accumulators, so that an accumulator has the same place in
-  /// each.
+  /// Vectors (the ranges of ChunkLoop) start and end at multiples of the number of accumulators, so that an accumulator
+  /// has the same place in each vector.
   void loop_over(Body& block, ValueId from, ValueId to) override {
     ChunkLoop chunk_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_chunk_),
                          !begins_with_first_accumulator()};
@@ -145,13 +146,13 @@ class Rows : public CpuReduce {
     return assembly_.index(IndexOp::Add, assembly_.let(in_chunk_, accumulator_of_first, counter_name_), in_vector);
   }
 
-  SymbolId line_element_, first_, count_;  ///< of a vector: its first element, and the number of its elements
-  SymbolId in_vector_, valid_;
+  SymbolId line_element_, first_, count_;
+  SymbolId in_vector_, valid_;  ///< an element's index in its vector, and whether the element is in the row
   std::string counter_name_;
   std::map<std::string, std::string> line_names_;
   ValueId line_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  Body line_lets_, in_chunk_;
+  Body line_lets_, in_chunk_;  ///< statements that run once per line, and once per vector
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 // A call computes the elements [begin, end) of the domain: in one loop that the compiler vectorises, or, if there are
 // several axes, in such a loop for each row that the range touches; the first and the last row may be touched in part.
-// If float16 is converted in bulk, the loop runs over blocks of a row (`block_elements`), whose float32 values are in
-// buffers.
+// If float16 is converted in bulk, a row is computed in blocks of `block_elements` elements, whose float32 values are
+// in buffers.
 
 namespace ingot::codegen {
 namespace {
@@ -30,14 +30,17 @@ class Rows : public CpuFrame {
   Body around(Loop elements) override;
   /// The elements of a block of a row; 0 if rows are not divided into blocks.
   uint32_t block_elements() const { return context_.schedule.loop_maps.back().steps.back().count; }
+  /// The current element of a float16 access, as float32 from the buffer of the block.
   ValueId widened(uint32_t access);
+  /// Declares the buffer of an access; returns its current element.
   ValueId place(SymbolId buffer, uint32_t access);
+  /// The pointer to the block's first element.
   ValueId start_of_chunk(uint32_t access) {
     return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_block_));
   }
 
   SymbolId linear_, first_of_block_, count_;
-  ValueId first_, last_, row_index_;
+  ValueId first_, last_, row_index_;  ///< this call computes the elements [first_, last_) of the current row
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
   Body indices_, declared_, filled_, written_;

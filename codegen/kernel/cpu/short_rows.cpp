@@ -5,9 +5,9 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the rows [begin, end) of the domain, a batch of rows at a time. Rows are so short that starting a
-// loop for each is too expensive, so one loop runs over all elements of a batch. Operands in a different order are
-// copied to a buffer first.
+// A call computes the rows [begin, end) of the domain, a batch of rows at a time. Rows are so short that to start a
+// loop for each is too expensive, so one loop runs over all elements of a batch. An operand that does not have these
+// elements one after the other is copied to a buffer first, in their order.
 
 namespace ingot::codegen {
 namespace {
@@ -41,8 +41,10 @@ class ShortRows : public CpuFrame {
   bool is_same_for_all_rows(uint32_t access) const;
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
+  /// The number of elements of the batch.
   ValueId size() { return assembly_.index(IndexOp::Mul, rows_, length()); }
   ValueId load_from_buffer(uint32_t access);
+  /// The call that fills a buffer.
   Call fill(uint32_t access, ValueId to);
   Body loops() override;
 
@@ -54,7 +56,7 @@ class ShortRows : public CpuFrame {
   Body before_, declared_, once_, indices_, filled_, written_;
 };
 
-/// A batch ends at the end of its rows' axis, so that one coordinate changes from row to row.
+/// A batch does not continue past the end of the axis `across_`, so that only one coordinate changes from row to row.
 void ShortRows::start() {
   assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
   max_rows_ = let(before_, assembly_.index(IndexOp::Div, assembly_.integer(batch_elements_), length()), "most");

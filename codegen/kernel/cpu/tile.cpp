@@ -5,9 +5,9 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes the tiles [begin, end) of the domain, each of at most `rows_` × `columns_` elements. An operand that
-// is contiguous along the tile's rows is transposed into a buffer first, so that the loop over columns reads adjacent
-// elements.
+// A call computes the tiles [begin, end) of the domain, each of at most `rows_` × `columns_` elements. A row of a tile
+// is along the innermost axis; `across_` is the axis from row to row. An operand that is contiguous along `across_` is
+// transposed into a buffer first, so that the loop over a row's elements reads adjacent elements.
 
 namespace ingot::codegen {
 namespace {
@@ -36,7 +36,9 @@ class Tile : public CpuFrame {
   };
 
   void start() override;
+  /// The side of the tile with this number along the axis, where tiles have `size` elements.
   Side side_of(uint32_t axis, uint32_t size, ValueId number);
+  /// The number of tiles along the axis.
   ValueId tiles_along(uint32_t axis, uint32_t size);
   ValueId row_coordinate(uint32_t axis) override {
     return axis == across_ ? assembly_.read(row_number_) : outer_.at(axis);
@@ -47,14 +49,14 @@ class Tile : public CpuFrame {
   Body loops() override;
 
   uint32_t across_, rows_ = 1, columns_ = 1;
-  SymbolId tile_, row_number_;
+  SymbolId tile_, row_number_;  ///< the variables of the loops over tiles, and over a tile's rows
   Side row_side_, column_side_;
   std::map<uint32_t, ValueId> outer_;  ///< the coordinates that all elements of a tile share
   ValueId row_index_;
   Body counts_, indices_, declared_, filled_, each_row_;
 };
 
-/// Tiles are numbered along the columns first, then along the rows, then along the other axes.
+/// Tiles are numbered along the innermost axis first, then along `across_`, then along the other axes.
 void Tile::start() {
   std::vector<uint32_t> axes = {inner_axis_, across_};
   for (uint32_t d = inner_axis_; d-- > 0;)
@@ -116,7 +118,7 @@ ValueId Tile::corner_of(uint32_t access) {
   return corner;
 }
 
-/// An element of the transposed buffer.
+/// The current element of a transposed operand. Declares its buffer and emits the transposition.
 ValueId Tile::staged(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId buffer = CpuFrame::buffer(access, "_tile", rows_ * columns_);

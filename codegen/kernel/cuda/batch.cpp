@@ -35,7 +35,7 @@ Batch::SharedRows Batch::declare_rows(uint32_t access) {
   Symbol& symbol = assembly_[rows];
   symbol.is_shared = true;
   symbol.alignment = kVectorBytes;
-  // The warps of a block, and the elements of a warp's rows, padded to whole steps.
+  // The number of warps in a block, and the elements of a warp's batch, with each row padded to whole steps.
   symbol.extents = {context_.schedule.threads / (schedule.batch * schedule.threads),
                     schedule.batch * schedule.steps * schedule.threads};
   declared_.push_back({Declare{rows}});

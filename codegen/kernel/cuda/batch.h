@@ -16,17 +16,18 @@ class Batch {
       : context_(context), assembly_(assembly), memory_(memory) {}
 
   /// Sets the position of the batch: `warp` is the warp's index in its block; `first` and `count` are the linear index
-  /// of the batch's first element and the number of its elements; `row_offset` is the first element of this
-  /// thread's row, counted from `first`.
+  /// of the batch's first element and the number of the batch's elements; `row_offset` is the distance from `first` to
+  /// the first element of this thread's row.
   void set_position(ValueId warp, ValueId first, ValueId count, ValueId row_offset) {
     warp_ = warp, first_ = first, count_ = count, row_offset_ = row_offset;
   }
 
-  /// The pointer to this thread's row of a batched access; emits the copy of the batch, too. A store reuses the memory
-  /// of a load of the same type if `is_done_with` holds for that load: the load's elements are in registers by then.
+  /// The pointer to this thread's row of a batched access, in shared memory; emits the copy of the batch, too. A store
+  /// reuses the shared memory of a load of the same type if `is_done_with` holds for that load: its elements are in
+  /// registers by then.
   ValueId pointer_to_row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
-  /// The statements before and after the computation of the rows.
+  /// The statements before and after the computation of the rows: copies to and from shared memory.
   Body loads();
   Body stores();
 
@@ -49,7 +50,7 @@ class Batch {
   Assembly& assembly_;
   Memory& memory_;
   ValueId warp_, first_, count_, row_offset_;
-  std::map<uint32_t, SharedRows> places_;
+  std::map<uint32_t, SharedRows> places_;  ///< by access
   Body declared_, loads_, pointers_, stores_;
 };
 

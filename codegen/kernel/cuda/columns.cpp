@@ -3,9 +3,10 @@
 
 #include "codegen/kernel/cuda/reduce.h"
 
-// Adjacent rows are adjacent in memory: a thread computes a vector of them, and a warp the rows of 32 adjacent vectors.
-// The threads of one row are in different warps. Each thread has adjacent accumulators and computes a group of them at
-// a time, so that few are live at once. Group results are merged as a binary counter carries.
+// Corresponding elements of adjacent rows are adjacent in memory. A thread computes a vector of adjacent rows, and a
+// warp the rows of 32 adjacent vectors. The threads of one row are in different warps. Each thread has adjacent
+// accumulators of its rows. It computes one group of these at a time (not an access group), so that few are live at
+// once. The results of the groups are merged as a binary counter carries.
 
 namespace ingot::codegen {
 namespace {
@@ -14,7 +15,7 @@ using How = AccessSchedule::How;
 
 constexpr uint32_t kWarp = 32;
 
-/// The number of threads of a row that combine its chunks in the second launch: more if there are many chunks
+/// The number of threads that combine a row's chunks in the second launch: more if there are many chunks
 /// (docs/performance.md: column-sums-second-launch).
 uint32_t threads_of_finalize(uint32_t chunks) { return std::min(chunks, std::clamp(chunks / kWarp, 8u, 32u)); }
 
@@ -55,14 +56,16 @@ class Columns : public CudaReduce {
   }
 
  private:
-  /// The accumulators that a block distributes over its threads. In the finalize step each chunk is one accumulator.
+  /// The number of a row's accumulators that a block distributes over its threads. In the finalize step, the result of
+  /// each chunk is one accumulator.
   uint32_t accumulators() const {
     return part_ == RowPart::Finalize ? rows_.chunks : rows_.accumulators / rows_.chunks;
   }
 
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
-  /// Loads all elements of a group before any is computed; past the last element, the last one is repeated.
+  /// The array for the elements of an access that belong to one group of accumulators. Emits their loads, ahead of all
+  /// computations. Past the row's last element, the last one is loaded again.
   SymbolId loaded_group(uint32_t access) {
     SymbolId& array = vectors_[access];
     if (array) return array;
@@ -77,6 +80,7 @@ class Columns : public CudaReduce {
     loads_.step.push_back({Assign{group_element(array), from}});
     return array;
   }
+  /// The current element of such an array.
   ValueId group_element(SymbolId array) {
     return assembly_.item(assembly_.read(array), accumulator_of_element().number);
   }
@@ -90,7 +94,7 @@ class Columns : public CudaReduce {
     const ValueId all = places_.elements(0, row_axes_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
     if (part_ == RowPart::Chunks) {
-      // Blocks that run at the same time should read adjacent memory.
+      // Blocks are numbered by rows first, then by chunk: those that run at the same time should read adjacent memory.
       const ValueId padded = assembly_.index(IndexOp::Add, all, integer(rows - 1));
       const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, padded, integer(rows)), "blocks");
       chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
@@ -141,6 +145,7 @@ class Columns : public CudaReduce {
     in_groups(std::move(before), std::move(after));
   }
 
+  /// Emits `step` for each element of a group.
   Body each_of_group(Body step) {
     if (group_accumulators_ == 1 || step.empty()) return step;
     Body body = {{Let{element_index_}}};
@@ -148,6 +153,7 @@ class Columns : public CudaReduce {
     return {{Loop{Loop::Kind::Unrolled, step_number_, integer(0), integer(group_accumulators_), std::move(body)}}};
   }
 
+  /// Emits the loop over groups of accumulators; `group` and then `after` compute one group.
   void in_groups(Body group, Body after) {
     append(group, std::move(after));
     if (groups() == 1) return append(body_, std::move(group));
@@ -160,7 +166,8 @@ class Columns : public CudaReduce {
     body_.push_back({std::move(loop)});
   }
 
-  /// Declares the accumulators of a reduction. The accumulators of one group are combined before the next group starts.
+  /// Declares the accumulators of a reduction. If the result depends on the order of accumulation, the accumulators of
+  /// one group are combined before the next group starts; otherwise all groups share their accumulators.
   void declare(RowReduction& reduction, Body& before, Body& after) {
     const bool carries = reduction.has_order() && groups() > 1;
     reductions_.declare(carries ? before : body_, reduction, group_accumulators_, Loop::Kind::Unrolled);

@@ -96,7 +96,8 @@ class ElementsKernel : public Access {
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
  private:
-  /// Loads a thread's elements of a gathered row as a vector; if there is a guard, only if it holds.
+  /// Loads a thread's elements of the row that a gather's indices select, as a vector; if there is a guard, only if it
+  /// holds.
   void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
     if (schedule_.accesses[access].is_masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
@@ -171,8 +172,8 @@ class ElementsKernel : public Access {
     return assembly_.index(IndexOp::And, begins, ends);
   }
 
-  /// Loads a vector of a group of adjacent accesses: for all of a thread's elements before anything is computed, or, if
-  /// masked, at its use.
+  /// Loads a vector of an access group: for all of a thread's elements before anything is computed; or, if masked,
+  /// where it is used.
   void load_group_vector(uint32_t leader, const GroupVector& group_vector) {
     if (group_vector.width == 1) return;
     const bool is_masked = schedule_.accesses[leader].is_masked, is_fetched = elements_.has_lanes() && !is_masked;
@@ -192,8 +193,8 @@ class ElementsKernel : public Access {
     group_vectors_[{leader, group_vector.first}] = vector;
   }
 
-  /// Loads masked groups with hoisted predicates: once the conditions are known, together with the loads of all
-  /// elements, before anything else is computed.
+  /// Loads the masked access groups that have hoisted predicates. The predicates and these loads come after the loads
+  /// of all elements, and before the computation of any element.
   void load_hoisted(const Job& job) {
     const auto [conditions, groups] = hoisted_predicates_of(context_, job);
     if (groups.empty()) return;
@@ -207,6 +208,7 @@ class ElementsKernel : public Access {
     elements_.forget_element();
   }
 
+  /// Declares a group's vectors for all of a thread's elements; returns the statements that load those of one element.
   Body hoisted_vectors(uint32_t leader) {
     Body filled;
     for (const GroupVector& group_vector : schedule_.accesses[leader].group_vectors) {
@@ -222,7 +224,7 @@ class ElementsKernel : public Access {
     return filled;
   }
 
-  /// An element of a group's vector.
+  /// The element of an access, from a vector of its access group.
   ValueId group_element(uint32_t access, const GroupVector& group_vector) {
     const AccessLayout& layout = context_.layout.accesses[access];
     if (!group_vectors_.contains({layout.leader, group_vector.first})) load_group_vector(layout.leader, group_vector);
@@ -232,7 +234,7 @@ class ElementsKernel : public Access {
     return assembly_.lane(vector, assembly_.integer(layout.neighbour - group_vector.first));
   }
 
-  /// An element that is loaded by itself.
+  /// An element that is loaded alone, not in a vector.
   ValueId single(uint32_t access) {
     if (schedule_.accesses[access].is_masked) return memory_.load(access, Level::Element);
     return elements_.has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
@@ -283,7 +285,7 @@ class ElementsKernel : public Access {
     stores.push_back({Assign{memory_.pointee(access, Level::Element), value}});
   }
 
-  /// The block for an element's stores. The block has a guard if elements may be past the end.
+  /// The block of statements for an element's stores. It has a guard if elements may be past the end.
   Body& stores_of_a_lane() {
     if (!elements_.has_lanes()) return body_.thread;
     if (!schedule_.has_partial_vectors) return body_.element;
@@ -342,9 +344,9 @@ class ElementsKernel : public Access {
   Memory memory_;
   ThreadBody body_;
   ThreadElements elements_;
-  ValueId whole_, store_guard_;
-  std::map<uint32_t, SymbolId> vectors_;
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;
+  ValueId whole_, store_guard_;                                      ///< see is_whole; the condition of guarded_stores_
+  std::map<uint32_t, SymbolId> vectors_;                             ///< by access
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< by the leader and GroupVector::first
   Body guarded_stores_;
 };
 

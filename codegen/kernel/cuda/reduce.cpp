@@ -73,7 +73,8 @@ std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId
   return wrapped;
 }
 
-/// A quotient with a fast path for zero numerators, which are common: masked elements, boxes that do not overlap.
+/// A quotient with a fast path for zero numerators, which are common: masked elements, boxes that do not overlap. A
+/// divisor that a whole row shares is handled elsewhere (Rows::quotient).
 std::optional<ValueId> CudaReduce::quotient(ValueId value, ValueId divisor) {
   if (context_.options.fast_math || assembly_[divisor].level <= Level::Row) return std::nullopt;
   return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
@@ -107,7 +108,7 @@ void CudaReduce::launch(uint32_t threads, uint32_t rows) {
   launch.block_threads = threads;
   if (part_ != RowPart::Finalize) assembly_.kernel.resident_blocks = rows_.min_blocks;
   assembly_.kernel.cluster_blocks = rows_.cluster;
-  if (part_ == RowPart::Finalize) launch.entry += "_rest";
+  if (part_ == RowPart::Finalize) launch.entry += "_rest";  // the kernel that combines the chunks
   launch.grid = {{0, row_axes_, rows, part_ == RowPart::Chunks ? rows_.chunks : rows_.cluster}};
   if (!rows_.is_split) return;
   launch.partials = reductions_.partials();
@@ -116,7 +117,8 @@ void CudaReduce::launch(uint32_t threads, uint32_t rows) {
 
 SymbolId CudaReduce::vector_of(uint32_t access) {
   const SymbolId pointer = memory_.pointer(access);
-  const std::string name = lanes_ > 1 ? memory_.vector_name(access, lanes_) : assembly_[pointer].name + "_of";
+  const std::string name =
+      lanes_ > 1 ? memory_.vector_name(access, lanes_) : assembly_[pointer].name + "_of";  // x4, or x_of[…]
   const SymbolId vector = assembly_.variable(name, {memory_.type_in_memory(access), lanes_}, Level::Thread);
   assembly_[vector].meaning = assembly_[pointer].name;
   return vector;

@@ -37,12 +37,13 @@ class CudaReduce : public Space, public Access {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
-  /// `lanes` and `threads` of a row in this part. `free_axes` is 1 if the elements of a vector are adjacent rows.
+  /// `lanes`: elements of a thread's vector; `threads`: threads of a row. `free_axes` is 1 if the elements of a vector
+  /// belong to adjacent rows, 0 if they belong to one row.
   CudaReduce(const KernelContext& context, RowPart part, uint32_t lanes, uint32_t threads, uint32_t free_axes);
 
   /// Sets row_number_ and thread_, and emits their computation at the end of the kernel's indices.
   virtual void find_row() = 0;
-  /// Sets element_index_.
+  /// Sets element_index_: the index, in the row, of the first element that the thread computes in the current step.
   virtual void find_element() = 0;
   /// Emits the loop over elements of a phase.
   virtual void emit_phase(uint32_t phase) = 0;
@@ -57,7 +58,7 @@ class CudaReduce : public Space, public Access {
   /// Statements before and after all phases.
   virtual Body before_phases() { return {}; }
   virtual Body after_phases() { return {}; }
-  /// Wraps the statements of one row, for example in a loop over rows.
+  /// The statements of all rows of a thread, from those of one row: for example, in a loop over rows.
   virtual Body wrap_rows(Body of_row) { return of_row; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
@@ -65,9 +66,9 @@ class CudaReduce : public Space, public Access {
   ValueId integer(int64_t number) { return assembly_.integer(number); }
   ValueId times(ValueId a, int64_t b) { return b == 1 ? a : assembly_.index(IndexOp::Mul, a, integer(b)); }
   ValueId plus(ValueId a, ValueId b) { return assembly_.index(IndexOp::Add, a, b); }
-  /// An index with this name, in the index type.
+  /// Gives an index a unique name, computes it at the end of this block, and gives it the kernel's index type.
   ValueId let(Body& block, ValueId value, std::string_view preferred);
-  /// Gives an index of elements a claimed name, independent of the place of its Let.
+  /// Gives an index a name, which must be claimed. The caller emits the Let.
   ValueId named(ValueId value, const std::string& name);
   /// The index as int64.
   ValueId wide(ValueId index);
@@ -75,22 +76,23 @@ class CudaReduce : public Space, public Access {
   /// Sets the launch: blocks of `threads` threads, each with `rows` rows.
   void launch(uint32_t threads, uint32_t rows);
 
-  /// A variable for the `lanes_` adjacent elements of an access that one thread handles at once, and their vector in
-  /// memory.
+  /// A variable for the vector of `lanes_` elements of an access that a thread computes together; and the load of this
+  /// vector.
   SymbolId vector_of(uint32_t access);
   ValueId vector_at(uint32_t access);
-  /// Stores a value within a step; a vector is stored in `after`.
+  /// Stores a value in the current step. If it is stored as part of a vector, the store of the vector is added to
+  /// `after`.
   void store(uint32_t access, ValueId value, Body& after);
-  /// The body for one element of a step.
+  /// The statements for one element of a step.
   Body& element() { return lanes_ > 1 ? element_ : step_; }
-  /// Takes the statements of the step and clears them.
+  /// Takes the statements of the step, followed by `after`, and clears them.
   Body take_step(Body after);
   Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, integer(0), integer(lanes_), std::move(body)}; }
 
-  /// Arrives at the barrier of the cluster, if rows are distributed over one.
+  /// If the blocks of a cluster share a row: arrives at the cluster's barrier, for which the end of the kernel waits.
   void arrive();
 
-  /// Moves the statements collected in `row_` so far to the kernel's body.
+  /// Moves the statements collected in `row_` so far to `body_`.
   void flush_row();
   static void append(Body& body, Body statements);
 

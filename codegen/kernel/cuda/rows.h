@@ -11,8 +11,8 @@
 
 // The threads of a row are adjacent: a thread handles `lanes` adjacent elements at a time, and the next thread the
 // elements after them. If a row has few elements per thread, they are loaded once, before all phases, and stay
-// register-cached; those of a longer row partly in shared memory. Expensive values that several phases need are cached
-// too.
+// register-cached. Those of a longer row are cached partly in shared memory. Expensive values that several phases need
+// are cached, too.
 
 namespace ingot::codegen {
 
@@ -70,49 +70,52 @@ class Rows : public CudaReduce {
 
   void find_row() override;
 
-  /// Sets the first row of a thread that writes fused column partials: rows are distributed cyclically over the chunks.
+  /// As find_row, in a kernel that writes fused column partials: a thread computes all rows of a chunk, one after the
+  /// other. Row r belongs to chunk r mod `column_chunks`.
   void find_first_row_of_chunk();
   Body wrap_rows(Body of_row) override;
 
-  /// Stores a chunk's partial results for the columns of one step.
+  /// Stores the chunk's partial results for a thread's columns in one step.
   Body store_columns();
 
-  /// Sets the thread's row in its warp's batch, or the last row of the domain.
+  /// As find_row, if a warp computes a batch of rows: the thread's row in the batch, or past the end of the domain, the
+  /// domain's last row.
   void find_row_of_batch();
   ValueId store_condition() override;
   Body before_phases() override { return batch_.loads(); }
   Body after_phases() override { return batch_.stores(); }
 
-  /// Sets the index of a thread's first element in one step of its loop.
   void find_element() override;
 
-  /// Whether the groups of all runs are loaded before anything is computed; past the last element, the last one is
-  /// repeated.
+  /// Whether access groups are loaded for the elements of all runs before anything is computed. Past the row's last
+  /// element, the last one is loaded again.
   bool loads_groups_ahead() const;
 
   // Elements
 
-  /// The value of this step and element from an array with a vector, or an element, per step.
+  /// The current element of an array with one vector, or one element, per step.
   ValueId element_of(SymbolId array);
 
-  /// Turns a variable into an array with one value per step.
+  /// Turns a variable into an array with one value per step, partly in shared memory if the schedule has shared steps.
   SymbolId array_of_steps(SymbolId variable);
 
-  /// The statements that fill arrays: per step, and per element of a step.
+  /// The declarations of arrays, and the statements that fill them: per step (hoisted: under hoisted predicates), and
+  /// per element of a step.
   struct Loads {
     Body declared, step, hoisted, lane;
   };
 
-  /// An access that is loaded once, before the first phase, and cached.
+  /// The current element of an access that is loaded once, before the first phase, and cached.
   ValueId cached_load(uint32_t access);
-  /// The element of an array for the current step.
+  /// The item of an array for the current step.
   ValueId step_element(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
+  /// Adds to `loads` the statements that load an access into an array.
   void load(uint32_t access, SymbolId array, Loads& loads);
 
-  /// An array for the next row, loaded while the current row is computed.
+  /// An array like `array`, for the elements of the next row, which are loaded while the current row is computed.
   SymbolId prefetched(uint32_t access, SymbolId array);
 
-  /// Loads a row if it exists; `places` are computed before its elements are loaded.
+  /// Executes these loads for a row, if the row exists; `places` computes the row's pointers first.
   Statement load_row(ValueId row, Body places, Loads& loads);
   /// The loop that executes these loads.
   Statement loop_of(Loads& loads);
@@ -120,25 +123,25 @@ class Rows : public CudaReduce {
   /// Loads before phase 0 the accesses that a later phase is the first to need.
   void read_ahead();
 
-  /// An element of a group's vector: loaded for all steps, or runs, before anything is computed, or, if masked, at its
-  /// use.
+  /// The element of an access, from a vector of its access group. The vector is loaded for all steps, or for all runs,
+  /// before anything is computed; or, if masked, where it is used.
   ValueId group_element(uint32_t access, const GroupVector& group_vector);
 
-  /// Stores the values of groups, by access: as vectors if a whole group is stored.
+  /// Stores values of access groups (by access): as vectors if all accesses of a group are among them.
   void store_groups(const std::map<uint32_t, ValueId>& values);
 
-  /// The values of a group by distance from the leader; nothing if another phase stores some of them.
+  /// The values of an access group, by their distance from the leader; nothing if another phase stores some of them.
   std::optional<std::map<uint32_t, ValueId>> whole_group(uint32_t leader, const std::map<uint32_t, ValueId>& values);
   void store_group_vector(uint32_t leader, const GroupVector& group_vector, const std::map<uint32_t, ValueId>& group);
 
-  /// Whether a group's vectors are still available in later phases.
+  /// Whether a variable for an access group's vectors is still available in later phases.
   bool is_cached(SymbolId vector) const { return is_register_cached() && !assembly_[vector].extents.empty(); }
-  /// Loads a vector of a group.
+  /// Loads a vector of an access group.
   SymbolId load_group_vector(uint32_t leader, const GroupVector& group_vector);
 
-  /// Loads masked groups with hoisted predicates before anything else of the job is computed.
+  /// Loads the masked access groups that have hoisted predicates, before anything else of the job is computed.
   void load_hoisted(const Job& job);
-  /// A group's vectors for all runs; returns the statements that load those of one run.
+  /// Declares an access group's vectors for all runs; returns the statements that load those of one run.
   Body hoisted_vectors(uint32_t leader);
 
   /// Guards `body` by whether the element exists; the first steps need no guard.
@@ -148,8 +151,9 @@ class Rows : public CudaReduce {
   /// hold the accumulators of all runs.
   bool uses_blocked_accumulators(const RowWork& work) const;
 
-  /// The loop over a thread's elements.
+  /// The loop over a thread's steps; with blocked accumulators, over those of one run.
   Statement loop_over(Body step, ValueId run = {});
+  /// Takes the loads of access groups, for all runs (loads_groups_ahead).
   Body loads_ahead();
 
   /// The number of accumulators for a thread's vector: with blocked accumulators, whose registers are scarce,
@@ -159,7 +163,8 @@ class Rows : public CudaReduce {
   /// The index of the current element's accumulator. A reduction without order has at most `lanes_` of them.
   ValueId accumulator_index(const RowReduction& reduction);
 
-  /// Accumulates an element, whose values are from `value` on, into its column's accumulators (fused column partials).
+  /// Accumulates an element into its column's accumulators (fused column partials). `value` points to the first of the
+  /// reductions' operands, and is advanced past them.
   void fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value);
   /// The index of the current element in its row.
   ValueId position_in_row() { return index_of_lane(element_index_, Level::Element); }
@@ -191,7 +196,8 @@ class Rows : public CudaReduce {
   /// Uses the speculative sums if the row takes the arm that was guessed; otherwise computes the sums of the other arm.
   void emit_other_arms();
 
-  /// Traverses the row again vector by vector. The path is rare, so short code matters more than speed.
+  /// Prepares for another traversal of the row, vector by vector. The path is rare, so short code matters more than
+  /// speed.
   void read_again();
   /// An operation on bools.
   ValueId logical_op(ir::Op op, std::vector<ValueId> operands);
@@ -201,7 +207,8 @@ class Rows : public CudaReduce {
     Body before, before_run, after_run;
   };
 
-  /// Accumulates an element, whose values are from `value` on.
+  /// Accumulates an element, for which it returns the statements. `value` points to the first of the reductions'
+  /// operands, and is advanced past them.
   Body fold(const RowWork& work, std::vector<ValueId>::const_iterator& value, ValueId run, Around& around);
 
   /// The loop that loads cached accesses: before the first phase, or, with blocked accumulators, before each run.
@@ -220,24 +227,23 @@ class Rows : public CudaReduce {
 
   void store_rows() override;
 
-  std::string element_name_;
-  SymbolId from_, run_number_;
-  ValueId first_, loaded_index_;
+  std::string element_name_;      ///< of element_index_
+  SymbolId from_, run_number_;    ///< the variables of the loops over elements (the first of all runs), and over runs
+  ValueId first_, loaded_index_;  ///< a thread's first element; the element to load (see loads_groups_ahead)
   Batch batch_;
-  SymbolId row_of_chunk_;
-  Body columns_declared_;  ///< accumulators of the fused column partials
-  Body first_row_, next_row_;
-  RowPlaces first_places_, next_places_;  ///< for a chunk's first row, and for the row after the current one
-  RowPlaces* loading_ = nullptr;          ///< the one of these that is being loaded; null: neither
-  ValueId next_number_;
-  ValueId is_row_;  ///< whether the row of a batch is in the domain
-  uint32_t phase_ = 0;
-  bool in_other_arms_ = false;
-  bool is_read_again_ = false;           ///< a row with blocked accumulators is traversed again; no phase follows
-  std::map<uint32_t, SymbolId> arrays_;  ///< of accesses that are loaded once
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< of groups, by the leader and the vector's
-                                                                     ///< first element
-  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;        ///< of a step
+  SymbolId row_of_chunk_;                 ///< the variable of the loop over a chunk's rows (fused column partials)
+  Body columns_declared_;                 ///< accumulators of the fused column partials
+  Body first_row_, next_row_;             ///< the statements that compute the positions below
+  RowPlaces first_places_, next_places_;  ///< of a chunk's first row, and of the row after the current one
+  RowPlaces* loading_ = nullptr;          ///< of these two, the row for which loads are emitted; null: the current row
+  ValueId next_number_;                   ///< the index of the row after the current one
+  ValueId is_row_;                        ///< whether the row of a batch is in the domain
+  uint32_t phase_ = 0;                    ///< the current phase
+  bool in_other_arms_ = false;            ///< the statements are only for rows that take the other arm: emit_other_arms
+  bool is_read_again_ = false;            ///< a row with blocked accumulators is traversed again; no phase follows
+  std::map<uint32_t, SymbolId> arrays_;   ///< of accesses that are loaded once
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< by the leader and GroupVector::first
+  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;        ///< vectors, by the operands of the division
   std::map<ir::NodeId, SymbolId> computed_;                          ///< of nodes that are computed once and cached
   Loads loads_, first_loads_, next_loads_;
 };

@@ -76,7 +76,7 @@ ValueId ThreadElements::first_element_of(const LoopMap& loop_map) {
   return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.integer(of_thread), sum);
 }
 
-/// Several steps of a block through the domain. If all elements of a block's share exist, no step checks.
+/// Several steps of a block through the domain. If all elements of the block's part exist, no step has a guard.
 void ThreadElements::find_steps(const LoopMap& loop_map) {
   const uint32_t block_elements = steps_ * schedule_.threads * schedule_.lanes;
   assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, block_elements}};
@@ -90,7 +90,7 @@ void ThreadElements::find_steps(const LoopMap& loop_map) {
   end_ = assembly_.read(memory_.numel());
 }
 
-/// Each block has a part of one row, and each thread vectors that are aligned in memory: the first vector of a row may
+/// Each block has a part of one row. The vectors of its threads are aligned in memory, so the first vector of a row may
 /// start before the row.
 void ThreadElements::find_row() {
   const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes,
@@ -177,7 +177,7 @@ ValueId ThreadElements::let_index(ValueId value, const std::string& name) {
   return named;
 }
 
-/// One name for a coordinate, shared by both loops over a thread's elements.
+/// One name for a coordinate, shared by the two loops over a thread's elements (loads and computation).
 const std::string& ThreadElements::name_of(const std::string& preferred) {
   std::string& name = names_[preferred];
   if (name.empty()) name = assembly_.claim(preferred);
@@ -243,7 +243,7 @@ ValueId ThreadElements::coordinate(uint32_t axis, Level level) {
   return assembly_.index(IndexOp::Add, first, lane_offset(level));
 }
 
-/// A coordinate if a block has a part of one row; for an element outside the row, as if the row continued.
+/// A coordinate of an element if a block has a part of one row. Outside the row, coordinates continue as in the row.
 ValueId ThreadElements::coordinate_in_row(uint32_t axis, Level level) {
   const uint32_t inner = context_.rank() - 1;
   if (inner == 1 && axis == 0) return row_;
@@ -258,7 +258,7 @@ ValueId ThreadElements::coordinate_in_row(uint32_t axis, Level level) {
   return assembly_.index(IndexOp::Add, cached, lane_offset(level));
 }
 
-/// The coordinate of the element with this linear index.
+/// The coordinate of the element whose linear index in the domain is `linear`.
 ValueId ThreadElements::coordinate_by_division(uint32_t axis, ValueId linear, Level level) {
   ValueId& cached = coordinates_[{axis, level}];
   if (cached) return cached;
@@ -286,7 +286,6 @@ ValueId ThreadElements::carried_coordinate(uint32_t axis, Level level) {
   return level <= Level::Fetch ? now : lane_vector(now, assembly_[carried_[axis]].name);
 }
 
-/// Keeps a value of the loop of loads, per element, for the loop of computations.
 ValueId ThreadElements::lane_vector(ValueId value, const std::string& name) {
   SymbolId& vector = lane_vectors_[value];
   if (!vector) {
@@ -302,7 +301,7 @@ Body ThreadElements::to_next_lane() {
   return schedule_.coordinates == Coordinates::Carry ? advance_coordinate(context_.rank() - 1) : Body{};
 }
 
-/// Advances to the next element, with carry; after the last element the first follows, but nothing is stored there.
+/// After the domain's last element the first one follows, but nothing is stored there.
 Body ThreadElements::advance_coordinate(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   Body wrapped = {{Assign{now, assembly_.integer(0)}}};

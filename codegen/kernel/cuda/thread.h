@@ -7,7 +7,7 @@
 
 #include "codegen/kernel/memory.h"
 
-// The position of a thread's elements: its vector (`lanes`), and the vectors of each step if it takes several.
+// The positions of the elements of a thread: those of its vector (`lanes`), in each step if the thread takes several.
 
 namespace ingot::codegen {
 
@@ -39,16 +39,16 @@ class ThreadElements : public Space {
 
   /// The index of the thread's first element.
   ValueId first() const { return first_; }
-  /// The end of a thread's elements: the end of the domain, or of the block's row. The row may start after `first`, at
-  /// `begin`.
+  /// Elements at or past `end` do not exist: it is the end of the domain, or of the block's row. If the block has a
+  /// row, `begin` is the row's first element, and elements before it are not computed; otherwise `begin` is none.
   ValueId end() const { return end_; }
   ValueId begin() const { return begin_; }
-  /// Whether everything that a block computes in several steps is in its row; none if there is one step.
+  /// Whether all elements of the block's steps are in its row; none if there is one step.
   ValueId is_within_row();
   /// Whether all elements of the thread's vector exist, if the loop over steps provides that; none otherwise.
   ValueId is_whole() { return whole_ ? assembly_.read(whole_) : ValueId{}; }
 
-  /// Whether a thread has several elements per step; and whether these are adjacent.
+  /// Whether a thread has several elements per step (has_lanes), and they are adjacent (has_neighbours).
   bool has_lanes() const { return schedule_.lanes > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
   /// The number of an element in the thread's vector.
@@ -57,14 +57,14 @@ class ThreadElements : public Space {
   Loop over_lanes(Body body) const;
   /// Forgets the values of an element, because another loop over the thread's elements must compute them again.
   void forget_element();
-  /// The index of an element that is stored. The store is guarded unless no element is past the end.
+  /// The index of an element, which may be past the end: a guard of the element's store compares it with `end`.
   ValueId stored_index();
 
-  /// The block for values of the thread in the current step.
+  /// The block of statements for values of the thread in the current step.
   Body& of_step() { return steps_ > 1 ? body_.loads : assembly_.kernel.indices; }
-  /// The statements at the end of an iteration of the loop over the thread's elements.
+  /// The statements at the end of an iteration of the loop that loads the thread's elements.
   Body to_next_lane();
-  /// Builds the kernel from the statements of a step.
+  /// Builds the kernel's body from the statements of a step.
   void assemble(Body step);
 
   // Space
@@ -87,6 +87,7 @@ class ThreadElements : public Space {
   ValueId first_element_of(const LoopMap& loop_map);
   /// The end of the elements that the block computes.
   ValueId end_of_block();
+  /// The loop over the steps of a block.
   Statement steps(Body step);
 
   /// The distance of an element from the thread's first one.
@@ -100,10 +101,12 @@ class ThreadElements : public Space {
   void start_carrying();
   /// A coordinate that is incremented from element to element.
   ValueId carried_coordinate(uint32_t axis, Level level);
+  /// The value, in the loop that computes elements, of a value of the loop that loads them: kept in a vector.
   ValueId lane_vector(ValueId value, const std::string& name);
+  /// Advances the coordinates to the next element, with carry, from this axis outwards.
   Body advance_coordinate(uint32_t axis);
 
-  /// The block for values of a level below Thread.
+  /// The block of statements for values of level Fetch or Element.
   Body& block_of(Level level);
   /// Names an index and computes it among the kernel's indices.
   ValueId let_index(ValueId value, const std::string& name);
@@ -115,16 +118,16 @@ class ThreadElements : public Space {
   Memory& memory_;
   ThreadBody& body_;
   SymbolId lane_;
-  uint32_t lane_step_ = 1;
+  uint32_t lane_step_ = 1;  ///< the distance between a thread's elements
   ValueId first_, end_;
   ValueId row_, begin_;  ///< of a block that has a part of one row
   uint32_t steps_ = 1;   ///< of a thread through its row or the domain, from `first_of_block_` on
   ValueId first_of_block_;
-  SymbolId step_, whole_;
-  std::map<Level, ValueId> elements_;
+  SymbolId step_, whole_;              ///< with several steps: the variable of their loop, and is_whole's
+  std::map<Level, ValueId> elements_;  ///< the index of an element, by the level of its loop
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;  ///< by axis
-  std::vector<SymbolId> carried_;
+  std::vector<SymbolId> carried_;             ///< by axis: see start_carrying
   std::map<ValueId, SymbolId> lane_vectors_;
   std::map<std::string, std::string> names_;
 };

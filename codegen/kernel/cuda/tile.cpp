@@ -10,9 +10,9 @@
 #include "codegen/kernel/targets.h"
 
 // A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
-// accesses are contiguous. A thread computes some adjacent elements in some of the tile's rows. Accesses that are
-// contiguous along the other axis are loaded with rows and columns exchanged, so that their loads are coalesced too.
-// These elements are transposed in shared memory.
+// accesses are contiguous. Rows of the tile are along the innermost axis. A thread computes `lanes_` adjacent elements
+// in each of `passes_` rows. Accesses that are contiguous along the other axis are loaded with rows and columns
+// exchanged, so that their loads are coalesced, too. These elements are transposed in shared memory.
 
 namespace ingot::codegen {
 namespace {
@@ -45,7 +45,7 @@ class Tile : public Space, public Access {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
-    // With a single row, a thread's values are the row's.
+    // If a thread has a single row, values per thread are computed among those of the row.
     assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
     assembly_.set_block({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
@@ -99,16 +99,17 @@ class Tile : public Space, public Access {
  private:
   [[noreturn]] static void no_gather() { throw_internal("a tile has no gathers"); }
 
-  /// A loop over a thread's rows, and within it a loop over the elements of its vector.
+  /// One traversal of a thread's elements: a loop over its rows, and within it a loop over the elements of its vector.
   struct Pass {
-    SymbolId row, lane;
-    uint32_t scope;
-    Body rows = {};    ///< once per row
-    Body lanes = {};   ///< per element of the vector
-    Body behind = {};  ///< once per row, after its elements
+    SymbolId row, lane;  ///< the variables of the two loops
+    uint32_t scope;      ///< for Assembly::set_scope
+    Body rows = {};      ///< once per row
+    Body lanes = {};     ///< per element of the vector
+    Body behind = {};    ///< once per row, after its elements
     std::map<std::tuple<uint32_t, bool, bool>, ValueId> coordinates = {};
   };
 
+  /// From now on emits values of this pass.
   void enter(Pass& pass) {
     pass_ = &pass;
     assembly_.set_scope(pass.scope);
@@ -153,6 +154,7 @@ class Tile : public Space, public Access {
                               assembly_.claim("whole"));
   }
 
+  /// The number of tiles along an axis.
   ValueId tiles_along(uint32_t axis) {
     const ValueId rounded =
         assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.integer(size_ - 1));
@@ -160,12 +162,13 @@ class Tile : public Space, public Access {
                          assembly_.claim(fmt::format("tiles{}", axis)));
   }
 
+  /// Whether the tile ends within the domain along an axis.
   ValueId ends_within(uint32_t axis) {
     const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.integer(size_));
     return assembly_.index(IndexOp::LessEqual, end, assembly_.read(memory_.extent(axis)));
   }
 
-  /// A thread's row and column within the tile, in the current pass.
+  /// The row and the column, within the tile, of a thread's current element. Each is a sum of these terms.
   std::vector<ValueId> row() {
     if (passes_ == 1) return {row_};
     return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(rows_per_pass_))};
@@ -212,6 +215,7 @@ class Tile : public Space, public Access {
     pass_->lanes.push_back({Assign{lane(access), memory_.load(access, Level::Fetch)}});
   }
 
+  /// The registers of an access for the current row of the thread; and the current element of these.
   ValueId vector_of(uint32_t access) {
     const SymbolId registers = registers_.at(access);
     const ValueId all = assembly_.read(registers);
@@ -223,7 +227,8 @@ class Tile : public Space, public Access {
     return lanes_ == 1 ? vector : assembly_.lane(vector, assembly_.read(pass_->lane));
   }
 
-  /// Stores to shared memory. The tile has one padding column, so that a column is spread over as many banks as a row.
+  /// Stores an access's registers to shared memory, transposed. The tile there has one padding column, so that a column
+  /// is spread over as many banks as a row.
   void stage(uint32_t access) {
     const SymbolId tile = assembly_.variable(assembly_[memory_.pointer(access)].name + "_tile",
                                              {memory_.type_in_memory(access)}, Level::Thread);
@@ -268,6 +273,7 @@ class Tile : public Space, public Access {
     }
   }
 
+  /// Whether the current element is in the domain.
   ValueId is_within() {
     ValueId all;
     for (const uint32_t axis : {rows_, columns_}) {
