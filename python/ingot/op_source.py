@@ -39,18 +39,17 @@ def fixed_point(values: dict, update) -> dict:
     return values
 
 
-def statements(node: ast.FunctionDef):
-    """The statements of a def and of the blocks in it, breadth-first.
-
-    A nested def or class that is directly in the def's body is included with the statements of its body, which may add to a
-    list of the outer def. A nested def or class inside a block is left out, and what it adds to a list is missed.
-    """
+def statements(node: ast.FunctionDef, in_nested_defs: bool = True):
+    """The statements of a def and of the blocks in it, breadth-first. Those of nested defs and classes too, unless
+    `in_nested_defs` is False: they may add to a list of the outer def."""
     pending = list(node.body)
     while pending:
         statement = pending.pop(0)
         yield statement
+        if not in_nested_defs and isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            continue
         for inner in ast.iter_child_nodes(statement):
-            if isinstance(inner, ast.stmt) and not isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
+            if isinstance(inner, ast.stmt):
                 pending.append(inner)
 
 

@@ -187,7 +187,8 @@ class Function:
     def returns(self) -> Returns | None:
         if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(self.node)):
             return None
-        values = [statement.value for statement in statements(self.node) if isinstance(statement, ast.Return)]
+        own_statements = statements(self.node, in_nested_defs=False)
+        values = [statement.value for statement in own_statements if isinstance(statement, ast.Return)]
         kinds = [_NOTHING if value is None or _is_none(value) else self.kind_of(value, self.kinds) for value in values]
         kind = _join_all(kinds + ([] if _always_returns(self.node.body) else [_NOTHING]))
         return None if kind == _UNSEEN else kind

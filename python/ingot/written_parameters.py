@@ -69,13 +69,20 @@ def _write_targets(node: ast.AST):
     """The expressions that are written in place; None for a write whose target is unknown."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign):
-            yield inner.target
+            yield _as_read(inner.target)
         elif isinstance(inner, (ast.Assign, ast.For)):
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
             for target in targets:
                 yield from (part for part in ast.walk(target) if isinstance(part, ast.Subscript))
         elif isinstance(inner, ast.Call):
             yield from _targets_of_call(inner)
+
+
+def _as_read(target: ast.expr) -> ast.expr:
+    """The target of an augmented assignment. `items[k] += v` changes the tensor `items[k]`, unlike `items[k] = v`, which stores another."""
+    if not isinstance(target, ast.Subscript):
+        return target
+    return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
 
 
 def _targets_of_call(call: ast.Call):

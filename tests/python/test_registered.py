@@ -45,6 +45,12 @@ def leaf(*shape):
     ("def f(x, w, b, m, v): return torch.batch_norm(x, w, b, m, v, True, 0.1, 1e-5, False)", "(Tensor x, Tensor w, Tensor b, Tensor(a3!) m, Tensor(a4!) v) -> Tensor"),
     ("def f(x, m, v): return F.instance_norm(x, m, v)", "(Tensor x, Tensor(a1!) m, Tensor(a2!) v) -> Tensor"),
     ("def f(x):\n    y, x[0] = x * 2, 0.0\n    return y", "(Tensor(a0!) x) -> Tensor"),
+    ("def f(x, y):\n    items = [x * 1, y]\n    items[-1] += 1\n    return items[0]", "(Tensor x, Tensor(a1!) y) -> Tensor"),
+    ("def f(x, y):\n    items = [x * 1, x * 2]\n    items[0] += y\n    return items[0]", "(Tensor x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    counts = [0, 1]\n    counts[0] += 1\n    return x * counts[0] + y", "(Tensor x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    items = [x * 1]\n    if x.dim():\n        def add(): items.append(y)\n        add()\n    last = items[-1]\n    last += 1\n"
+     "    return x * 2", "(Tensor x, Tensor(a1!) y) -> Tensor"),
+    ("def f(x):\n    def pair(y): return y, y\n    pair(x)\n    return x * 2", "(Tensor x) -> Tensor"),
     ("def g(p): return p\ndef f(x): return g((x, x + 1))", "(Tensor x) -> (Tensor, Tensor)"),
     ("def g(a, b): return a * b\ndef f(x, y): return g(x, y), g(y, x)", "(Tensor x, Tensor y) -> (Tensor, Tensor)"),
     ("def f(x, y):\n    torch.mul(x, 2, out=y)", "(Tensor x, Tensor(a1!) y) -> ()"),
