@@ -83,7 +83,7 @@ class LoweringContext {
     const std::vector<std::optional<Value>> arguments = make_arguments();
     call_stack_.leaves = arguments;
     const uint64_t gradients = saves_residuals_ ? evaluation_.signature.gradients : 0;
-    if (gradients != 0) evaluation_.tape.emplace().has_results = true;
+    if (gradients != 0) evaluation_.tape.emplace().values_are_results = true;
     evaluation_.may_scatter = evaluation_.signature.may_scatter;
     const Value returned = definition_.evaluate(evaluation_, arguments);
     std::vector<Residual> residuals;

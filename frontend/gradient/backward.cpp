@@ -53,7 +53,7 @@ class BackwardDefinition : public Definition {
   bool may_return_arguments() const override { return returns_arguments_; }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace().has_results = !residuals_.names.empty();
+    if (!evaluation.tape) evaluation.tape.emplace().values_are_results = !residuals_.names.empty();
     const size_t param_count = forward_->parameters().size();
     const auto forward_arguments = arguments.first(param_count),
                incoming = arguments.subspan(param_count, result_count_);

@@ -51,7 +51,7 @@ class Reverse {
     for (const Argument& argument : arguments) reads_of_param_.emplace(argument.param, std::vector<Read>());
   }
 
-  void seed(const Cotangent& cotangent) {
+  void start_from(const Cotangent& cotangent) {
     if (ir::category(cotangent.value.dtype) != ir::Category::Floating) return;
     const std::array both{cotangent.value, cotangent.gradient};
     for (const AlignedBlock& aligned : aligned_blocks(evaluation_, both).blocks) {
@@ -63,10 +63,10 @@ class Reverse {
 
   void run() {
     while (!pending_.empty()) {
-      auto [node, cotangents] = *pending_.begin();
+      auto [node, pending] = *pending_.begin();
       pending_.erase(pending_.begin());
-      if (graph_[node].op == ir::Op::Reduce) propagate_through_reduction(node, cotangents.reads);
-      for (const auto& [space, adjoint] : cotangents.adjoints) propagate(space, node, adjoint);
+      if (graph_[node].op == ir::Op::Reduce) propagate_through_reduction(node, pending.reads);
+      for (const auto& [space, adjoint] : pending.adjoints) propagate(space, node, adjoint);
       evaluation_.check_limits();
     }
   }
@@ -93,7 +93,7 @@ class Reverse {
   }
 
  private:
-  struct PendingCotangents {
+  struct PendingAdjoints {
     std::map<uint32_t, Adjoint> adjoints;  ///< by space
     std::vector<Read> reads;               ///< of the node, if it is a reduction
   };
@@ -335,7 +335,7 @@ class Reverse {
   ir::Graph& graph_;
   std::vector<bool> depends_;  ///< cached results of `depends`, for all nodes up to the newest one queried
   std::vector<Shape> spaces_;  ///< the shape of each space; a space is given by its index here
-  std::map<ir::NodeId, PendingCotangents, std::greater<>>
+  std::map<ir::NodeId, PendingAdjoints, std::greater<>>
       pending_;  ///< newest first: all users of a node are processed before the node
   std::map<uint32_t, std::vector<Read>> reads_of_param_;  ///< the reads of each argument
 };
@@ -348,7 +348,7 @@ std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangen
   {
     Evaluation inside = evaluation.inside_native();
     Reverse reverse(inside, arguments);
-    for (const Cotangent& cotangent : cotangents) reverse.seed(cotangent);
+    for (const Cotangent& cotangent : cotangents) reverse.start_from(cotangent);
     reverse.run();
     for (const Argument& argument : arguments) results.push_back(reverse.gradient(argument));
   }

@@ -144,18 +144,22 @@ class ReductionVjp {
   ir::NodeId product_of_others() {
     const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
     const ir::NodeId is_zero = bool_node(ir::Op::Eq, operand_, zero);
-    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, select(is_zero, one, zero));
-    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, select(is_zero, one, operand_));
-    const ir::NodeId has_none = bool_node(ir::Op::Eq, zeros, zero), has_one = bool_node(ir::Op::Eq, zeros, one);
-    const ir::NodeId quotient = node(ir::Op::Div, rest, operand_);
-    const ir::NodeId value = select(is_zero, select(has_one, rest, zero), select(has_none, quotient, zero));
+    const ir::NodeId zero_count = reduced(ir::ReduceKind::Sum, select(is_zero, one, zero));
+    const ir::NodeId nonzero_product = reduced(ir::ReduceKind::Prod, select(is_zero, one, operand_));
+    const ir::NodeId has_no_zero = bool_node(ir::Op::Eq, zero_count, zero),
+                     has_one_zero = bool_node(ir::Op::Eq, zero_count, one);
+    const ir::NodeId quotient = node(ir::Op::Div, nonzero_product, operand_);
+    const ir::NodeId value =
+        select(is_zero, select(has_one_zero, nonzero_product, zero), select(has_no_zero, quotient, zero));
     // The product of all zeros, and, for each of two zeros, the other zero. Their values are 0, but they have
     // derivatives.
-    const ir::NodeId product = reduced(ir::ReduceKind::Prod, select(is_zero, operand_, one));
-    const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, select(is_zero, operand_, zero)), operand_);
-    const ir::NodeId at_several = select(bool_node(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
-    const ir::NodeId derivative =
-        select(is_zero, select(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
+    const ir::NodeId product_of_zeros = reduced(ir::ReduceKind::Prod, select(is_zero, operand_, one));
+    const ir::NodeId other_zero =
+        node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, select(is_zero, operand_, zero)), operand_);
+    const ir::NodeId at_two_zeros =
+        select(bool_node(ir::Op::Eq, zero_count, two), node(ir::Op::Mul, nonzero_product, other_zero), zero);
+    const ir::NodeId derivative = select(is_zero, select(has_one_zero, nonzero_product, at_two_zeros),
+                                         node(ir::Op::Mul, quotient, product_of_zeros));
     return graph_.call(ir::kCustomGradient, value, {derivative});
   }
 

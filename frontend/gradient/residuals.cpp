@@ -29,15 +29,15 @@ using ReductionValue = std::pair<ir::NodeId, uint32_t>;
 class ResidualFinder {
  public:
   /// Nodes from `first_gradient_node` and parameters from `first_gradient_param` on belong to the gradient.
-  /// `is_forward`: for each node, whether the op's results depend on it.
+  /// `is_needed`: for each node, whether the op's results depend on it.
   ResidualFinder(const Builder& builder, ir::HostId one, ir::NodeId first_gradient_node, uint32_t first_gradient_param,
-                 std::vector<bool> is_forward)
+                 std::vector<bool> is_needed)
       : builder_(builder),
         graph_(builder.graph),
         one_(one),
         first_gradient_node_(first_gradient_node),
-        is_forward_(std::move(is_forward)) {
-    is_forward_.resize(graph_.count());
+        is_needed_(std::move(is_needed)) {
+    is_needed_.resize(graph_.count());
     for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, first_gradient_param));
   }
 
@@ -88,7 +88,7 @@ class ResidualFinder {
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
       facts.is_forward = reduction || graph_.access(id).source.index < first_gradient_param ||
                          graph_.access(id).source.index == graph_.seed;
-    if (node.op == ir::Op::Reduce) facts.is_forward = is_forward_[id.index];
+    if (node.op == ir::Op::Reduce) facts.is_forward = is_needed_[id.index];
     for (const ir::NodeId operand : operands(graph_, id)) {
       facts.is_forward = facts.is_forward && facts_[operand.index].is_forward;
       if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.varying, facts_[operand.index].varying);
@@ -157,7 +157,7 @@ class ResidualFinder {
   const ir::Graph& graph_;
   ir::HostId one_;
   ir::NodeId first_gradient_node_;
-  std::vector<bool> is_forward_;  ///< for each node, whether the op's results depend on it
+  std::vector<bool> is_needed_;  ///< for each node, whether the op's results depend on it
   std::vector<NodeFacts> facts_;
   std::set<ir::NodeId> seen_, statistics_;
   std::set<ReductionValue> reduction_values_;
@@ -227,7 +227,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
                                      std::span<const std::optional<Value>> arguments, const Value& returned,
                                      uint64_t requested) {
   const ir::NodeId first_gradient_node{static_cast<uint32_t>(evaluation.graph.count())};
-  const std::vector<bool> forward = needed_nodes(evaluation.graph, returned);
+  const std::vector<bool> is_needed = needed_nodes(evaluation.graph, returned);
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
   const auto param_count = static_cast<uint32_t>(evaluation.graph.params.size());
@@ -241,7 +241,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     }
     const std::vector<Gradient> gradients =
         op_gradients(inside, op, arguments, returned, incoming, requested_arguments(arguments, requested));
-    ResidualFinder finder(inside, one, first_gradient_node, param_count, forward);
+    ResidualFinder finder(inside, one, first_gradient_node, param_count, is_needed);
     for (const Gradient& gradient : gradients)
       for (const ConcatBlock& block : gradient.tensor.blocks) finder.follow(block.node);
     std::vector<Residual> residuals = finder.residuals();

@@ -34,7 +34,7 @@ class Transposition {
         offsets_(access.offsets),
         values_(tensor_of(builder, values)),
         terms_(terms_of(builder, values.shape, access)),
-        ungathered_(rank()) {
+        original_rank_(rank()) {
     for (size_t k = 0; k < access.indirect.size(); ++k) expand_gathered(access.indirect[k], {indices[k], values.shape});
     split_diagonals();
     make_strides_positive();
@@ -148,8 +148,8 @@ class Transposition {
 
   /// The dim with the fewest elements; a dim that expand_gathered or split_diagonals added only if there is no other.
   size_t smallest_dim(std::vector<size_t> dims) {
-    if (std::ranges::any_of(dims, [&](size_t dim) { return dim < ungathered_; }))
-      std::erase_if(dims, [&](size_t dim) { return dim >= ungathered_; });
+    if (std::ranges::any_of(dims, [&](size_t dim) { return dim < original_rank_; }))
+      std::erase_if(dims, [&](size_t dim) { return dim >= original_rank_; });
     const Shape shape = this->shape();
     return *std::ranges::min_element(dims, {}, [&](size_t dim) { return builder_.static_number(shape[dim]).as_int(); });
   }
@@ -172,7 +172,7 @@ class Transposition {
     offsets_[term.dim] = builder_.add(offsets_[term.dim], builder_.mul(position, term.coef));
     values_ = selected(builder_, values_, dim, position);
     terms_.erase(terms_.begin() + static_cast<ptrdiff_t>(dim));
-    if (dim < ungathered_) --ungathered_;
+    if (dim < original_rank_) --original_rank_;
   }
 
   void sum_unmapped_dims() {
@@ -276,7 +276,7 @@ class Transposition {
   Shape offsets_;  ///< the coordinates in the source of the first element of the values
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< for each dim of the values, its terms in the source's coordinates
-  size_t ungathered_;  ///< the number of dims that were not added for gathers and diagonals; these dims come first
+  size_t original_rank_;  ///< the number of dims that were not added for gathers and diagonals; these dims come first
   std::vector<std::vector<size_t>>
       dims_by_source_dim_;  ///< for each source dim, the dims that move along it, outer ones first
   Shape steps_;             ///< the step of the values along each dim of the source

@@ -36,7 +36,7 @@ class ValueAndGrad : public Definition {
   bool writes_arguments() const override { return op_->writes_arguments(); }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
+    if (!evaluation.tape) evaluation.tape.emplace().values_are_results = true;
     const std::vector<Argument> requested = requested_arguments(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
     inside.gradients = 0;
@@ -44,7 +44,7 @@ class ValueAndGrad : public Definition {
       inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
     const Value returned = op_->evaluate(inside, arguments);
     check_and_clear_refused_gradients(inside);
-    for (const Argument& argument : requested) check_unwritten(evaluation, argument);
+    for (const Argument& argument : requested) check_not_written(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
     std::vector<std::optional<Value>> incoming(results.size());
@@ -81,7 +81,7 @@ class ValueAndGrad : public Definition {
   }
 
   /// Fails if an argument whose gradient is requested was written in place, as autograd does.
-  void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
+  void check_not_written(Evaluation& evaluation, const Argument& argument) const {
     const TensorHandle& handle = argument.tensor.layout;
     if (!handle.storage || handle.storage->version == handle.version) return;
     evaluation.fail(fmt::format("`{}` writes into `{}`, but a gradient with respect to it is requested", op_->name(),

@@ -400,7 +400,7 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   bool are_sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
   if (op == Operator::Add && are_sequences) return concatenated(evaluation, a, b);
   if (op == Operator::Add && a.is<std::string>() && b.is<std::string>()) {
-    evaluation.budget.spend_characters(a.as<std::string>().size() + b.as<std::string>().size());
+    evaluation.budget.spend_string_bytes(a.as<std::string>().size() + b.as<std::string>().size());
     return a.as<std::string>() + b.as<std::string>();
   }
   if (op == Operator::BitOr && a.is<Dict>() && b.is<Dict>()) {

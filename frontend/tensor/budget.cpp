@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kMaxSteps = 500'000;
 constexpr uint64_t kMaxItems = 2'000'000;
-constexpr uint64_t kMaxBytes = 16'000'000;
+constexpr uint64_t kMaxStringBytes = 16'000'000;
 constexpr uint64_t kMaxBlocks = 100'000;
 constexpr uint64_t kMaxRewrittenNodes = 400'000;
 
@@ -34,9 +34,9 @@ void Budget::spend_items(uint64_t count) {
   }
 }
 
-void Budget::spend_characters(uint64_t count) {
-  if (!try_spend(characters_, count, kMaxBytes)) {
-    diagnostics_.fail(fmt::format("the op makes strings of more than {} characters", kMaxBytes),
+void Budget::spend_string_bytes(uint64_t count) {
+  if (!try_spend(string_bytes_, count, kMaxStringBytes)) {
+    diagnostics_.fail(fmt::format("the op makes strings of more than {} bytes", kMaxStringBytes),
                       "use strings for messages and options only");
   }
 }
@@ -62,7 +62,7 @@ void Budget::spend_rewritten_nodes(uint64_t count) {
 
 void Budget::fail_host_work() const {
   diagnostics_.fail(
-      fmt::format("the op's arithmetic on sizes and numbers takes too long: more than {} steps, for a number that "
+      fmt::format("the op's arithmetic on sizes and numbers takes too long: more than {} operands, for a number that "
                   "is computed in a loop, or for the offsets of many parts of a cat or a stack",
                   kHostWork),
       "compute the number before the call; apply the steps after a cat to its parts instead");

@@ -17,8 +17,8 @@ class Budget {
   void spend_step();
   /// Counts items of tuples, lists and dicts. Must be called before the items are created.
   void spend_items(uint64_t count);
-  /// Counts characters of strings, in bytes of UTF-8.
-  void spend_characters(uint64_t count);
+  /// Counts bytes of strings, in UTF-8.
+  void spend_string_bytes(uint64_t count);
   /// Counts concat blocks, each time that they are processed.
   void spend_blocks(uint64_t count);
   /// Counts the nodes that views rewrite. Each view is pushed down to the loads, so one view may rewrite many nodes.
@@ -31,7 +31,7 @@ class Budget {
 
  private:
   const Diagnostics& diagnostics_;
-  uint64_t steps_ = 0, items_ = 0, characters_ = 0, blocks_ = 0, rewritten_nodes_ = 0;
+  uint64_t steps_ = 0, items_ = 0, string_bytes_ = 0, blocks_ = 0, rewritten_nodes_ = 0;
 };
 
 }  // namespace ingot::frontend

@@ -18,16 +18,16 @@ constexpr size_t kMaxAliasQueries = 32;  // each query restarts lowering
 
 }  // namespace
 
-Builder::Builder(Lowered& lowered, const Signature& s, const SymbolValues& a)
+Builder::Builder(Lowered& lowered, const Signature& op_signature, const SymbolValues& values)
     : graph(lowered.graph),
-      signature(s),
-      symbol_values(a),
+      signature(op_signature),
+      symbol_values(values),
       diagnostics(lowered.diagnostics),
       budget(lowered.budget),
       tape(lowered.tape),
       residual_bindings(lowered.residual_bindings),
       scattered_sums(lowered.scattered_sums),
-      gradients(s.gradients),
+      gradients(op_signature.gradients),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {
@@ -102,9 +102,9 @@ std::optional<bool> Builder::shares_memory(uint32_t query) const {
 void Builder::query_alias(uint32_t query, uint32_t step) {
   if (lowered_.aliases.size() >= kMaxAliasQueries) return;
   ir::AliasFact answer{ir::alias_query(graph, step), false};
-  std::vector<ir::HostValue> slots(answer.query.host.count());
+  std::vector<ir::HostValue> host_values(answer.query.host.count());
   try {
-    ir::evaluate(answer.query.host, symbol_values, slots);
+    ir::evaluate(answer.query.host, symbol_values, host_values);
   } catch (const std::domain_error& error) {
     fail(error.what());
   }
@@ -116,7 +116,7 @@ void Builder::query_alias(uint32_t query, uint32_t step) {
     for (uint32_t d = 0; d < param.shape.size(); ++d) argument.sizes.push_back(symbol_values.size(p, d));
     argument.strides = symbol_values.strides(p);
   }
-  answer.shares = ir::shares_memory(answer.query, slots, arguments);
+  answer.shares = ir::shares_memory(answer.query, host_values, arguments);
   throw AliasRequest{query, std::move(answer)};
 }
 

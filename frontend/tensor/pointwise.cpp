@@ -75,9 +75,9 @@ bool has_one_element(Builder& builder, const Value& operand) {
 /// arithmetic is not rounded either, like an intermediate value between two ops.
 NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
   const bool on_cuda = runs_on_cuda(builder, operands);
-  const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
+  const bool is_unrounded_number = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
   const auto cast = [&](bool keeps_value) {
-    return keeps_value || is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
+    return keeps_value || is_unrounded_number ? NumberCast::Wrapped : NumberCast::Rounded;
   };
   switch (op) {
     case ir::Op::Add:
@@ -250,8 +250,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
     builder.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
   // With numerics = eager the CPU kernel also rounds the factor to the dtype.
-  const bool is_exact = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
-  const NumberCast factor_cast = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
+  const bool keeps_factor = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
+  const NumberCast factor_cast = keeps_factor ? NumberCast::Wrapped : NumberCast::Rounded;
   const std::array<Tensor, 3> tensors{factor_of(builder, op, alpha, type, factor_cast),
                                       operand_tensor(builder, b, type, operand_cast(builder, op, operands, 1)),
                                       operand_tensor(builder, a, type, operand_cast(builder, op, operands, 0))};

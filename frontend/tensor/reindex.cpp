@@ -138,8 +138,8 @@ class Reindexer {
       const AffineExpr& expr = map_.exprs[skipped + j];
       // The dim may have size 1 while the value is wider. The factor is then 0, so that a step along the dim reads the
       // same element.
-      const bool is_exact = size == full_size || is_not_one(builder_, size);
-      const ir::HostId factor = is_exact ? builder_.integer(1) : builder_.host(ir::HostOp::IsNotOne, {size});
+      const bool is_never_broadcast = size == full_size || is_not_one(builder_, size);
+      const ir::HostId factor = is_never_broadcast ? builder_.integer(1) : builder_.host(ir::HostOp::IsNotOne, {size});
       if (expr.gathered) {
         ir::IndirectIndex indirect{full_size, {}};
         for (const ir::Term& term : old.dims[j].terms) {
@@ -162,7 +162,7 @@ class Reindexer {
             !is_shared && expr.terms.size() == 1 && host_.same(map_.new_shape[part.dim], full_size);
         sizes[part.dim] =
             is_unchanged ? size
-            : is_exact || is_shared
+            : is_never_broadcast || is_shared
                 ? host_.resolve(map_.new_shape[part.dim])
                 : builder_.host(ir::HostOp::Select, {factor, map_.new_shape[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
