@@ -33,7 +33,7 @@ class Signatures {
     read(python_functions());
     read(math_functions());
   }
-  const ast::Module& of(const void* function) const {
+  const ast::Module& module_of(const void* function) const {
     auto entry = modules_.find(function);
     if (entry == modules_.end()) throw_internal("a function outside the tables");
     return entry->second;
@@ -69,7 +69,7 @@ std::string_view torch_name(const PythonFunction&) { return {}; }
 
 /// Calls a Builtin or a PythonFunction: binds the arguments to its signature, and fills in defaults.
 Value call_table_function(Evaluation& evaluation, const auto& row, Arguments arguments) {
-  const ast::Module& module = signatures().of(&row);
+  const ast::Module& module = signatures().module_of(&row);
   const ast::Function& callee = module.functions.front();
   std::vector<std::optional<Value>> bound = bind(evaluation, module, callee, std::move(arguments));
   autocast_arguments(evaluation, torch_name(row), callee.parameters, bound);

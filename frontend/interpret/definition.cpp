@@ -82,11 +82,11 @@ std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_v
   return match;
 }
 
-constexpr std::string_view kDerivative = "_backward";
+constexpr std::string_view kDerivativeSuffix = "_backward";
 
 /// Whether a def is the gradient of another def.
 bool is_derivative(const ast::Module& module, std::string_view name) {
-  return name.ends_with(kDerivative) && find_def(module, name.substr(0, name.size() - kDerivative.size()));
+  return name.ends_with(kDerivativeSuffix) && find_def(module, name.substr(0, name.size() - kDerivativeSuffix.size()));
 }
 
 class SourceDefinition : public Definition {
@@ -117,7 +117,7 @@ class SourceDefinition : public Definition {
                                derivative_of_ ? &module_[*derivative_of_] : nullptr);
   }
   std::shared_ptr<const Definition> derivative() const override {
-    const auto backward = find_def(module_, name() + std::string(kDerivative));
+    const auto backward = find_def(module_, name() + std::string(kDerivativeSuffix));
     return backward ? std::make_shared<SourceDefinition>(module_owner_, *backward, function_) : nullptr;
   }
 

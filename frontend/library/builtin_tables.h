@@ -16,7 +16,7 @@ using Args = std::span<const Value>;
 std::vector<Builtin> pointwise_builtins();
 std::vector<Builtin> view_builtins();
 std::vector<Builtin> window_builtins();
-std::vector<Builtin> type_builtins();
+std::vector<Builtin> cast_builtins();
 std::vector<Builtin> gradient_builtins();
 std::vector<Builtin> factory_builtins();
 std::vector<Builtin> constant_builtins();

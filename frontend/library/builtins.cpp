@@ -15,7 +15,7 @@ struct Tables {
 
   Tables() {
     for (auto table :
-         {pointwise_builtins, view_builtins, window_builtins, type_builtins, gradient_builtins, factory_builtins,
+         {pointwise_builtins, view_builtins, window_builtins, cast_builtins, gradient_builtins, factory_builtins,
           constant_builtins, index_builtins, reduction_builtins, in_place_builtins, refused_builtins}) {
       for (Builtin& row : table()) rows.push_back(row);
     }

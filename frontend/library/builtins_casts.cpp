@@ -370,7 +370,7 @@ Value call_reciprocal_of(Builder& builder, const Builtin& self, Args args) {
 
 }  // namespace
 
-std::vector<Builtin> type_builtins() {
+std::vector<Builtin> cast_builtins() {
   std::vector<Builtin> rows = {
       {"to",
        "(input, *targets, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None)",

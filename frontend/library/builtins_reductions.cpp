@@ -58,7 +58,7 @@ Value call_specialized_size(Builder& builder, const Builtin&, Args args) {
 
 /// The smallest label of the dims that `...` covers in an einsum term: the last of these dims has it, and each earlier
 /// dim has the next larger one. Dims with a letter are labelled with its character code, which is smaller.
-constexpr int64_t kFirstEllipsisLabel = 256;
+constexpr int64_t kSmallestEllipsisLabel = 256;
 
 /// The subscripts of one operand or of the result.
 struct EinsumTerm {
@@ -69,7 +69,7 @@ struct EinsumTerm {
   std::vector<int64_t> labels(size_t ellipsis_rank) const {
     std::vector<int64_t> result(before.begin(), before.end());
     for (size_t k = ellipsis_rank; has_ellipsis && k > 0; --k)
-      result.push_back(kFirstEllipsisLabel + static_cast<int64_t>(k) - 1);
+      result.push_back(kSmallestEllipsisLabel + static_cast<int64_t>(k) - 1);
     result.insert(result.end(), after.begin(), after.end());
     return result;
   }
@@ -160,7 +160,7 @@ Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
     output = EinsumTerm{{}, {}, true}.labels(ellipsis_rank);
     std::ranges::sort(input_labels);
     for (const int64_t label : input_labels)
-      if (label < kFirstEllipsisLabel && std::ranges::count(input_labels, label) == 1) output.push_back(label);
+      if (label < kSmallestEllipsisLabel && std::ranges::count(input_labels, label) == 1) output.push_back(label);
   } else {
     output = parse_einsum_term(builder, std::string_view(equation).substr(arrow + 2)).labels(ellipsis_rank);
     for (const int64_t label : output) {

@@ -62,12 +62,12 @@ Value call_movedim(Builder& builder, const Builtin& self, Args args) {
   if (sources.size() != destinations.size())
     builder.fail("movedim: source and destination must have the same number of dims");
   if (x.rank() == 0) return x;
-  constexpr size_t kFree = -1;
-  std::vector<size_t> order(x.rank(), kFree);
+  constexpr size_t kUnassigned = -1;
+  std::vector<size_t> order(x.rank(), kUnassigned);
   for (size_t i = 0; i < sources.size(); ++i) order[destinations[i]] = sources[i];
   size_t next = 0;
   for (size_t& dim : order) {
-    if (dim != kFree) continue;
+    if (dim != kUnassigned) continue;
     while (std::ranges::count(sources, next) > 0) ++next;
     dim = next++;
   }

@@ -11,7 +11,7 @@ namespace ingot::frontend {
 
 namespace {
 
-constexpr uint64_t kLargest = uint64_t{1} << 63;  // 2**63, because a minus sign may precede the literal
+constexpr uint64_t kMaxInteger = uint64_t{1} << 63;  // 2**63, because a minus sign may precede the literal
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -54,7 +54,7 @@ uint64_t read_integer(std::string_view digits, uint32_t base, Span span) {
   uint64_t value = 0;
   for (char c : without_underscores(digits, base, span)) {
     uint32_t digit = digit_value(c);
-    if (value > (kLargest - digit) / base)
+    if (value > (kMaxInteger - digit) / base)
       throw_author(span, "the integer does not fit in 64 bits",
                    "integers range from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
     value = value * base + digit;
