@@ -89,9 +89,9 @@ def _floor_divide16(input, other):
     quotient = ((input - residue).to(dtype) / other).to(dtype)
     quotient = where((residue != 0) & ((residue < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
     floored = _floored_to(quotient, input.dtype)
-    exact = input / other
-    result = where(quotient != 0, floored, copysign(zeros_like(input), exact))
-    return where(other == 0, exact, result)
+    unrounded = input / other
+    result = where(quotient != 0, floored, copysign(zeros_like(input), unrounded))
+    return where(other == 0, unrounded, result)
 
 
 def _floored_to(quotient, dtype):
@@ -312,11 +312,11 @@ def _nextafter16(input, other):
     input, other = _promoted(input, other)
     sign = -32768
     bits, target = input.view(torch.int16), other.view(torch.int16)
-    size, target_size = bits & 32767, target & 32767
-    moves_inwards = (size > target_size) | ((bits ^ target) < 0)
+    magnitude, target_magnitude = bits & 32767, target & 32767
+    moves_inwards = (magnitude > target_magnitude) | ((bits ^ target) < 0)
     neighbour = where(moves_inwards, bits - 1, bits + 1)
-    smallest = where(target_size == 0, target, (target & sign) | 1)
-    stepped = where(size == 0, smallest, where(bits == target, bits, neighbour)).view(input.dtype)
+    smallest = where(target_magnitude == 0, target, (target & sign) | 1)
+    stepped = where(magnitude == 0, smallest, where(bits == target, bits, neighbour)).view(input.dtype)
     return where(isnan(input) | isnan(other), input + other, stepped)
 
 

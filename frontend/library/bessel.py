@@ -115,8 +115,8 @@ def i1(input):
     (input,) = _floating(input)
     x = abs(input)
     near, far = _i1_scaled(x, short=input.dtype != torch.float64 and not _on_cuda())
-    size = where(x <= 8, exp(x) * x * near, exp(x) * far / sqrt(x))
-    return where(input < 0, -size, size)
+    magnitude = where(x <= 8, exp(x) * x * near, exp(x) * far / sqrt(x))
+    return where(input < 0, -magnitude, magnitude)
 
 
 def _i1_backward(grad, result, input):
@@ -132,8 +132,8 @@ def i1e(input):
     (input,) = _floating(input)
     x = abs(input)
     near, far = _i1_scaled(x, short=input.dtype != torch.float64)
-    size = where(x <= 8, near * x, far / sqrt(x))
-    return where(input < 0, -size, size)
+    magnitude = where(x <= 8, near * x, far / sqrt(x))
+    return where(input < 0, -magnitude, magnitude)
 
 
 def _i1e_backward(grad, result, input):
@@ -158,8 +158,8 @@ def modified_bessel_i1(input):
     (input,) = _floating(input)
     x = abs(input)
     near, far = _i1_scaled(x, short=False)
-    size = where(x <= 8, near * x * exp(x), exp(x) * far / sqrt(x))
-    return where(input < 0, -size, size)
+    magnitude = where(x <= 8, near * x * exp(x), exp(x) * far / sqrt(x))
+    return where(input < 0, -magnitude, magnitude)
 
 
 # Modified Bessel functions of the second kind: a logarithm and a series up to 2; beyond, exp(x) sqrt(x) K(x) as a
@@ -359,8 +359,8 @@ def bessel_j1(input):
     p, q = _order1_amplitudes(x)
     phase = x - 2.356194490192345
     far = _wave(x, p, cos(phase), -(q * sin(phase)))
-    size = where(x <= 5, near, far)
-    return where(input < 0, -size, size)
+    magnitude = where(x <= 5, near, far)
+    return where(input < 0, -magnitude, magnitude)
 
 
 @native

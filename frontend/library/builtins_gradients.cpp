@@ -31,7 +31,7 @@ Value call_with_derivative_of(Builder& builder, const Builtin&, Args args) {
 }
 
 /// Rejects the call if the argument needs a gradient: PyTorch has no derivative with respect to it.
-Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
+Value call_reject_gradient_of(Builder& builder, const Builtin&, Args args) {
   if (const Tensor* tensor = args[0].tensor())
     refuse_gradient(builder, *tensor,
                     fmt::format("{} with respect to `{}`", args[1].as<std::string>(), args[2].as<std::string>()));
@@ -52,7 +52,7 @@ std::vector<Builtin> gradient_builtins() {
   return {
       {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, without a gradient"},
       {"_with_derivative_of", "(value, derivative)", kFunction, kNoMethod, {}, call_with_derivative_of},
-      {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
+      {"_reject_gradient_of", "(input, function, name)", kFunction, kNoMethod, {}, call_reject_gradient_of},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
       {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
   };

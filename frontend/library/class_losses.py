@@ -1,9 +1,8 @@
 """Losses of class scores; targets are class indices or class probabilities."""
 
 
-def _class_indices(input, target, classes, function):
-    """Converts a target of class indices to int64. `classes` is the class dim of input. The gather that uses the
-    indices checks their range."""
+def _class_indices(input, target, class_dim, function):
+    """Converts a target of class indices to int64. The gather that uses the indices checks their range."""
     if target.dtype != torch.int64 and target.dtype != torch.uint8:
         raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
     if input.ndim == 1 and target.ndim == 1:
@@ -11,7 +10,7 @@ def _class_indices(input, target, classes, function):
         return target.squeeze(0).to(torch.int64)
     if target.ndim != input.ndim - 1:
         raise ValueError(function + ": a target of class indices has one dim fewer than the input, without the class dim")
-    others = [d for d in range(input.ndim) if d != classes]
+    others = [d for d in range(input.ndim) if d != class_dim]
     for k, d in enumerate(others):
         assert target.size(k) == input.size(d), "Expected the target to have the input's size except for the class dim"
     return target.to(torch.int64)
@@ -23,12 +22,12 @@ def _nan_where(is_out_of_range, loss):
     return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
 
 
-def _check_class_weight(weight, input, classes, function, any_dtype=False):
+def _check_class_weight(weight, input, class_dim, function, any_dtype=False):
     """requires one weight per class, in input's dtype unless any_dtype"""
     if weight is not None:
         if weight.ndim != 1:
             raise RuntimeError(function + ": the weight must be 1-D, with one value per class")
-        assert weight.size(0) == input.size(classes), "weight tensor should be defined either for all classes or no classes"
+        assert weight.size(0) == input.size(class_dim), "weight tensor should be defined either for all classes or no classes"
         if weight.dtype != input.dtype and not any_dtype:
             raise RuntimeError(function + ": the weight must have the dtype of the input")
 
@@ -68,7 +67,7 @@ def multi_margin_loss(
         target = target.squeeze(0)
     target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
     _check_class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
-    _without_derivative(weight, "multi_margin_loss", "weight")
+    _reject_gradient_of(weight, "multi_margin_loss", "weight")
     loss = _multi_margin_loss(input, target, p, margin, weight, reduction)
     return loss.unsqueeze(0) if is_row and reduction == "none" else loss
 
@@ -115,11 +114,11 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, red
 
 @reduction
 def _nll_loss(input, target, weight, ignore_index, reduction):
-    classes = 0 if input.ndim == 1 else 1
+    class_dim = 0 if input.ndim == 1 else 1
     is_counted = target != ignore_index
     class_index = where(is_counted, target, 0)  # an ignored target is not a class and must not be read
-    loss = -gather(input, classes, class_index.unsqueeze(classes)).squeeze(classes)
-    loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
+    loss = -gather(input, class_dim, class_index.unsqueeze(class_dim)).squeeze(class_dim)
+    loss = _nan_where((target < 0) | (target >= input.size(class_dim)), loss)
     total = is_counted.to(torch.int64)  # its sum is the divisor of the mean
     if weight is not None:
         class_weight = weight[class_index]
@@ -143,26 +142,26 @@ def nll_loss(
     _check_dtype(input, "float")
     if input.ndim == 0:
         raise ValueError("nll_loss: expected an input of at least one dim, the classes")
-    classes = 0 if input.ndim == 1 else 1
-    target = _class_indices(input, target, classes, "nll_loss")
-    _check_class_weight(weight, input, classes, "nll_loss")
-    _without_derivative(weight, "nll_loss", "weight")
+    class_dim = 0 if input.ndim == 1 else 1
+    target = _class_indices(input, target, class_dim, "nll_loss")
+    _check_class_weight(weight, input, class_dim, "nll_loss")
+    _reject_gradient_of(weight, "nll_loss", "weight")
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 
-def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes):
+def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, class_dim):
     if not target.is_floating_point():
         raise RuntimeError("cross_entropy: expected floating point type for target with class probabilities")
     for d in range(input.ndim):
         assert input.size(d) == target.size(d), "a target with class probabilities has the input's size"
-    count = max(input.size(classes), 1)  # without classes the mean is 0 / 0, not an error
+    count = max(input.size(class_dim), 1)  # without classes the mean is 0 / 0, not an error
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / count
-    loss = log_softmax(input, classes) * target
+    loss = log_softmax(input, class_dim) * target
     if weight is not None:
         loss = loss * _with_class_dims(weight, input)
     if reduction == "none":
-        return -sum(loss, classes)
+        return -sum(loss, class_dim)
     if reduction == "sum":
         return -sum(loss)
     return -sum(loss) / (input.numel() / count)
@@ -194,20 +193,20 @@ def cross_entropy(
     if input.ndim == 0:
         raise ValueError("cross_entropy: expected an input of at least one dim, the classes")
     assert 0 <= label_smoothing and label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0"
-    classes = 0 if input.ndim == 1 else 1
+    class_dim = 0 if input.ndim == 1 else 1
     if target.ndim == input.ndim and (input.ndim > 1 or target.is_floating_point()):
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
-        _check_class_weight(weight, input, classes, "cross_entropy", any_dtype=True)
-        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
-    _check_class_weight(weight, input, classes, "cross_entropy")
-    target = _class_indices(input, target, classes, "cross_entropy")
-    _without_derivative(weight, "nll_loss", "weight")  # eager's error names nll_loss
-    logarithms = log_softmax(input, classes)
+        _check_class_weight(weight, input, class_dim, "cross_entropy", any_dtype=True)
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, class_dim)
+    _check_class_weight(weight, input, class_dim, "cross_entropy")
+    target = _class_indices(input, target, class_dim, "cross_entropy")
+    _reject_gradient_of(weight, "nll_loss", "weight")  # eager's error names nll_loss
+    logarithms = log_softmax(input, class_dim)
     loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
     if not label_smoothing > 0:
         return loss
-    smooth_loss = -sum(logarithms if weight is None else logarithms * _with_class_dims(weight, input), classes)
+    smooth_loss = -sum(logarithms if weight is None else logarithms * _with_class_dims(weight, input), class_dim)
     is_counted = target != ignore_index
     smooth_loss = where(is_counted, smooth_loss, 0)
     if reduction != "none":
@@ -216,4 +215,4 @@ def cross_entropy(
         smooth_loss = smooth_loss / sum(
             is_counted if weight is None else where(is_counted, weight[where(is_counted, target, 0)], 0)
         )
-    return (1 - label_smoothing) * loss + smooth_loss * (label_smoothing / input.size(classes))
+    return (1 - label_smoothing) * loss + smooth_loss * (label_smoothing / input.size(class_dim))

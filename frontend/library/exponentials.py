@@ -78,12 +78,12 @@ def logit(input, eps=None):
     Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
     """
     (input,) = _floating(input)
-    every = not _on_cuda()  # the CPU's kernel rounds every step
+    rounds_all = not _on_cuda()  # the CPU's kernel rounds every step
     if eps is not None:
-        low = _rounded(full_like(input, eps), every)
-        high = _rounded(1 - low, every)
+        low = _rounded(full_like(input, eps), rounds_all)
+        high = _rounded(1 - low, rounds_all)
         input = where(input < low, low, where(input > high, high, input))
-    return log(_rounded(input / _rounded(1 - input, every), every))
+    return log(_rounded(input / _rounded(1 - input, rounds_all), rounds_all))
 
 
 def _logit_backward(grad, result, input, eps):

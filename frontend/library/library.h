@@ -38,7 +38,7 @@
 //   _number(number)                         the value of a number or a CPU scalar
 //   _reciprocal_of(number, input)           1 / number, both in the dtype in which input is computed
 //   _with_derivative_of(a, b)               a, with the gradient of b
-//   _without_derivative(x, function, name)  rejects the call if x needs a gradient: PyTorch has no derivative with
+//   _reject_gradient_of(x, function, name)  rejects the call if x needs a gradient: PyTorch has no derivative with
 //                                           respect to the parameter `name` of `function`
 //   _on_cuda()                              whether the op runs on CUDA, for functions whose kernels differ by device
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static

@@ -23,7 +23,7 @@ def _check_same_shape(input, other, what):
         assert input.size(dim) == other.size(dim), what + " must have the same size as the input"
 
 
-def _weighted_mean(loss, weight, reduction):
+def _reduced_weighted(loss, weight, reduction):
     """losses that are already weighted, reduced: "mean" is their weighted mean"""
     return sum(loss) / sum(weight) if reduction == "mean" else _reduced(loss, reduction)
 
@@ -34,7 +34,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduc
     input, target = broadcast_tensors(input, target)
     if weight is not None:
         _check_same_shape(input, weight, "the weight")
-        return _weighted_mean(abs(input - target) * weight, weight, reduction)
+        return _reduced_weighted(abs(input - target) * weight, weight, reduction)
     return _reduced(abs(input - target), reduction)
 
 
@@ -55,7 +55,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, redu
     input, target = broadcast_tensors(input, target)
     if weight is not None:
         _check_same_shape(input, weight, "the weight")
-        return _weighted_mean(pow(input - target, 2) * weight, weight, reduction)
+        return _reduced_weighted(pow(input - target, 2) * weight, weight, reduction)
     return _reduced(_mse_loss(input, target), reduction)
 
 
@@ -145,10 +145,11 @@ def _entropy_derivative(grad, input, target):
     return grad * (input - target) / clamp((1 - input) * input, min=1e-12)
 
 
-def _entropy_derivative_backward(grad, result, incoming, input, target):
-    near, far = input + 1e-12, 1 - input + 1e-12
-    curvature = (input * input - 2 * input * target + target) / (near * near * (far * far))
-    return _entropy_derivative(grad, input, target), grad * incoming * curvature, -grad * incoming / (input * (1 - input))
+def _entropy_derivative_backward(grad, result, grad_of_entropy, input, target):
+    from_zero, from_one = input + 1e-12, 1 - input + 1e-12
+    curvature = (input * input - 2 * input * target + target) / (from_zero * from_zero * (from_one * from_one))
+    grad_input = grad * grad_of_entropy * curvature
+    return _entropy_derivative(grad, input, target), grad_input, -grad * grad_of_entropy / (input * (1 - input))
 
 
 def binary_cross_entropy(
@@ -162,7 +163,7 @@ def binary_cross_entropy(
     _check_dtype(input, "float")
     _check_same_dtype(input, target)
     _check_same_shape(input, target, "the target")
-    _without_derivative(weight, "binary_cross_entropy", "weight")
+    _reject_gradient_of(weight, "binary_cross_entropy", "weight")
     loss = _with_strides_of(_binary_cross_entropy(input, target), input)
     if weight is not None:
         loss *= weight
@@ -202,8 +203,8 @@ def binary_cross_entropy_with_logits(
     """
     reduction = _reduction_of(reduction, size_average, reduce)
     _check_same_shape(input, target, "the target")
-    _without_derivative(weight, "binary_cross_entropy_with_logits", "weight")
-    _without_derivative(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
+    _reject_gradient_of(weight, "binary_cross_entropy_with_logits", "weight")
+    _reject_gradient_of(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
     loss = 1 - target
     loss *= input
     if pos_weight is None:
@@ -315,7 +316,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
     """
     reduction = _reduction_of(reduction, size_average, reduce)
     _check_dtype(input, "float")
-    _without_derivative(target, "soft_margin_loss", "target")
+    _reject_gradient_of(target, "soft_margin_loss", "target")
     exponent = -input
     exponent *= target
     return _reduced(_with_strides_of(_log1p_exp(exponent), input), reduction)
@@ -431,5 +432,5 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    classes = input.ndim - 1  # the same dim of the loss is reduced, even if the loss has more dims
-    return _reduced(sum(loss, classes) / input.size(classes), reduction)
+    class_dim = input.ndim - 1  # the same dim of the loss is reduced, even if the loss has more dims
+    return _reduced(sum(loss, class_dim) / input.size(class_dim), reduction)

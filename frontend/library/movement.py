@@ -72,7 +72,7 @@ def repeat(input, *repeats):
     for _ in range(len(repeats) - input.ndim):
         input = input.unsqueeze(0)
     for dim in range(len(repeats)):
-        input = _repeated(input, repeats[dim], dim, False)
+        input = _repeated(input, repeats[dim], dim, repeats_elements=False)
     return _contiguous_copy(input)
 
 
@@ -96,7 +96,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         input, dim = input.flatten(), 0
     size = input.size(dim)
     assert output_size is None or output_size == size * repeats, "repeat_interleave: Invalid output_size"
-    return _contiguous_copy(_repeated(input, repeats, dim % input.ndim, True))
+    return _contiguous_copy(_repeated(input, repeats, dim % input.ndim, repeats_elements=True))
 
 
 def _rows_and_columns(input):

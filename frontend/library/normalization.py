@@ -301,8 +301,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     for parameter in (weight, bias, running_mean, running_var):
         _check_parameter_dtype(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None
-    _without_derivative(running_mean, "batch_norm", "running_mean")
-    _without_derivative(running_var, "batch_norm", "running_var")
+    _reject_gradient_of(running_mean, "batch_norm", "running_mean")
+    _reject_gradient_of(running_var, "batch_norm", "running_var")
     mean = _channel_parameter(running_mean, input, "running_mean")
     variance = _channel_parameter(running_var, input, "running_var")
     weight = _channel_parameter(weight, input, "weight")
@@ -349,8 +349,8 @@ def instance_norm(
     assert spatial_count != 1, "Expected more than 1 spatial element when training"
     weight = _channel_parameter(weight, input, "weight")
     bias = _channel_parameter(bias, input, "bias")
-    _without_derivative(running_mean, "batch_norm", "running_mean")
-    _without_derivative(running_var, "batch_norm", "running_var")
+    _reject_gradient_of(running_mean, "batch_norm", "running_mean")
+    _reject_gradient_of(running_var, "batch_norm", "running_var")
     # These calls only check the shapes.
     _channel_parameter(running_mean, input, "running_mean")
     _channel_parameter(running_var, input, "running_var")

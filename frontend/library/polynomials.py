@@ -21,9 +21,9 @@ def _sign_if(is_positive, n):
     return where(is_positive, ones_like(n), -1.0)
 
 
-def _recurrence(twice_x, first, n, has_closed_form):
-    """Chebyshev's recurrence, if no closed form applies; `first` is the polynomial of degree 1"""
-    return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(has_closed_form, 0.0, n)))
+def _recurrence(twice_x, degree_one, n, has_closed_form):
+    """Chebyshev's recurrence, if no closed form applies; `degree_one` is the polynomial of degree 1"""
+    return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, degree_one, where(has_closed_form, 0.0, n)))
 
 
 def _value_of_degree(n, has_closed_form, closed_form, recurrence):
@@ -50,11 +50,11 @@ def shifted_chebyshev_polynomial_t(input, n):
     return _chebyshev_t(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n))
 
 
-def _chebyshev_t(x, n, is_end, is_one):
-    """`is_end`: abs(x) is 1; `is_one`: the value there is 1, not -1"""
+def _chebyshev_t(x, n, is_end, is_positive):
+    """`is_end`: abs(x) is 1; `is_positive`: the value there is 1, not -1"""
     is_trigonometric = (n > 6) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x, n, is_end | is_trigonometric)
-    value = where(is_end, _sign_if(is_one, n), cos(n * acos(x)))
+    value = where(is_end, _sign_if(is_positive, n), cos(n * acos(x)))
     return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
@@ -78,8 +78,8 @@ def shifted_chebyshev_polynomial_u(input, n):
     return _chebyshev_u(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n), 6)
 
 
-def _chebyshev_u(x, n, is_end, is_positive, largest):
-    is_trigonometric = (n > largest) & (abs(x) < 1)
+def _chebyshev_u(x, n, is_end, is_positive, max_recurrence_degree):
+    is_trigonometric = (n > max_recurrence_degree) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x + x, n, is_end | is_trigonometric)
     angle = acos(x)
     multiple, sine = (n + 1) * angle, sin(angle)
@@ -108,16 +108,16 @@ def shifted_chebyshev_polynomial_v(input, n):
     return _chebyshev_v(x + x - 1, n, (x == 0) | (x == 1), x == 1, 6)
 
 
-def _chebyshev_v(x, n, is_end, is_one, largest):
-    """`is_end`: abs(x) is 1; `is_one`: x is 1; `largest`: the largest degree that the recurrence computes"""
-    is_trigonometric = (n > largest) & (abs(x) < 1)
+def _chebyshev_v(x, n, is_end, x_is_one, max_recurrence_degree):
+    """`is_end`: abs(x) is 1. Above max_recurrence_degree, the closed form applies."""
+    is_trigonometric = (n > max_recurrence_degree) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x + x - 1, n, is_end | is_trigonometric)
     angle = acos(x)
     odd = n + n + 1
     at_minus_one = where(_is_even(n), odd, -odd)
     value = cos((n + 0.5) * angle) / cos(angle / 2)
     value = where(sin(angle / 2) != 1, value, at_minus_one)
-    value = where(is_end, where(is_one, 1.0, at_minus_one), value)
+    value = where(is_end, where(x_is_one, 1.0, at_minus_one), value)
     return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
@@ -143,22 +143,22 @@ def shifted_chebyshev_polynomial_w(input, n):
     return _chebyshev_w(x + x - 1, n, (x == 0) | (x == 1), x == 1, _sign_if(_is_even(n), n), 4)
 
 
-def _chebyshev_w(x, n, is_end, is_one, near_one, largest):
-    is_trigonometric = (n > largest) & (abs(x) < 1)
+def _chebyshev_w(x, n, is_end, x_is_one, near_one, max_recurrence_degree):
+    is_trigonometric = (n > max_recurrence_degree) & (abs(x) < 1)
     recurrence = _recurrence(x + x, x + x + 1, n, is_end | is_trigonometric)
     angle = acos(x)
     at_minus_one = _sign_if(_is_even(n), n)
     value = sin((n + 0.5) * angle) / sin(angle / 2)
     value = where(cos(angle / 2) != 1, value, near_one)
-    value = where(is_end, where(is_one, n + n + 1, at_minus_one), value)
+    value = where(is_end, where(x_is_one, n + n + 1, at_minus_one), value)
     return _value_of_degree(n, is_end | is_trigonometric, value, recurrence)
 
 
 def _hermite(x, n, ax, a):
-    """The Hermite polynomial with the recurrence's factor a; ax is a * x. Eager gives NaN above the largest degree."""
-    largest = 512 if x.dtype == torch.float64 else 128
-    steps = _hermite_recurrence(ax, full_like(x, a), where(n > largest, 0.0, n))
-    result = where(n > largest, math.nan, steps)
+    """The Hermite polynomial with the recurrence's factor a; ax is a * x. Eager gives NaN above max_degree."""
+    max_degree = 512 if x.dtype == torch.float64 else 128
+    steps = _hermite_recurrence(ax, full_like(x, a), where(n > max_degree, 0.0, n))
+    result = where(n > max_degree, math.nan, steps)
     return where(n < 0, 0.0, where(n == 0, 1.0, result))
 
 

@@ -238,13 +238,13 @@ def _unit_numbers(like, dtype):
     could round to 1."""
     if dtype == torch.float64:
         return _unit_from_53_bits(*_random_words(like, 2))
-    digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
+    bits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
     (word,) = _random_words(like, 1)
-    return _unit_from_bits(word, digits).to(dtype)
+    return _unit_from_bits(word, bits).to(dtype)
 
 
-def _unit_from_bits(word, digits):
-    return (word >> (32 - digits)).to(torch.int32).to(torch.float32) * 2.0 ** -digits
+def _unit_from_bits(word, bits):
+    return (word >> (32 - bits)).to(torch.int32).to(torch.float32) * 2.0 ** -bits
 
 
 def _unit_from_53_bits(first, second):

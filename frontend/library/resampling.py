@@ -8,15 +8,15 @@ def _per_dim(value, dims, what):
     return values
 
 
-def _source_positions(input, size, output, scale, exact):
-    """The input position for each output position, computed in floating point as in eager's kernels. `size` and
-    `output` are the sizes of the dim; `exact` means mode="nearest-exact"."""
+def _source_positions(input, input_size, output_size, scale, is_nearest_exact):
+    """The input position for each output position, computed in floating point as in eager's kernels. The sizes are
+    those of one dim."""
     in_float64 = input.dtype == torch.float64 and not _on_cuda()
-    output_index = arange(output).to(torch.float64 if in_float64 else torch.float32)
+    output_index = arange(output_size).to(torch.float64 if in_float64 else torch.float32)
     # 1 / scale is a number: computed in double, then rounded to the dtype of `output_index`.
-    ratio = 1 / scale if scale is not None else full_like(output_index, size) / output
-    position = (output_index + 0.5) * ratio if exact else output_index * ratio
-    return clamp(floor(position.float()).long(), max=size - 1)
+    ratio = 1 / scale if scale is not None else full_like(output_index, input_size) / output_size
+    position = (output_index + 0.5) * ratio if is_nearest_exact else output_index * ratio
+    return clamp(floor(position.float()).long(), max=input_size - 1)
 
 
 def _repeats_exactly(times, input):
@@ -25,22 +25,26 @@ def _repeats_exactly(times, input):
     The position of output index `times` must be 1 in float32. It rounds to 1 from half an ulp below 1 on: 1 - 2**-25.
     """
     in_float64 = input.dtype == torch.float64 and not _on_cuda()
-    dtype_of = zeros(1, dtype=torch.float64 if in_float64 else torch.float32)
-    return times == int(times) and _reciprocal_of(times, dtype_of) * times >= 1 - 2.0**-25
+    like = zeros(1, dtype=torch.float64 if in_float64 else torch.float32)
+    return times == int(times) and _reciprocal_of(times, like) * times >= 1 - 2.0**-25
 
 
-def _nearest(input, dim, output, scale, exact):
-    size = input.size(dim)
-    assert size > 0 and output > 0, "Input and output sizes should be greater than 0"
-    assert size < 2**24 and output < 2**24, "interpolate supports sizes below 2 ** 24, because eager computes positions in float32"
-    if scale is None and _known(size) and _known(output) and (output % size == 0 or size % output == 0):
-        scale = output / size
+def _nearest(input, dim, output_size, scale, is_nearest_exact):
+    input_size = input.size(dim)
+    assert input_size > 0 and output_size > 0, "Input and output sizes should be greater than 0"
+    assert (
+        input_size < 2**24 and output_size < 2**24
+    ), "interpolate supports sizes below 2 ** 24, because eager computes positions in float32"
+    if scale is None and _known(input_size) and _known(output_size) and (
+        output_size % input_size == 0 or input_size % output_size == 0
+    ):
+        scale = output_size / input_size
     if scale is not None and _known(scale):
         if scale >= 1 and _repeats_exactly(scale, input):
-            return _repeated(input, int(scale), dim, True)
-        if scale > 0 and 1 / scale == int(1 / scale) and not exact:
-            return input.movedim(dim, 0)[:: int(1 / scale)][:output].movedim(0, dim)
-    return input.index_select(dim, _source_positions(input, size, output, scale, exact))
+            return _repeated(input, int(scale), dim, repeats_elements=True)
+        if scale > 0 and 1 / scale == int(1 / scale) and not is_nearest_exact:
+            return input.movedim(dim, 0)[:: int(1 / scale)][:output_size].movedim(0, dim)
+    return input.index_select(dim, _source_positions(input, input_size, output_size, scale, is_nearest_exact))
 
 
 def interpolate(

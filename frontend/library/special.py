@@ -35,8 +35,8 @@ def erfcx(input):
     far = where(x > 5e7, 0.5641895835477563 / x, 0.5641895835477563 * numerator / denominator)
     scaled = _scaled_erfc(400.0 / (4 + abs(x)))
     positive = where(x > 50, far, scaled)
-    double = 2 * exp(square)
-    negative = where(x < -26.7, math.inf, where(x < -6.1, double, double - scaled))
+    twice_exp = 2 * exp(square)
+    negative = where(x < -26.7, math.inf, where(x < -6.1, twice_exp, twice_exp - scaled))
     return where(isnan(x), x, where(x >= 0, positive, negative))
 
 
@@ -176,9 +176,9 @@ def airy_ai(input):
         9.30892908077442, 19.835292871831214, 15.564662893286462, 5.476860694229755, 0.9542936116189619,
         0.08645808263523921, 0.004126565238242226, 0.00010125908511650914, 1.1716673321441352e-06, 4.9183457006293e-09,
     ]
-    size = abs(x)
-    root = sqrt(size)
-    zeta = 2 * size * root / 3
+    magnitude = abs(x)
+    root = sqrt(magnitude)
+    zeta = 2 * magnitude * root / 3
     z = 1 / zeta
     square = z * z
     angle = zeta + 0.7853981633974483
@@ -187,8 +187,8 @@ def airy_ai(input):
     negative = 0.5641895835477563 / sqrt(root) * _fma(sin(angle), weight, -cosine)
     ratio = _polynomial(z, an) / _polynomial(z, ad)
     positive = 0.5641895835477563 * ratio / (2 * sqrt(root) * exp(zeta))
-    middle = (x >= -2.09) & (x < 2.09)
-    series = _airy_series(where(middle, x, 0.0))
+    is_middle = (x >= -2.09) & (x < 2.09)
+    series = _airy_series(where(is_middle, x, 0.0))
     result = where(x < -2.09, negative, where(x >= 2.09, positive, series))
     result = where(x > 103.892, 0.0, where(isnan(x), x, result))
     return where(isinf(x), math.nan, result)
