@@ -250,7 +250,7 @@ std::vector<Builtin> view_builtins() {
        kMethod,
        {},
        call_chunk,
-       "a dim split into a number of equal parts"},
+       "a dim split into equal parts, at most as many as given; the last may be smaller"},
       {"split",
        "(input, split_size, dim=0)",
        kFunction,
