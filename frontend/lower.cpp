@@ -101,10 +101,10 @@ class LoweringContext {
       evaluation_.graph.statics.push_back({id, specialization.value, specialization.specialized});
     }
     for (const auto& [query, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
-    std::vector<ir::HostId>& specialized = evaluation_.graph.specialized;
-    std::ranges::sort(specialized);
-    const auto duplicates = std::ranges::unique(specialized);
-    specialized.erase(duplicates.begin(), duplicates.end());
+    std::vector<ir::HostId>& unspecialized = evaluation_.graph.unspecialized;
+    std::ranges::sort(unspecialized);
+    const auto duplicates = std::ranges::unique(unspecialized);
+    unspecialized.erase(duplicates.begin(), duplicates.end());
     return ir::canonical(bind_residuals());
   }
 

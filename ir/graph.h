@@ -162,7 +162,7 @@ struct Static {
   HostId symbol;  ///< a Size or Scalar node
   HostValue value;
   /// Whether lowering used the value only because it is special: a size of at most kSpecializedSize, or a scalar that
-  /// is 0. (GraphFrame::specialized has the symbols whose values turned out not to be special.)
+  /// is 0. (GraphFrame::unspecialized has the symbols whose values turned out not to be special.)
   bool specialized = false;
 };
 
@@ -240,7 +240,7 @@ struct GraphFrame {
   /// Symbols that lowering did not specialise, because their values are not special: sizes above kSpecializedSize
   /// (frontend::specialize_small), and scalars that are not 0 (the library's `_is_zero`). The graph is valid for all
   /// such sizes and scalars, but not for the special values.
-  std::vector<HostId> specialized;
+  std::vector<HostId> unspecialized;
   std::vector<LayoutStep> eager_layouts;  ///< the computation of the strides of the results; see Result::layout
   std::vector<RequiredView> required_views;
   /// The graph is valid only for calls for which these answers are correct. Each query is evaluated when the values of

@@ -31,12 +31,12 @@ class ShardedSizes {
   }
 
   /// Whether lowering used no value of these sizes. A size whose value lowering used is a constant, or is in
-  /// Graph::statics or Graph::specialized.
+  /// Graph::statics or Graph::unspecialized.
   bool are_unused() const {
     for (uint32_t i = 0; i < depends_.size(); ++i)
       if (is_sharded(HostId{i}) && !is_size(HostId{i})) return false;
     const auto is_sharded = [&](HostId id) { return this->is_sharded(id); };
-    return std::ranges::none_of(graph_.specialized, is_sharded) &&
+    return std::ranges::none_of(graph_.unspecialized, is_sharded) &&
            std::ranges::none_of(graph_.statics, is_sharded, &Static::symbol);
   }
   bool same(HostId x, HostId y) const { return representative(x) == representative(y); }

@@ -250,7 +250,7 @@ bool is_zero(Builder& builder, ir::HostId number) {
   number = host.resolve(number);
   if (host.is_constant(number) || host[number].op != ir::HostOp::Scalar) return !builder.static_number(number).truthy();
   if (!builder.symbol_values.scalar(host[number].a).truthy()) throw SpecializationRequest{{number}, true};
-  builder.graph.specialized.push_back(number);
+  builder.graph.unspecialized.push_back(number);
   return false;
 }
 

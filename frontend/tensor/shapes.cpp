@@ -159,7 +159,7 @@ void specialize_small(Builder& builder, ir::HostId size) {
   }
   if (large.empty()) throw SpecializationRequest{std::move(symbols), true};
   for (const ir::HostId symbol : large) {
-    builder.graph.specialized.push_back(symbol);
+    builder.graph.unspecialized.push_back(symbol);
     builder.graph.host.assume_at_least(symbol, ir::kSpecializedSize + 1);
   }
 }

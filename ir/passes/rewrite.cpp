@@ -24,7 +24,7 @@ void for_each_host(Access& access, const HostRule& visit) {
 }
 
 /// Visits the host expressions outside the nodes. Calls `visit_fact` for those that state facts about the symbols: the
-/// sizes of parameters, the operands of conditions, `statics` and `specialized`. These must not be replaced by equal
+/// sizes of parameters, the operands of conditions, `statics` and `unspecialized`. These must not be replaced by equal
 /// expressions. Calls `visit` for all others.
 void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
   for (Param& param : graph.params) {
@@ -35,7 +35,7 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
     visit_fact(condition.b);
   }
   for (Static& fact : graph.statics) visit_fact(fact.symbol);
-  for (HostId& size : graph.specialized) visit_fact(size);
+  for (HostId& symbol : graph.unspecialized) visit_fact(symbol);
   for (Result& result : graph.results) {
     for (HostId& size : result.shape) visit(size);
     for (OutputBlock& block : result.blocks) {
@@ -133,8 +133,8 @@ Graph compact(const Graph& graph) {
   const HostRule renumber_fact = [&](HostId& id) { id = new_host_ids[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = new_host_ids[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
-  for (const HostId specialized : out.specialized)
-    if (out.host[specialized].op == HostOp::Size) out.host.assume_at_least(specialized, kSpecializedSize + 1);
+  for (const HostId symbol : out.unspecialized)
+    if (out.host[symbol].op == HostOp::Size) out.host.assume_at_least(symbol, kSpecializedSize + 1);
 
   std::vector<NodeId> new_ids(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {

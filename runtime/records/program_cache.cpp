@@ -149,7 +149,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   Lowered result;
   for (const ir::Static& entry : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, entry.symbol, entry.specialized));
-  for (const ir::HostId id : lowered.specialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
+  for (const ir::HostId id : lowered.unspecialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .query = lowered.aliases[i].query});
   // Without reductions there are no residuals, whichever gradients are requested.

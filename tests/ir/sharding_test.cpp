@@ -129,7 +129,7 @@ TEST(Sharding, ChecksThatConditionsHoldForShards) {
 TEST(Sharding, RejectsSizesThatLoweringUsed) {
   Matrix known;
   known.result(known.w.load(known.x));
-  known.graph.specialized.push_back(known.n);
+  known.graph.unspecialized.push_back(known.n);
   EXPECT_FALSE(known.shard_along(0));
   EXPECT_TRUE(known.shard_along(1));
   GraphWriter fixed;
