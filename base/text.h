@@ -11,7 +11,7 @@ namespace ingot {
 struct Character {
   char32_t code;
   uint32_t bytes;  ///< the length of its encoding
-  bool valid;      ///< whether it was encoded correctly
+  bool is_valid;   ///< whether it was encoded correctly
 };
 /// Decodes the character at `offset`, which must be within the text.
 Character decode_utf8(std::string_view text, size_t offset);

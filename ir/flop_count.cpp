@@ -9,8 +9,7 @@ namespace {
 
 class Counter {
  public:
-  Counter(const Graph& graph, std::span<const HostValue> sizes)
-      : graph_(graph), sizes_(sizes), elements_(graph.count()) {}
+  Counter(const Graph& graph, std::span<const HostValue> host) : graph_(graph), host_(host), elements_(graph.count()) {}
 
   /// Records, for each node that `root` depends on, the number of elements for which it is computed when `root` is
   /// computed over `domain`.
@@ -52,7 +51,7 @@ class Counter {
   }
 
  private:
-  int64_t size_of(HostId size) const { return sizes_[size.index].as_int(); }
+  int64_t size_of(HostId size) const { return host_[size.index].as_int(); }
 
   /// The args of a node that are evaluated at the node's own index. A reduction that the node reads is not among them.
   std::span<const NodeId> operands(NodeId id) const {
@@ -69,14 +68,14 @@ class Counter {
   }
 
   const Graph& graph_;
-  std::span<const HostValue> sizes_;
+  std::span<const HostValue> host_;
   std::vector<int64_t> elements_;  ///< for each node, the number of elements for which it is computed
 };
 
 }  // namespace
 
-int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
-  Counter counter(graph, sizes);
+int64_t count_operations(const Graph& graph, std::span<const HostValue> host) {
+  Counter counter(graph, host);
   int64_t additions = 0;
   for (const Result& result : graph.results) {
     for (const OutputBlock& block : result.blocks) counter.add_elements(block.node, block.domain);

@@ -12,7 +12,7 @@ constexpr std::string_view kBlank = " \t\r\f\v";
 /// Whether compilers or terminals would give the character a meaning within a comment.
 bool is_unsafe(const Character& c) {
   const char32_t code = c.code;
-  return !c.valid || code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+  return !c.is_valid || code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 

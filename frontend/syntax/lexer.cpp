@@ -102,7 +102,7 @@ bool is_keyword(std::string_view word) {
 Lexer::Lexer(const Source& source) : source_(source), text_(source.text()) {
   for (uint32_t i = 0; i < text_.size();) {
     Character character = decode_utf8(text_, i);
-    if (!character.valid) throw_author(span(i, i + 1), "the source is not UTF-8", "save the file as UTF-8");
+    if (!character.is_valid) throw_author(span(i, i + 1), "the source is not UTF-8", "save the file as UTF-8");
     if (character.code == 0) throw_author(span(i, i + 1), "the source has a NUL byte", "an op is read from plain text");
     i += character.bytes;
   }

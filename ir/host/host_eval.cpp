@@ -133,13 +133,13 @@ double float_arithmetic(HostOp op, double x, double y) {
 }
 
 double float_power(double x, double y) {
-  const bool finite = std::isfinite(x) && std::isfinite(y);
-  if (finite && x == 0 && y < 0) fail("0.0 cannot be raised to a negative power");
-  if (finite && x < 0 && y != std::floor(y)) {
+  const bool are_finite = std::isfinite(x) && std::isfinite(y);
+  if (are_finite && x == 0 && y < 0) fail("0.0 cannot be raised to a negative power");
+  if (are_finite && x < 0 && y != std::floor(y)) {
     fail("a negative number raised to a fractional power is complex");
   }
   const double result = std::pow(x, y);
-  if (finite && std::isinf(result)) fail("Numerical result out of range");
+  if (are_finite && std::isinf(result)) fail("Numerical result out of range");
   return result;
 }
 

@@ -221,8 +221,8 @@ HostKind HostFolder::result_kind(HostOp op, Args args) const {
       if (pool_.kind_depends_on_value(op, args)) {
         throw_internal("the kind of an int raised to a run-time int is unknown; the exponent must be static");
       }
-      const bool negative = pool_.is_constant(args[1]) && pool_.value(args[1]).as_double() < 0;
-      return negative ? HostKind::Float : std::max(widest, HostKind::Int);
+      const bool is_negative = pool_.is_constant(args[1]) && pool_.value(args[1]).as_double() < 0;
+      return is_negative ? HostKind::Float : std::max(widest, HostKind::Int);
     }
     case HostOp::Min:
     case HostOp::Max:

@@ -176,7 +176,7 @@ Rewritten absorbing_zero(Graph& graph, const Node& node) {
 Rewritten same_operands(Graph& graph, const Node& node) {
   if (node.args.size() != 2 || node.args[0] != node.args[1]) return std::nullopt;
   const NodeId x = node.args[0];
-  const bool is_exact = !is_floating(graph[x].dtype);
+  const bool is_never_nan = !is_floating(graph[x].dtype);
   switch (node.op) {
     case Op::Maximum:
     case Op::Minimum:
@@ -189,19 +189,19 @@ Rewritten same_operands(Graph& graph, const Node& node) {
       return x;
     case Op::Sub:
     case Op::BitwiseXor:
-      if (is_exact) return add_constant(graph, {node.dtype, 0, 0});
+      if (is_never_nan) return add_constant(graph, {node.dtype, 0, 0});
       return std::nullopt;
     case Op::LogicalXor:
       return boolean(graph, false);
     case Op::Eq:
     case Op::Le:
     case Op::Ge:
-      if (is_exact) return boolean(graph, true);  // NaN is not equal to itself
+      if (is_never_nan) return boolean(graph, true);  // NaN is not equal to itself
       return std::nullopt;
     case Op::Ne:
     case Op::Lt:
     case Op::Gt:
-      if (is_exact) return boolean(graph, false);
+      if (is_never_nan) return boolean(graph, false);
       return std::nullopt;
     default:
       return std::nullopt;
@@ -238,9 +238,9 @@ bool is_rounding(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::
 Rewritten rounding(Graph& graph, const Node& node) {
   if (!is_rounding(node.op)) return std::nullopt;
   const NodeId x = node.args[0];
-  const bool is_whole = is_integer(graph, x) || is_rounding(graph[x].op) ||
-                        (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
-  return is_whole ? Rewritten(x) : std::nullopt;
+  const bool is_integral = is_integer(graph, x) || is_rounding(graph[x].op) ||
+                           (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
+  return is_integral ? Rewritten(x) : std::nullopt;
 }
 
 /// Replaces a power by a number for which eager PyTorch does not call pow.

@@ -26,7 +26,7 @@ TEST(Text, DecodesAnInvalidByteAsOneCharacter) {
   for (const char* text :
        {"\x80", "\xC3", "\xE6\x97", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
     const Character character = decode_utf8(text, 0);
-    EXPECT_FALSE(character.valid) << text;
+    EXPECT_FALSE(character.is_valid) << text;
     EXPECT_EQ(character.bytes, 1u) << text;
     EXPECT_EQ(character.code, char32_t{0xFFFD}) << text;
   }
