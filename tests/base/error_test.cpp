@@ -138,7 +138,7 @@ TEST(Error, HasAFaultAndAMessage) {
   EXPECT_STREQ(nul.what(), "error: a\\0b\n  = help: leave it out");
 }
 
-TEST(Numbered, CountsFromOneInAColumn) {
+TEST(Numbered, NumbersLinesFromOneAlignedAtTheRight) {
   EXPECT_EQ(numbered("a\n\nb"), "1 | a\n2 | \n3 | b\n");
   EXPECT_EQ(numbered("a\n"), "1 | a\n");
   EXPECT_EQ(numbered(""), "");

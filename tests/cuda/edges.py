@@ -101,4 +101,4 @@ differentiate("x[i] * x[i.flip(0)]", wide(3, 4), torch.tensor([0, 0, 2], device=
 differentiate("x.unfold(1, 3, 2) * y", wide(5, 9), wide(5, 4, 3))
 differentiate("x.diagonal() + F.pad(x, (1, 2)).sum()", wide(7, 9))
 differentiate("x.softmax(0) + torch.stack([x, y]).amax(0)", wide(65, 9), wide(65, 9))
-print("as eager")
+print("all results agree with eager")

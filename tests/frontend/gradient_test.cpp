@@ -152,9 +152,9 @@ TEST(Gradient, GivesACustomBackwardItsOwnStorage) {
 }
 
 /// The gradient, with respect to the table, of an op on a table [9, 4, 3] and int64 indices [5], whose result has the
-/// shape `results_shape`.
-ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> results_shape, bool may_scatter) {
-  const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
+/// shape `result_shape`.
+ir::Graph gather_gradient(const std::string& text, std::vector<int64_t> result_shape, bool may_scatter) {
+  const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(result_shape)};
   Signature signature;
   signature.may_scatter = may_scatter;
   for (const auto& shape : shapes) {
@@ -215,7 +215,7 @@ TEST(Gradient, ComparesIndicesOfASmallGatherWithoutScatterAdds) {
 TEST(Gradient, SumsDimsWithoutAnIndexFirst) {
   const std::string text = "def f(t, k):\n    return t[0, 0, k % 3, None].expand(5, 7)\n";
   EXPECT_EQ(count(gather_gradient(text, {5, 7}, false), ir::Op::Reduce), 2u)
-      << "the pixels of an image, then its images";
+      << "one reduction along the expanded dim, then one that compares the indices";
   EXPECT_EQ(count(gather_gradient(text, {5, 7}, true), ir::Op::Reduce), 1u);
 }
 

@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
              lines({"a = x", "for i in range(4000):", "    a = a * y + i", "for i in range(20000):", "    b = a[0]",
                     "return a"}),
              "views"},
-        Case{"keys that share",
+        Case{"keys of shared tuples",
              lines({"key = ()", "for i in range(60):", "    key = (key, key)", "d = {key: 1}", "return x"}), "steps"},
         Case{"many results", lines({"return [x + i for i in range(100000)]"}), "50000 nodes"},
         Case{"many closures",

@@ -31,7 +31,7 @@ TEST(Interpreter, RunTimeScalarsStayExpressions) {
   }
 }
 
-TEST(Interpreter, SpecializesControllingNumbers) {
+TEST(Interpreter, SpecializesNumbersWhoseValuesEvaluationNeeds) {
   const Table table = {
       {"def f(a): return 1 if a > 1 else 2", "static: 1"},
       {"def f(a: int): return [0 for i in range(a)]", "static: [0, 0]"},

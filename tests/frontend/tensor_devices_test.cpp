@@ -9,24 +9,24 @@ LoweringCase cuda(std::initializer_list<std::string> arguments) { return Lowerin
 
 /// Whether eager's kernel gets the divisor as a number. The graph then multiplies by the reciprocal, so that it has no
 /// `div`.
-bool divides_by_number(const std::string& text, const LoweringCase& call) {
+bool multiplies_by_reciprocal(const std::string& text, const LoweringCase& call) {
   return call.simplified_text(text).find(" div ") == std::string::npos;
 }
 
 TEST(Devices, MultipliesByTheReciprocalOfNumbersAndCpuScalars) {
-  EXPECT_TRUE(divides_by_number("x / 41.0", cuda({"f32:3"})));
-  EXPECT_TRUE(divides_by_number("x / s", cuda({"f32:3", "cpu f32"})));
-  EXPECT_TRUE(divides_by_number("x / s[None][0]", cuda({"f32:3", "cpu f32"})));
-  EXPECT_TRUE(divides_by_number("x / torch.tensor(41.0)", cuda({"f32:3"})));
-  EXPECT_TRUE(divides_by_number("x / torch.full_like(s, 41.0)", cuda({"f32:3", "cpu f32"})));
-  EXPECT_FALSE(divides_by_number("x / torch.full_like(x, 41.0)", cuda({"f32:3"})));
-  EXPECT_FALSE(divides_by_number("x / torch.full_like(x[0], 41.0)", cuda({"f32:3"})));
-  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0, device=x.device)", cuda({"f32:3"})));
-  EXPECT_FALSE(divides_by_number("x / x.new_full((), 41.0)", cuda({"f32:3"})));
-  EXPECT_FALSE(divides_by_number("x / s.to(x.device)", cuda({"f32:3", "cpu f32"})));
-  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", {"f32:3"}));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / 41.0", cuda({"f32:3"})));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / s", cuda({"f32:3", "cpu f32"})));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / s[None][0]", cuda({"f32:3", "cpu f32"})));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / torch.tensor(41.0)", cuda({"f32:3"})));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / torch.full_like(s, 41.0)", cuda({"f32:3", "cpu f32"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / torch.full_like(x, 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / torch.full_like(x[0], 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / torch.tensor(41.0, device=x.device)", cuda({"f32:3"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / x.new_full((), 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / s.to(x.device)", cuda({"f32:3", "cpu f32"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / torch.tensor(41.0)", {"f32:3"}));
   // `s / 3.0` is computed on the CPU, as a division.
-  EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));
+  EXPECT_FALSE(multiplies_by_reciprocal("x + s / 3.0", cuda({"f32:3", "cpu f32"})));
 }
 
 TEST(Devices, RoundsQuotientsByCpuScalarsAsByNumbers) {
@@ -90,8 +90,8 @@ TEST(Factories, FollowTheDefaultDevice) {
   };
   const std::string mixes = "to be on the same device", elsewhere = "eager makes this tensor on the default device";
   const LoweringCase on_cuda = cuda({"f32:3"});
-  EXPECT_TRUE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Cpu, on_cuda)));
-  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Same, on_cuda)));
+  EXPECT_TRUE(multiplies_by_reciprocal("x / torch.tensor(41.0)", under(FactoryDevice::Cpu, on_cuda)));
+  EXPECT_FALSE(multiplies_by_reciprocal("x / torch.tensor(41.0)", under(FactoryDevice::Same, on_cuda)));
   EXPECT_EQ(rejection_message("x + torch.arange(3)", under(FactoryDevice::Same, on_cuda)), "accepted");
   for (const char* text : {"x + torch.arange(3)", "x + torch.tensor([1, 2, 3])", "x + torch.ones(3)"}) {
     EXPECT_NE(rejection_message(text, under(FactoryDevice::Cpu, on_cuda)).find(mixes), std::string::npos) << text;

@@ -25,7 +25,7 @@ void expect(const Program& program) {
   const ir::Graph graph = lowered(program.body);
   const std::vector<Array> arguments{input()};
   GraphRun run(graph, arguments);
-  EXPECT_TRUE(run.holds());
+  EXPECT_TRUE(run.conditions_hold());
   EXPECT_EQ(run.result(0).data, Array::of(program.shape, program.expected).data) << program.body;
 }
 

@@ -308,7 +308,7 @@ def f(x):
   EXPECT_LE((LoweringCase{"f32:100000"}.lower(text).count()), 1100u);
 }
 
-TEST(TensorLower, SpecializesSizesAboveFiveThousandNodes) {
+TEST(TensorLower, SpecializesAllSizesOfOpsAboveFiveThousandNodes) {
   const char* text = R"(
 def f(x):
     y = x
@@ -323,7 +323,7 @@ def f(x):
   EXPECT_NE(message.find("the op is larger than 50000 nodes"), std::string::npos) << message;
 }
 
-TEST(TensorLower, SpecializesSmallIndexedSizesAndRecordsLargeOnes) {
+TEST(TensorLower, SpecializesIndexedSizesOnlyIfTheyAreSmall) {
   const ir::Graph small = LoweringCase{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
   EXPECT_TRUE(small.statics[0].specialized);

@@ -150,7 +150,7 @@ class GraphRun {
   }
 
   /// Whether all conditions of the graph hold.
-  bool holds() const {
+  bool conditions_hold() const {
     return std::ranges::all_of(graph_.conditions, [&](const ir::Condition& condition) {
       return ir::holds(condition.kind, host_[condition.a.index], host_[condition.b.index]);
     });

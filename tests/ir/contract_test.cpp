@@ -42,7 +42,7 @@ TEST_F(Contract, FusesAProductIntoADifference) {
   expect_contracted(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
 }
 
-TEST_F(Contract, RoundsAProductBesideAComputedValue) {
+TEST_F(Contract, RoundsAProductAddedToAComputedValue) {
   const NodeId a = writer.op(Op::Mul, {x, y}), b = writer.op(Op::Mul, {z, w});
   const NodeId p = mul(x, y), q = mul(z, w);
   expect_contracted(add(p, q), writer.op(Op::Add, {a, b}));

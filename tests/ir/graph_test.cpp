@@ -395,7 +395,7 @@ TEST(InlineCalls, ReplacesACallByItsBody) {
 )");
 }
 
-TEST(Compact, DropsUnusedNodes) {
+TEST(Compact, DropsUnusedNodesHostExpressionsAndLayoutSteps) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32), y = w.param("y", DType::F32);
   HostPool& host = w.graph.host;

@@ -40,15 +40,15 @@ TEST(DType, PromotesAsPyTorchDoes) {
   }
 }
 
-TEST(DType, RestrictsPromotionOfWideUnsignedAndFloat8Types) {
+TEST(DType, RestrictsPromotionOfExtendedUnsignedAndFloat8Types) {
   for (int a = 0; a < kDTypeCount; ++a) {
     const auto type = DType(a);
     EXPECT_EQ(promote(type, type), type);
-    for (const DType wide : {DType::U16, DType::U32, DType::U64}) {
+    for (const DType extended : {DType::U16, DType::U32, DType::U64}) {
       const bool is_common_float = is_floating(type) && !is_float8(type);
-      if (type == wide) continue;
-      EXPECT_EQ(promote(wide, type), is_common_float ? std::optional(type) : std::nullopt) << short_name(type);
-      EXPECT_EQ(promote(type, wide), promote(wide, type));
+      if (type == extended) continue;
+      EXPECT_EQ(promote(extended, type), is_common_float ? std::optional(type) : std::nullopt) << short_name(type);
+      EXPECT_EQ(promote(type, extended), promote(extended, type));
     }
     for (const DType small : {DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3FNUZ, DType::F8E5M2FNUZ}) {
       if (type == small) continue;

@@ -10,7 +10,7 @@ namespace ingot::ir {
 namespace {
 
 using Results = std::vector<uint32_t>;
-constexpr std::nullopt_t kWhole = std::nullopt;
+constexpr std::nullopt_t kReplicated = std::nullopt;
 
 /// x: [n, m], and `bias`: [m], a parameter that broadcasts along n.
 struct Matrix {
@@ -42,7 +42,7 @@ struct Matrix {
     return graph.read(DType::F32, access, {reduction});
   }
 
-  std::optional<Sharding> shard_along(std::optional<uint32_t> dim) { return shard(graph, {dim, kWhole}); }
+  std::optional<Sharding> shard_along(std::optional<uint32_t> dim) { return shard(graph, {dim, kReplicated}); }
 };
 
 TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
@@ -50,11 +50,11 @@ TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
   x.result(x.sum_with_bias());
   const auto rows = x.shard_along(0), columns = x.shard_along(1);
   ASSERT_TRUE(rows && columns);
-  EXPECT_EQ(rows->params, (ShardedDims{0, kWhole}));
+  EXPECT_EQ(rows->params, (ShardedDims{0, kReplicated}));
   EXPECT_EQ(rows->results, (Results{0}));
   EXPECT_EQ(columns->params, (ShardedDims{1, 0}));
   EXPECT_EQ(columns->results, (Results{1}));
-  EXPECT_EQ(shard(x.graph, {kWhole, 0})->params, (ShardedDims{1, 0}));
+  EXPECT_EQ(shard(x.graph, {kReplicated, 0})->params, (ShardedDims{1, 0}));
   EXPECT_FALSE(shard(x.graph, {0, 0}));
 }
 
