@@ -154,7 +154,9 @@ class Columns : public CpuReduce {
   SymbolId first_, count_;         ///< the first of the adjacent rows, and their number
   ValueId rows_begin_, rows_end_;  ///< the range of the unit's rows
   std::string counter_name_;
-  Body units_, step_, written_;
+  Body units_;    ///< the statements that compute the unit's range of rows
+  Body step_;     ///< per element index, before the loop over rows
+  Body written_;  ///< copies from buffers to tensors, after everything else
   std::map<uint32_t, SymbolId> staged_arrays_;
 };
 

@@ -146,7 +146,8 @@ class Rows : public CpuReduce {
     return assembly_.index(IndexOp::Add, assembly_.let(in_chunk_, accumulator_of_first, counter_name_), in_vector);
   }
 
-  SymbolId line_element_, first_, count_;
+  SymbolId line_element_;       ///< the variable of the loop over lines: the first element to compute in the line
+  SymbolId first_, count_;      ///< of a vector: its first element in the row, and the number of its elements
   SymbolId in_vector_, valid_;  ///< an element's index in its vector, and whether the element is in the row
   std::string counter_name_;
   std::map<std::string, std::string> line_names_;

@@ -39,11 +39,13 @@ class Rows : public CpuFrame {
     return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_block_));
   }
 
-  SymbolId linear_, first_of_block_, count_;
+  SymbolId linear_;                  ///< the linear index of an element; with rows: the first one to compute in the row
+  SymbolId first_of_block_, count_;  ///< of a block: its first element in the row, and the number of its elements
   ValueId first_, last_, row_index_;  ///< this call computes the elements [first_, last_) of the current row
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
-  Body indices_, declared_, filled_, written_;
+  Body indices_;                      ///< computes the position of a row
+  Body declared_, filled_, written_;  ///< of buffers: declarations, conversions before and after the loop over elements
 };
 
 void Rows::start() {

@@ -48,12 +48,15 @@ class ShortRows : public CpuFrame {
   Call fill(uint32_t access, ValueId to);
   Body loops() override;
 
-  uint32_t across_, batch_elements_;
-  SymbolId row_number_, column_;  ///< the latter appears only in comments
-  ValueId max_rows_, rows_;       ///< the most rows in a batch, and the number in this one
+  uint32_t across_;               ///< the axis along which the rows of a batch differ
+  uint32_t batch_elements_;       ///< the most elements of a batch
+  SymbolId row_number_, column_;  ///< the batch's first row; and a name for the coordinate in the row, used in comments
+  ValueId max_rows_, rows_;       ///< the most rows of a batch, and the number of rows of this batch
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
-  Body before_, declared_, once_, indices_, filled_, written_;
+  Body before_, declared_, once_;  ///< before the loop over batches: values, buffers, and the buffers filled once
+  Body indices_;                   ///< per batch: its position
+  Body filled_, written_;          ///< per batch: the copies before and after the loop over elements
 };
 
 /// A batch does not continue past the end of the axis `across_`, so that only one coordinate changes from row to row.

@@ -53,7 +53,9 @@ class Tile : public CpuFrame {
   Side row_side_, column_side_;
   std::map<uint32_t, ValueId> outer_;  ///< the coordinates that all elements of a tile share
   ValueId row_index_;
-  Body counts_, indices_, declared_, filled_, each_row_;
+  Body counts_;                       ///< before the loop over tiles
+  Body indices_, declared_, filled_;  ///< per tile: its position; declarations of buffers, and the transpositions
+  Body each_row_;                     ///< per row of a tile
 };
 
 /// Tiles are numbered along the innermost axis first, then along `across_`, then along the other axes.

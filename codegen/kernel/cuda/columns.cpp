@@ -265,11 +265,13 @@ class Columns : public CudaReduce {
   }
 
   uint32_t thread_accumulators_, group_accumulators_;  ///< accumulators of a thread, and of a group; powers of two
-  SymbolId group_number_, from_;
-  ValueId first_, loaded_index_;
+  SymbolId group_number_;  ///< the first accumulator of the group, counted from the thread's first accumulator
+  SymbolId from_;          ///< the element, in the row, that belongs to the first accumulator of the group
+  ValueId first_;          ///< the first accumulator of the group, which is also the index of its first element
+  ValueId loaded_index_;   ///< the index of the element to load: see loaded_group
   struct {
     Body declared, step;
-  } loads_;
+  } loads_;                                   ///< declarations of the arrays of a group, and the loads of one element
   std::map<uint32_t, SymbolId> row_vectors_;  ///< vectors that do not vary along a row
 };
 

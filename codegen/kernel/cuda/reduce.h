@@ -102,14 +102,18 @@ class CudaReduce : public Space, public Access {
   uint32_t lanes_, threads_;
   Assembly assembly_;
   Memory memory_;
-  SymbolId lane_, step_number_;
+  SymbolId lane_;         ///< an element's index in its vector
+  SymbolId step_number_;  ///< the index of a thread's step, of its run, or of an accumulator in its group
   RowReductions reductions_;
-  Body row_;
+  Body row_;  ///< statements that run once per row, until `flush_row` moves them
   RowPlaces places_;
   uint32_t row_axes_;
-  ValueId thread_, chunk_, row_number_, element_index_;
-  std::map<uint32_t, SymbolId> vectors_;  ///< of a step
-  Body step_, element_, body_, row_stores_;
+  ValueId thread_, chunk_;                ///< the indices of the thread among those of its row, and of the chunk
+  ValueId row_number_, element_index_;    ///< the indices of the row, and of an element in the row
+  std::map<uint32_t, SymbolId> vectors_;  ///< the vectors of the current step, by access
+  Body step_, element_;                   ///< statements of a step, and of an element of its vector
+  Body body_;                             ///< all phases
+  Body row_stores_;                       ///< stores that run once per row
 };
 
 /// Rows whose elements are mostly adjacent in memory: adjacent threads share a row.

@@ -332,18 +332,27 @@ class Tile : public Space, public Access {
   const Schedule& schedule_;
   Assembly assembly_;
   Memory memory_;
-  uint32_t rows_ = 0, columns_ = 0;  ///< the axes of the tile
-  uint32_t lanes_ = 1, passes_ = 1, rows_per_pass_ = 1, size_ = 1;
-  std::array<Pass, 2> whole_, clamped_;  ///< loads: direct, and with rows and columns exchanged
-  Pass fill_, compute_, write_;
+  uint32_t rows_ = 0, columns_ = 0;        ///< the axes of the tile
+  uint32_t lanes_ = 1, passes_ = 1;        ///< elements of a thread's vector, and rows of a thread
+  uint32_t rows_per_pass_ = 1, size_ = 1;  ///< distance between a thread's rows, and the length of the tile's sides
+  /// The loads of whole tiles, and of tiles that reach past the end of the domain, where coordinates are clamped. Of
+  /// each two passes, the second has rows and columns exchanged.
+  std::array<Pass, 2> whole_, clamped_;
+  Pass fill_;               ///< stores to shared memory
+  Pass compute_;            ///< computes, and stores results
+  Pass write_;              ///< stores the elements of vectors one by one, if a tile reaches past the end of the domain
   Pass* pass_ = nullptr;    ///< the current pass
   bool exchanged_ = false;  ///< the current pass exchanges rows and columns
   bool clamps_ = false;     ///< the current pass clamps coordinates to the domain
-  ValueId row_, column_, is_whole_;
+  ValueId row_, column_;    ///< of the thread's first element within the tile
+  ValueId is_whole_;        ///< the tile does not reach past the end of the domain
   std::map<uint32_t, ValueId> corner_;  ///< the block's first coordinate along each axis
   std::map<std::string, std::string> names_;
-  std::map<uint32_t, SymbolId> registers_, tiles_;
-  Body shared_, declared_, thread_, guarded_, guarded_writes_, vectors_, whole_stores_;
+  std::map<uint32_t, SymbolId> registers_, tiles_;  ///< by access; `tiles_` are in shared memory
+  Body shared_, declared_;                          ///< declarations of tiles, and of registers
+  Body thread_;                                     ///< values of the thread
+  Body guarded_;                                    ///< stores of single elements
+  Body guarded_writes_, vectors_, whole_stores_;    ///< vectors of results, and their stores: one by one, or as a whole
 };
 
 }  // namespace
