@@ -195,7 +195,7 @@ class Pruner {
 
 /// Whether all floats that are read are bfloat16, and no integer's bits are reinterpreted as a float. Conversion to
 /// bfloat16 then needs no check for NaN (docs/performance.md: cpu-bfloat16-rounding).
-bool reads_short_nans(const KernelContext& context) {
+bool nans_end_in_zeros(const KernelContext& context) {
   const auto is_long = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
   const auto reads_long = [&](const AccessUse& use) {
     return use.kind != AccessUse::Kind::Store && is_long(use.dtype);
@@ -220,7 +220,7 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
   // Depending on how a graph with reductions is partitioned, a kernel with or without reductions computes the same
   // elements: both must give the same bits.
   kernel.uses_reproducible_functions = !context.cuda() && context.graph.reduction_count() > 0;
-  kernel.nans_survive_truncation = !context.cuda() && reads_short_nans(context);
+  kernel.bfloat16_needs_no_nan_check = !context.cuda() && nans_end_in_zeros(context);
   kernel.launch.entry = context.outline.name;
   kernel.launch.block_threads = context.schedule.threads;
   kernel.launch.weight = context.schedule.weight;

@@ -25,7 +25,7 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
     throw_author(
         {},
         fmt::format("too many tensors for one kernel: `{}` would take {} arguments of {} bytes, and CUDA passes "
-                    "{}; each view of a tensor has an address, an offset and strides among them",
+                    "{}; each view of a tensor has an address and strides among them",
                     context.graph.name, kernel.launch.parameters.size(), bytes, kCudaParameterBytes),
         "split the op into several, each of some of the tensors or of the slices");
 }
@@ -34,8 +34,8 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
 
 std::vector<Kernel> build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                           const Schedule& schedule, const Target& target, const Options& options) {
-  const KernelLayout read = relevant_to(target, layout);
-  const KernelContext context{graph, outline, read, schedule, target, options};
+  const KernelLayout relevant = relevant_to(target, layout);
+  const KernelContext context{graph, outline, relevant, schedule, target, options};
   std::vector<Kernel> kernels;
   if (outline.reduces())
     kernels = context.cuda() ? build_cuda_reduce(context) : build_cpu_reduce(context);

@@ -188,7 +188,7 @@ class Computation {
     const ValueId guard = entry != guards_.end() && are_ahead ? entry->second : ValueId{};
     const Region outer = region_;
     if (guard) enter(kAlways);
-    const std::vector<ValueId> wrapped = access_.wrap(access, indices, guard);
+    const std::vector<ValueId> wrapped = access_.wrap_indices(access, indices, guard);
     if (guard) enter(outer);
     return cast(access_.gather(access, wrapped), graph_[id].dtype);
   }
@@ -274,7 +274,7 @@ class Computation {
     const ir::OpInfo& info = ir::info(node.op);
     std::vector<ValueId> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(value_of(arg));
-    if (may_divide_by_zero(graph_, id)) operands[1] = access_.divisor(operands[1], number_of_.at(id));
+    if (may_divide_by_zero(graph_, id)) operands[1] = access_.checked_divisor(operands[1], number_of_.at(id));
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
     DType compute_dtype = info.rule == ir::Rule::Compare   ? assembly_[operands[0]].type.dtype

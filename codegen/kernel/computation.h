@@ -18,7 +18,7 @@ class Access {
   virtual ValueId load(uint32_t access) = 0;
   /// Wraps and clamps the indices of a gather, so that they are valid. Checks them where the target or the options
   /// require it; if there is a `guard`, only if it holds.
-  virtual std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
+  virtual std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
   /// Loads the element at these valid indices.
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// The position of an Index access; nothing if it is always 0.
@@ -27,7 +27,7 @@ class Access {
   virtual std::optional<ValueId> quotient(ValueId, ValueId) { return std::nullopt; }
   /// Returns the divisor of an integer division as it is; on the CPU, emits a check that reports a divisor of zero.
   /// `division` is the index of the division in KernelOutline::divisions.
-  virtual ValueId divisor(ValueId value, uint32_t division) = 0;
+  virtual ValueId checked_divisor(ValueId value, uint32_t division) = 0;
 };
 
 /// A reduction node and the index of one of its values.

@@ -89,12 +89,12 @@ struct Value {
                 ///< contain them
     VectorEnd,  ///< as Vector; the elements at and past index operand 2 (the end) are copies of the last element
                 ///< before it
-    VectorInRow,  ///< as Shifted, in a row: reads no aligned vector past the row's last one; elements past operand 2,
-                  ///< the row's length, have no meaning
-    AnyRow,       ///< whether operand 0, a condition that a row's threads share, holds for at least one row: of the
-                  ///< block, or of the warp if `number`, the number of threads per row, is at most that of a warp
-    Quotient,     ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; if operand 0 is a vector, all
-                  ///< its elements are divided by operand 1, which a row shares
+    ShiftedInRow,  ///< as Shifted, in a row: reads no aligned vector past the row's last one; elements past operand 2,
+                   ///< the row's length, have no meaning
+    HoldsForAnyRow,  ///< whether operand 0, a condition that a row's threads share, holds for at least one row: of the
+                     ///< block, or of the warp if `number`, the number of threads per row, is at most that of a warp
+    Quotient,  ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; if operand 0 is a vector, all
+               ///< its elements are divided by operand 1, which a row shares
     ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
     Element,           ///< the element of vector or array operand 0 at index operand 1
     Pack,              ///< a vector made of the operands
@@ -190,20 +190,20 @@ struct Loop {
     Simd,       ///< for vector instructions
     SimdWhole,  ///< as Simd, from 0 on; the last vector is computed as a whole even if it reaches past `end`
     Serial,
-    Rows,     ///< the body itself advances the variable, from row to row
-    Strided,  ///< in steps of `step`
-    Steps,    ///< CUDA: `step` steps of a block from its first element, `begin`, on. In each step, a thread computes
-              ///< `lanes` adjacent elements; the variable is the index of the first one
+    BodyAdvances,  ///< the body advances the variable, for example from row to row
+    Strided,       ///< in steps of `step`
+    Steps,  ///< CUDA: `step` steps of a block from its first element, `begin`, on. In each step, a thread computes
+            ///< `lanes` adjacent elements; the variable is the index of the first one
   } kind;
   SymbolId variable;
   ValueId begin, end;
   Body body;
-  SymbolId maximum = {};  ///< for a Simd loop: the variable of its `reduction(max : …)` clause; none if there is none
-  uint32_t lanes = 0;     ///< Simd: elements per vector, or 0: the compiler's choice; Steps: see there
-  uint32_t step = 1;      ///< Strided, Unrolled: the increment of the variable; Steps: the number of steps
-  SymbolId valid = {};    ///< a bool variable of the body. SimdWhole: whether the element is below the end; Steps:
-                          ///< whether all elements of the vector are. None if no vector is only partly below the end.
-  uint32_t unroll = 0;    ///< for a Strided loop: the unroll factor; 0: the compiler's choice
+  SymbolId max_variable = {};  ///< Simd: the variable of the clause `reduction(max : …)`; none without this clause
+  uint32_t lanes = 0;          ///< Simd: elements per vector, or 0: the compiler's choice; Steps: see there
+  uint32_t step = 1;           ///< Strided, Unrolled: the increment of the variable; Steps: the number of steps
+  SymbolId valid = {};         ///< a bool variable of the body. SimdWhole: whether the element is below the end; Steps:
+                        ///< whether all elements of the vector are. None if no vector is only partly below the end.
+  uint32_t unroll = 0;  ///< for a Strided loop: the unroll factor; 0: the compiler's choice
 };
 /// Returns from the kernel unless `unless_below` < `end`.
 struct Return {
@@ -218,7 +218,8 @@ struct Barrier {
 /// Calls a prelude function that moves many elements.
 struct Call {
   enum class Function : uint8_t {
-    // The operands of each function. `stride` is the distance of two elements, or of two columns, of `from`.
+    // The operands of each function, in order. `stride` is the distance, in `from`, of consecutive elements; for
+    // Transpose, of the elements that become adjacent in a row of `to`.
     Transpose,        ///< from, stride, to, distance of two rows of `to`, its rows, its columns
     Spread,           ///< from, stride, to, rows, columns: each row of `to` is filled with one element
     Repeat,           ///< from, stride, to, rows, columns: each row of `to` is a copy of the elements
@@ -301,15 +302,15 @@ struct Kernel {
   bool restrict_pointers = true;
   bool uses_reproducible_functions = false;  ///< CPU: where the prelude has functions that give the same bits in scalar
                                              ///< and in vector code, these are used
-  bool nans_survive_truncation = false;  ///< CPU: float32 is rounded to bfloat16 without a check for NaN. Every NaN of
-                                         ///< this kernel comes from bfloat16 or from an operation, and so ends in
-                                         ///< zeros
-  uint32_t resident_blocks = 0;          ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
-  uint32_t cluster_blocks = 1;           ///< CUDA: blocks of a cluster, which run at the same time; 1: no clusters
-  Body before;                           ///< CPU: before `body`
-  Body indices;                          ///< CUDA: computes the position of a thread, before `body`
-  Body body;                             ///< the main part
-  Body after;                            ///< CPU: after `body`
+  bool bfloat16_needs_no_nan_check = false;  ///< CPU: float32 is rounded to bfloat16 without a check for NaN. Every NaN
+                                             ///< of this kernel comes from bfloat16 or from an operation, and so ends
+                                             ///< in zeros
+  uint32_t resident_blocks = 0;              ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
+  uint32_t cluster_blocks = 1;               ///< CUDA: blocks of a cluster, which run at the same time; 1: no clusters
+  Body before;                               ///< CPU: before `body`
+  Body indices;                              ///< CUDA: computes the position of a thread, before `body`
+  Body body;                                 ///< the main part
+  Body after;                                ///< CPU: after `body`
 
   const Value& operator[](ValueId id) const { return values[id.index]; }
   const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }

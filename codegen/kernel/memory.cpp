@@ -208,7 +208,7 @@ SymbolId Memory::extent(uint32_t axis) {
 
 SymbolId Memory::numel() { return size_parameter(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
 
-ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short) {
+ValueId Memory::coordinate_of(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short) {
   const IndexOp divide = is_short ? IndexOp::ShortDiv : IndexOp::Div;
   for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(divide, index, assembly_.read(extent(d)));
   return axis == first ? index : assembly_.index(IndexOp::Rem, index, assembly_.read(extent(axis)));
@@ -274,7 +274,7 @@ ValueId Memory::zero_of(uint32_t access) {
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& gathered, ValueId condition) {
   if (layout(access).is_empty) return zero_of(access);
   // A load must not move past a store that may change the loaded element.
-  const bool early = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
+  const bool may_be_overwritten = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
   // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
   std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, gathered)};
@@ -282,7 +282,7 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& g
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
                         .operands = std::move(operands),
-                        .naming = early || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
+                        .naming = may_be_overwritten || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
                         .name = assembly_[pointer(access)].name + (varies(access) ? space_->suffix() : "_value")});
 }
 
@@ -293,7 +293,7 @@ ValueId Memory::pointee(uint32_t access, Level level) {
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::wrap(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard) {
+ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard) {
   const Value& from = assembly_[index];
   const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
   const bool is_element = from.kind == Value::Kind::Load && !has_author_name;

@@ -62,7 +62,7 @@ class Memory {
   SymbolId numel();
   /// The coordinate of an element along `axis`, by division and remainder. `index` is the element's linear index over
   /// the axes [first, last). `is_short`: these have at most 2^15 elements in all.
-  ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
+  ValueId coordinate_of(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
   /// The pointer through which errors are reported.
   SymbolId status();
   /// The first access whose strides are always equal to this access's. Its parameters serve both.
@@ -77,7 +77,7 @@ class Memory {
   ValueId pointee(uint32_t access, Level level);
   /// Wraps and clamps an index of a gather. If `error` is given, an index out of range writes its code there, but only
   /// if the `guard`, if any, holds.
-  ValueId wrap(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard);
+  ValueId wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard);
   /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 

@@ -81,9 +81,9 @@ class Printer {
         return fmt::format("load shifted {}({})", value.type.lanes, all);
       case Value::Kind::VectorEnd:
         return fmt::format("load up to {}({})", value.type.lanes, all);
-      case Value::Kind::VectorInRow:
+      case Value::Kind::ShiftedInRow:
         return fmt::format("load in row {}({})", value.type.lanes, all);
-      case Value::Kind::AnyRow:
+      case Value::Kind::HoldsForAnyRow:
         return fmt::format("any row({})", all);
       case Value::Kind::Quotient:
         return fmt::format("quotient({})", all);

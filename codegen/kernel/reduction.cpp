@@ -418,7 +418,7 @@ ValueId RowPlaces::coordinate(uint32_t axis) {
   if (row_axes() == 1) return number_;
   ValueId& cached = coordinates_[axis];
   if (!cached)
-    cached = assembly_.let(block_, memory_.quotient(number_, 0, row_axes(), axis),
+    cached = assembly_.let(block_, memory_.coordinate_of(number_, 0, row_axes(), axis),
                            assembly_.claim("i" + std::to_string(axis)));
   return cached;
 }

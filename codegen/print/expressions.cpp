@@ -11,6 +11,8 @@
 namespace ingot::codegen {
 namespace {
 
+constexpr int64_t kWarp = 32;  ///< threads of a warp
+
 Text literal_text(const Value& value) {
   const ir::DType dtype = value.type.dtype;
   std::string text = literal(value.number, dtype);
@@ -101,11 +103,11 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::VectorEnd:
       return {fmt::format("load_until<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
                           operands[2].text)};
-    case Value::Kind::VectorInRow:
+    case Value::Kind::ShiftedInRow:
       return {fmt::format("load_in_row<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
                           operands[2].text)};
-    case Value::Kind::AnyRow:
-      return {fmt::format("{}{})", value.number.as_int() > 32 ? "__syncthreads_or(" : "__any_sync(~0u, ",
+    case Value::Kind::HoldsForAnyRow:
+      return {fmt::format("{}{})", value.number.as_int() > kWarp ? "__syncthreads_or(" : "__any_sync(~0u, ",
                           operands[0].text)};
     case Value::Kind::Quotient:
       return {fmt::format("{}({}, {})", value.type.lanes > 1 ? "quotients" : "quotient_of", operands[0].text,
@@ -130,7 +132,7 @@ Text Expressions::formula(ValueId id) const {
         if (const auto reproducible = spell_reproducible(value.op, value.operand_type, operands)) return *reproducible;
       return spell(target, value.op, value.operand_type, operands);
     case Value::Kind::Cast:
-      if (kernel_.nans_survive_truncation && value.operand_type == ir::DType::F32 &&
+      if (kernel_.bfloat16_needs_no_nan_check && value.operand_type == ir::DType::F32 &&
           value.type.dtype == ir::DType::BF16)
         return {fmt::format("to_bfloat16({})", operands[0].text)};
       return spell_cast(target, value.operand_type, value.type.dtype, operands[0]);

@@ -46,11 +46,11 @@ ComputedNodes nodes_of_value(const Kernel& kernel, ValueId id) {
     case Value::Kind::Vector:
     case Value::Kind::Shifted:
     case Value::Kind::VectorEnd:
-    case Value::Kind::VectorInRow:
+    case Value::Kind::ShiftedInRow:
       return kernel[pointer_of(kernel, id)].nodes;
     case Value::Kind::Load:
       return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : nodes_of(value.node);
-    case Value::Kind::AnyRow:
+    case Value::Kind::HoldsForAnyRow:
     case Value::Kind::Quotient:
     case Value::Kind::ExpOfNonPositive:
     case Value::Kind::Wrap:
@@ -275,11 +275,11 @@ void Statements::print_one(const Loop& loop) {
   if (loop.unroll > 0) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
-                     loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
+                     loop.max_variable ? fmt::format(" reduction(max : {})", kernel_[loop.max_variable].name) : ""));
   const bool is_unit_step = loop.step == 1;
-  const std::string step = loop.kind == Loop::Kind::Rows ? ""
-                           : is_unit_step                ? " ++" + variable.name
-                                                         : fmt::format(" {} += {}", variable.name, loop.step);
+  const std::string step = loop.kind == Loop::Kind::BodyAdvances ? ""
+                           : is_unit_step                        ? " ++" + variable.name
+                                                                 : fmt::format(" {} += {}", variable.name, loop.step);
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
   print_block(loop.body);

@@ -21,10 +21,10 @@ Kernel CpuKernel::finish() {
   return assembly_.finish(context_);
 }
 
-std::vector<ValueId> CpuKernel::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+std::vector<ValueId> CpuKernel::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
   std::vector<ValueId> wrapped;
   for (uint32_t l = 0; l < indices.size(); ++l) {
-    wrapped.push_back(memory_.wrap(access, l, indices[l], error_code(), guard));
+    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error_code(), guard));
     checks_elements_ |= is_inner(wrapped.back());
   }
   return wrapped;
@@ -35,7 +35,7 @@ ValueId CpuKernel::error_code() {
   return assembly_.read(error_code_);
 }
 
-ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
+ValueId CpuKernel::checked_divisor(ValueId value, uint32_t division) {
   const auto code = static_cast<int64_t>(context_.outline.accesses.size()) + division + 1;
   const ValueId is_zero = assembly_.index(IndexOp::Equal, value, integer(0));
   const ValueId next = assembly_.add({.kind = Value::Kind::Primitive,
@@ -66,7 +66,7 @@ ValueId CpuKernel::element_of(SymbolId buffer, uint32_t access, ValueId index) {
 
 Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
   Loop loop{Loop::Kind::Simd, variable, begin, end, std::move(body)};
-  if (checks_elements_) loop.maximum = error_code_;  // the vector's elements are combined by maximum
+  if (checks_elements_) loop.max_variable = error_code_;  // the vector's elements are combined by maximum
   return loop;
 }
 

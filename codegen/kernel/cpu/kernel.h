@@ -25,12 +25,12 @@ class CpuKernel : public Space, public Access {
   // Access
 
   ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
-  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId divisor(ValueId value, uint32_t division) override;
+  ValueId checked_divisor(ValueId value, uint32_t division) override;
 
  protected:
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }

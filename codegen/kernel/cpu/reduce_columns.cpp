@@ -26,7 +26,7 @@ class Columns : public CpuReduce {
     if (axis + 1 < row_axes_) return places_.coordinate(axis);
     if (axis < row_axes_) return assembly_.index(IndexOp::Add, places_.coordinate(axis), assembly_.read(lane_));
     const ValueId at = element_index();
-    return row_has_several_axes() ? memory_.quotient(at, row_axes_, context_.rank(), axis) : at;
+    return row_has_several_axes() ? memory_.coordinate_of(at, row_axes_, context_.rank(), axis) : at;
   }
   std::string suffix() override { return "_" + assembly_[lane_].name; }
 
@@ -44,20 +44,21 @@ class Columns : public CpuReduce {
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
     grid = {{0, axis, 1}, {axis, 1, lanes_}};
     const ValueId extent = places_.extent(axis), padded = assembly_.index(IndexOp::Add, extent, integer(lanes_ - 1));
-    const ValueId across = assembly_.index(IndexOp::Div, padded, integer(lanes_));
+    const ValueId units_along_axis = assembly_.index(IndexOp::Div, padded, integer(lanes_));
     ValueId at = assembly_.read(unit_);
     if (part_ == RowPart::Chunks) {
       grid.push_back({row_axes_, context_.layout.reduced_axes, rows_.chunk_length});
       const ValueId units_of_chunk =
-          axis == 0 ? across : assembly_.index(IndexOp::Mul, places_.elements(0, axis), across);
+          axis == 0 ? units_along_axis : assembly_.index(IndexOp::Mul, places_.elements(0, axis), units_along_axis);
       const ValueId units = let(units_, units_of_chunk, "units_of_piece");
       chunk_ = let(units_, assembly_.index(IndexOp::Div, at, units), "piece");
       at = assembly_.index(IndexOp::Rem, at, units);
     }
     ValueId base = integer(0);
     if (axis > 0) {
-      base = let(units_, assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, across), extent), "base");
-      at = assembly_.index(IndexOp::Rem, at, across);
+      base = let(units_, assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, units_along_axis), extent),
+                 "base");
+      at = assembly_.index(IndexOp::Rem, at, units_along_axis);
     }
     const ValueId within = assembly_.index(IndexOp::Mul, at, integer(lanes_));
     const ValueId first = let(units_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");

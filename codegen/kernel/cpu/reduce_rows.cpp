@@ -83,7 +83,7 @@ class Rows : public CpuReduce {
   ValueId outer_coordinate(uint32_t axis) {
     ValueId& cached = coordinates_[axis];
     if (cached) return cached;
-    const ValueId at = memory_.quotient(assembly_.read(line_element_), row_axes_, context_.rank(), axis);
+    const ValueId at = memory_.coordinate_of(assembly_.read(line_element_), row_axes_, context_.rank(), axis);
     return cached = let_of_line(at, fmt::format("i{}", axis));
   }
 
@@ -111,7 +111,7 @@ class Rows : public CpuReduce {
       Body body = take(line_lets_);
       body.push_back({std::move(chunk_loop)});
       body.push_back({Advance{line_element_, assembly_.index(IndexOp::Sub, end, at)}});
-      block.push_back({Loop{Loop::Kind::Rows, line_element_, from, to, std::move(body)}});
+      block.push_back({Loop{Loop::Kind::BodyAdvances, line_element_, from, to, std::move(body)}});
     }
     line_begin_ = {};
     coordinates_.clear();

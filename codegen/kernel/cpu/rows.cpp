@@ -35,7 +35,7 @@ class Rows : public CpuFrame {
   /// Declares the buffer of an access; returns its current element.
   ValueId place(SymbolId buffer, uint32_t access);
   /// The pointer to the block's first element.
-  ValueId start_of_chunk(uint32_t access) {
+  ValueId start_of_block(uint32_t access) {
     return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_block_));
   }
 
@@ -66,7 +66,7 @@ void Rows::start() {
 ValueId Rows::row_coordinate(uint32_t axis) {
   ValueId& cached = coordinates_[axis];
   if (cached) return cached;
-  return cached = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(linear_), 0, context_.rank(), axis),
+  return cached = let(coordinate_lets_[axis], memory_.coordinate_of(assembly_.read(linear_), 0, context_.rank(), axis),
                       fmt::format("i{}", axis));
 }
 
@@ -80,7 +80,7 @@ ValueId Rows::widened(uint32_t access) {
   const SymbolId floats = buffer(access, "_piece", block_elements());
   const ValueId value = place(floats, access);
   filled_.push_back({Call{
-      Call::Function::ToFloats, {start_of_chunk(access), assembly_.read(floats), assembly_.read(count_)}, floats}});
+      Call::Function::ToFloats, {start_of_block(access), assembly_.read(floats), assembly_.read(count_)}, floats}});
   return value;
 }
 
@@ -89,7 +89,7 @@ void Rows::store(uint32_t access, ValueId value) {
   const SymbolId floats = buffer(access, "_piece", block_elements());
   assign(place(floats, access), unrounded(value));
   written_.push_back(
-      {Call{Call::Function::FromFloats, {assembly_.read(floats), start_of_chunk(access), assembly_.read(count_)}}});
+      {Call{Call::Function::FromFloats, {assembly_.read(floats), start_of_block(access), assembly_.read(count_)}}});
 }
 
 Body Rows::around(Loop elements) {
@@ -110,7 +110,7 @@ Body Rows::loops() {
   for (uint32_t d = inner_axis_; d-- > 0;) append(body, std::move(coordinate_lets_[d]));
   append(body, row(first_, last_));
   body.push_back({Advance{linear_, assembly_.index(IndexOp::Sub, last_, first_)}});
-  return {{Loop{Loop::Kind::Rows, linear_, begin, end, std::move(body)}}};
+  return {{Loop{Loop::Kind::BodyAdvances, linear_, begin, end, std::move(body)}}};
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ ValueId ShortRows::row_coordinate(uint32_t axis) {
   if (across_ == 0) return assembly_.read(row_number_);
   ValueId& cached = coordinates_[axis];
   if (cached) return cached;
-  return cached = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(row_number_), 0, across_ + 1, axis),
+  return cached = let(coordinate_lets_[axis], memory_.coordinate_of(assembly_.read(row_number_), 0, across_ + 1, axis),
                       fmt::format("i{}", axis));
 }
 
@@ -136,7 +136,7 @@ Body ShortRows::loops() {
   append(batch, std::move(indices_));
   append(batch, row(assembly_.integer(0), size(), std::move(filled_)));
   batch.push_back({Advance{row_number_, rows_}});
-  body.push_back({Loop{Loop::Kind::Rows, row_number_, assembly_.read(assembly_.kernel.begin),
+  body.push_back({Loop{Loop::Kind::BodyAdvances, row_number_, assembly_.read(assembly_.kernel.begin),
                        assembly_.read(assembly_.kernel.end), std::move(batch)}});
   return body;
 }

@@ -34,7 +34,7 @@ class Columns : public CudaReduce {
   uint32_t first_inner_axis() const override { return row_axes_ - 1; }
   ValueId coordinate(uint32_t axis, Level level) override {
     if (axis >= row_axes_)
-      return context_.layout.reduced_axes > 1 ? memory_.quotient(element_index_, row_axes_, context_.rank(), axis)
+      return context_.layout.reduced_axes > 1 ? memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis)
                                               : element_index_;
     const ValueId first = places_.coordinate(axis);
     return axis + 1 < row_axes_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
@@ -112,8 +112,8 @@ class Columns : public CudaReduce {
     first_ = times(part_ == RowPart::Chunks ? plus(times(chunk_, threads_), thread_) : thread_, thread_accumulators_);
     if (groups() > 1) {
       first_ = let(assembly_.kernel.indices, first_, "first");
-      group_number_ = assembly_.variable("g", type, Level::Thread);
-      first_ = plus(first_, assembly_.read(group_number_));
+      group_begin_ = assembly_.variable("g", type, Level::Thread);
+      first_ = plus(first_, assembly_.read(group_begin_));
     }
     from_ = assembly_.variable(group_accumulators_ == 1 ? "i" : "from", type, Level::Thread);
     element_index_ = assembly_.read(from_);
@@ -157,7 +157,7 @@ class Columns : public CudaReduce {
   void in_groups(Body group, Body after) {
     append(group, std::move(after));
     if (groups() == 1) return append(body_, std::move(group));
-    Loop loop{Loop::Kind::Strided, group_number_, integer(0), integer(thread_accumulators_), std::move(group)};
+    Loop loop{Loop::Kind::Strided, group_begin_, integer(0), integer(thread_accumulators_), std::move(group)};
     loop.step = group_accumulators_;
     if (part_ == RowPart::Finalize)
       loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
@@ -174,7 +174,7 @@ class Columns : public CudaReduce {
     if (!carries) return;
     reductions_.declare_levels(body_, reduction, groups());
     reductions_.merge_group(after, reduction,
-                            assembly_.index(IndexOp::Div, assembly_.read(group_number_), integer(group_accumulators_)));
+                            assembly_.index(IndexOp::Div, assembly_.read(group_begin_), integer(group_accumulators_)));
   }
 
   void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }
@@ -265,10 +265,10 @@ class Columns : public CudaReduce {
   }
 
   uint32_t thread_accumulators_, group_accumulators_;  ///< accumulators of a thread, and of a group; powers of two
-  SymbolId group_number_;  ///< the first accumulator of the group, counted from the thread's first accumulator
-  SymbolId from_;          ///< the element, in the row, that belongs to the first accumulator of the group
-  ValueId first_;          ///< the first accumulator of the group, which is also the index of its first element
-  ValueId loaded_index_;   ///< the index of the element to load: see loaded_group
+  SymbolId group_begin_;  ///< the first accumulator of the group, counted from the thread's first accumulator
+  SymbolId from_;         ///< the element, in the row, that belongs to the first accumulator of the group
+  ValueId first_;         ///< the first accumulator of the group, which is also the index of its first element
+  ValueId loaded_index_;  ///< the index of the element to load: see loaded_group
   struct {
     Body declared, step;
   } loads_;                                   ///< declarations of the arrays of a group, and the loads of one element

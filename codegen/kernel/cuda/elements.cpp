@@ -61,10 +61,11 @@ class ElementsKernel : public Access {
     return memory_.load(access, Level::Thread);
   }
 
-  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
     std::vector<ValueId> wrapped;
     const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-    for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], error, guard));
+    for (uint32_t l = 0; l < indices.size(); ++l)
+      wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, guard));
     if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, guard);
     return wrapped;
   }
@@ -93,7 +94,7 @@ class ElementsKernel : public Access {
     return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
 
-  ValueId divisor(ValueId value, uint32_t) override { return value; }
+  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
 
  private:
   /// Loads a thread's elements of the row that a gather's indices select, as a vector; if there is a guard, only if it

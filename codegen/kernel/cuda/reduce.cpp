@@ -46,12 +46,12 @@ Kernel CudaReduce::build() {
   Body of_row = before_phases();
   append(of_row, std::move(body_));
   append(of_row, after_phases());
-  if (const ValueId stores = store_condition(); !stores)
+  if (const ValueId condition = store_condition(); !condition)
     append(of_row, std::move(row_stores_));
   else if (!row_stores_.empty())
-    of_row.push_back({If{stores, std::move(row_stores_)}});
+    of_row.push_back({If{condition, std::move(row_stores_)}});
   Body& body = assembly_.kernel.body;
-  append(body, wrap_rows(std::move(of_row)));
+  append(body, in_row_loop(std::move(of_row)));
   if (rows_.cluster > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);
@@ -66,10 +66,11 @@ void CudaReduce::arrive() {
   if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
 
-std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
   std::vector<ValueId> wrapped;
   const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-  for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], error, guard));
+  for (uint32_t l = 0; l < indices.size(); ++l)
+    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, guard));
   return wrapped;
 }
 
@@ -125,12 +126,12 @@ SymbolId CudaReduce::vector_of(uint32_t access) {
 }
 
 ValueId CudaReduce::vector_at(uint32_t access) {
-  const bool in_row = how(access).how == AccessSchedule::How::Shifted;
-  Value value{.kind = in_row ? Value::Kind::VectorInRow : Value::Kind::Vector,
+  const bool is_shifted = how(access).how == AccessSchedule::How::Shifted;
+  Value value{.kind = is_shifted ? Value::Kind::ShiftedInRow : Value::Kind::Vector,
               .type = {memory_.type_in_memory(access), lanes_},
               .operands = {base(access), memory_.index(access, Level::Thread, 0)},
               .naming = Value::Naming::Inline};
-  if (in_row) value.operands.push_back(places_.length());
+  if (is_shifted) value.operands.push_back(places_.length());
   return assembly_.add(std::move(value));
 }
 

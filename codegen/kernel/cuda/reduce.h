@@ -28,12 +28,12 @@ class CudaReduce : public Space, public Access {
 
   // Access
 
-  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId divisor(ValueId value, uint32_t) override { return value; }  // CUDA checks no divisors
+  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }  // CUDA checks no divisors
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
@@ -59,7 +59,7 @@ class CudaReduce : public Space, public Access {
   virtual Body before_phases() { return {}; }
   virtual Body after_phases() { return {}; }
   /// The statements of all rows of a thread, from those of one row: for example, in a loop over rows.
-  virtual Body wrap_rows(Body of_row) { return of_row; }
+  virtual Body in_row_loop(Body of_row) { return of_row; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
 

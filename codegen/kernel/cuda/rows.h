@@ -73,7 +73,7 @@ class Rows : public CudaReduce {
   /// As find_row, in a kernel that writes fused column partials: a thread computes all rows of a chunk, one after the
   /// other. Row r belongs to chunk r mod `column_chunks`.
   void find_first_row_of_chunk();
-  Body wrap_rows(Body of_row) override;
+  Body in_row_loop(Body of_row) override;
 
   /// Stores the chunk's partial results for a thread's columns in one step.
   Body store_columns();
@@ -190,7 +190,7 @@ class Rows : public CudaReduce {
   void emit_phase(uint32_t phase) override;
 
   /// Emits the loop over elements for this work. Values that a row's elements share are computed in `before`.
-  void emit_phase(RowWork work, Body& ahead);
+  void emit_phase(RowWork work, Body& before);
   Loop loop_over_runs(Body body);
 
   /// Uses the speculative sums if the row takes the arm that was guessed; otherwise computes the sums of the other arm.

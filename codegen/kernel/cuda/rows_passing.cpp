@@ -26,7 +26,7 @@ void Rows::find_first_row_of_chunk() {
   next_places_.set_row(next_number_);
 }
 
-Body Rows::wrap_rows(Body of_row) {
+Body Rows::in_row_loop(Body of_row) {
   if (rows_.column_chunks == 0) return of_row;
   Body all = std::move(columns_declared_);
   append(all, std::move(first_loads_.declared));

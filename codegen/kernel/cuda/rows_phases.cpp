@@ -141,7 +141,7 @@ void Rows::emit_other_arms() {
   for (size_t r = 1; r < needs_other_arm.size(); ++r) any = logical_op(ir::Op::LogicalOr, {any, needs_other_arm[r]});
   const bool has_several_rows = context_.schedule.threads > threads_;
   if (has_several_rows)
-    any = assembly_.add({.kind = Value::Kind::AnyRow,
+    any = assembly_.add({.kind = Value::Kind::HoldsForAnyRow,
                          .type = {ir::DType::Bool},
                          .number = ir::HostValue::of(static_cast<int64_t>(threads_)),
                          .operands = {any},
@@ -179,11 +179,11 @@ ValueId Rows::logical_op(ir::Op op, std::vector<ValueId> operands) {
 Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value, ValueId run, Around& around) {
   Body folds;
   for (RowReduction* reduction : work.reductions) {
-    const bool joins = run && reduction->has_order();
-    const uint32_t count = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
+    const bool by_run = run && reduction->has_order();
+    const uint32_t count = reduction->has_order() && !by_run ? runs() * lanes_ : lanes_of(*reduction);
     const SymbolId earlier_runs = reduction->runs;  // only this thread reads them, and no longer needs them
-    reductions_.declare(joins ? around.before_run : around.before, *reduction, count, Loop::Kind::Unrolled);
-    if (joins) {
+    reductions_.declare(by_run ? around.before_run : around.before, *reduction, count, Loop::Kind::Unrolled);
+    if (by_run) {
       if (earlier_runs)
         reduction->runs = earlier_runs;
       else if (rows_.has_blocked_accumulators)

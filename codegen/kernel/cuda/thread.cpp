@@ -250,7 +250,7 @@ ValueId ThreadElements::coordinate_in_row(uint32_t axis, Level level) {
   ValueId& cached = coordinates_[{axis, Level::Thread}];
   if (!cached) {
     const ValueId value =
-        axis < inner ? memory_.quotient(row_, 0, inner, axis) : assembly_.index(IndexOp::Sub, first_, begin_);
+        axis < inner ? memory_.coordinate_of(row_, 0, inner, axis) : assembly_.index(IndexOp::Sub, first_, begin_);
     cached = assembly_.let(coordinate_lets_[axis], value, name_of(fmt::format("i{}", axis)));
     assembly_[cached].type = {context_.index_dtype()};
   }
@@ -262,7 +262,7 @@ ValueId ThreadElements::coordinate_in_row(uint32_t axis, Level level) {
 ValueId ThreadElements::coordinate_by_division(uint32_t axis, ValueId linear, Level level) {
   ValueId& cached = coordinates_[{axis, level}];
   if (cached) return cached;
-  const ValueId value = quotient(axis, linear);
+  const ValueId value = coordinate_of(axis, linear);
   Body& block = level == Level::Thread ? coordinate_lets_[axis] : block_of(level);
   cached = assembly_.let(block, value, name_of(fmt::format("i{}", axis)));
   assembly_[cached].type = {context_.index_dtype()};
@@ -278,7 +278,7 @@ void ThreadElements::start_carrying() {
     names_[preferred] = assembly_[carried_[d]].name;
   }
   for (uint32_t d = context_.rank(); d-- > 0;)
-    coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
+    coordinate_lets_[d].push_back({Declare{carried_[d], coordinate_of(d, first_)}});
 }
 
 ValueId ThreadElements::carried_coordinate(uint32_t axis, Level level) {

@@ -95,7 +95,9 @@ class ThreadElements : public Space {
   ValueId element_index(Level level);
   ValueId coordinate_in_row(uint32_t axis, Level level);
   ValueId coordinate_by_division(uint32_t axis, ValueId linear, Level level);
-  ValueId quotient(uint32_t axis, ValueId linear) { return memory_.quotient(linear, 0, context_.rank(), axis); }
+  ValueId coordinate_of(uint32_t axis, ValueId linear) {
+    return memory_.coordinate_of(linear, 0, context_.rank(), axis);
+  }
 
   /// Declares the coordinates that are incremented from element to element.
   void start_carrying();

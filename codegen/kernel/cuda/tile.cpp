@@ -11,7 +11,7 @@
 
 // A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
 // accesses are contiguous. Rows of the tile are along the innermost axis. A thread computes `lanes_` adjacent elements
-// in each of `passes_` rows. Accesses that are contiguous along the other axis are loaded with rows and columns
+// in each of `thread_rows_` rows. Accesses that are contiguous along the other axis are loaded with rows and columns
 // exchanged, so that their loads are coalesced, too. These elements are transposed in shared memory.
 
 namespace ingot::codegen {
@@ -25,13 +25,13 @@ class Tile : public Space, public Access {
   explicit Tile(const KernelContext& context)
       : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
     memory_.set_space(*this);
-    rows_ = schedule_.across;
-    columns_ = context.rank() - 1;
+    row_axis_ = schedule_.across;
+    column_axis_ = context.rank() - 1;
     lanes_ = schedule_.lanes;
-    const LoopMap& across = schedule_.loop_maps[rows_];
-    passes_ = across.steps[1].count;
-    rows_per_pass_ = across.steps[2].count;
-    size_ = passes_ * rows_per_pass_;
+    const LoopMap& across = schedule_.loop_maps[row_axis_];
+    thread_rows_ = across.steps[1].count;
+    row_step_ = across.steps[2].count;
+    size_ = thread_rows_ * row_step_;
     uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
       *pass = {assembly_.variable_called(name_of("s"), Level::Fetch),
@@ -46,7 +46,7 @@ class Tile : public Space, public Access {
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
     // If a thread has a single row, values per thread are computed among those of the row.
-    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
+    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, thread_rows_ == 1 ? compute_.rows : thread_);
     assembly_.set_block({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
         compute(context_, assembly_, memory_, *this, job_of_output_blocks(context_.graph, context_.outline));
@@ -61,8 +61,8 @@ class Tile : public Space, public Access {
   bool has_linear() const override { return false; }
   ValueId linear(Level) override { return assembly_.integer(0); }
   ValueId coordinate(uint32_t axis, Level level) override {
-    if (axis != rows_ && axis != columns_) return corner_.at(axis);
-    const bool is_row = (axis == rows_) != exchanged_;
+    if (axis != row_axis_ && axis != column_axis_) return corner_.at(axis);
+    const bool is_row = (axis == row_axis_) != exchanged_;
     if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), column_);
     const std::string name = name_of(fmt::format("i{}", axis));
     ValueId& cached = pass_->coordinates[{axis, exchanged_, clamps_}];
@@ -91,10 +91,10 @@ class Tile : public Space, public Access {
                             assembly_.sum(column()));
     return lane(access);
   }
-  std::vector<ValueId> wrap(uint32_t, const std::vector<ValueId>&, ValueId) override { no_gather(); }
+  std::vector<ValueId> wrap_indices(uint32_t, const std::vector<ValueId>&, ValueId) override { no_gather(); }
   ValueId gather(uint32_t, const std::vector<ValueId>&) override { no_gather(); }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId divisor(ValueId value, uint32_t) override { return value; }
+  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
 
  private:
   [[noreturn]] static void no_gather() { throw_internal("a tile has no gathers"); }
@@ -129,7 +129,7 @@ class Tile : public Space, public Access {
     ValueId block =
         assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
     for (uint32_t axis = context_.rank(); axis-- > 0;) {
-      const uint32_t step = axis == rows_ || axis == columns_ ? size_ : 1;
+      const uint32_t step = axis == row_axis_ || axis == column_axis_ ? size_ : 1;
       const bool is_last = axis == 0;
       ValueId count;
       if (!is_last) count = step == 1 ? assembly_.read(memory_.extent(axis)) : tiles_along(axis);
@@ -150,7 +150,7 @@ class Tile : public Space, public Access {
     if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.integer(lanes_));
     column_ = assembly_.let(indices, column, assembly_.claim("c"));
     for (const ValueId id : {row_, column_}) assembly_[id].type = {};
-    is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(rows_), ends_within(columns_)),
+    is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(row_axis_), ends_within(column_axis_)),
                               assembly_.claim("whole"));
   }
 
@@ -170,8 +170,8 @@ class Tile : public Space, public Access {
 
   /// The row and the column, within the tile, of a thread's current element. Each is a sum of these terms.
   std::vector<ValueId> row() {
-    if (passes_ == 1) return {row_};
-    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(rows_per_pass_))};
+    if (thread_rows_ == 1) return {row_};
+    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(row_step_))};
   }
   std::vector<ValueId> column() {
     if (lanes_ == 1) return {column_};
@@ -184,9 +184,9 @@ class Tile : public Space, public Access {
   void prepare(uint32_t access) {
     const AccessSchedule& how = schedule_.accesses[access];
     const Type type{memory_.type_in_memory(access), lanes_};
-    const std::string name = memory_.vector_name(access, lanes_ == 1 ? passes_ : lanes_);
+    const std::string name = memory_.vector_name(access, lanes_ == 1 ? thread_rows_ : lanes_);
     const SymbolId registers = assembly_.variable(name, type, Level::Thread);
-    if (passes_ > 1 || lanes_ == 1) assembly_[registers].extents = {passes_};
+    if (thread_rows_ > 1 || lanes_ == 1) assembly_[registers].extents = {thread_rows_};
     assembly_[registers].meaning = assembly_[memory_.pointer(access)].name;
     registers_[access] = registers;
     declared_.push_back({Declare{registers}});
@@ -220,7 +220,7 @@ class Tile : public Space, public Access {
     const SymbolId registers = registers_.at(access);
     const ValueId all = assembly_.read(registers);
     if (assembly_[registers].extents.empty()) return all;
-    return assembly_.item(all, passes_ == 1 ? assembly_.integer(0) : assembly_.read(pass_->row));
+    return assembly_.item(all, thread_rows_ == 1 ? assembly_.integer(0) : assembly_.read(pass_->row));
   }
   ValueId lane(uint32_t access) {
     const ValueId vector = vector_of(access);
@@ -276,7 +276,7 @@ class Tile : public Space, public Access {
   /// Whether the current element is in the domain.
   ValueId is_within() {
     ValueId all;
-    for (const uint32_t axis : {rows_, columns_}) {
+    for (const uint32_t axis : {row_axis_, column_axis_}) {
       const ValueId is_below =
           assembly_.index(IndexOp::Less, coordinate(axis, Level::Element), assembly_.read(memory_.extent(axis)));
       all = all ? assembly_.index(IndexOp::And, all, is_below) : is_below;
@@ -324,17 +324,18 @@ class Tile : public Space, public Access {
     else if (!pass.lanes.empty())
       body.push_back({lane_loop(pass, std::move(pass.lanes))});
     std::ranges::move(pass.behind, std::back_inserter(body));
-    if (passes_ == 1 || body.empty()) return body;
-    return {{Loop{Loop::Kind::Unrolled, pass.row, assembly_.integer(0), assembly_.integer(passes_), std::move(body)}}};
+    if (thread_rows_ == 1 || body.empty()) return body;
+    return {
+        {Loop{Loop::Kind::Unrolled, pass.row, assembly_.integer(0), assembly_.integer(thread_rows_), std::move(body)}}};
   }
 
   const KernelContext& context_;
   const Schedule& schedule_;
   Assembly assembly_;
   Memory memory_;
-  uint32_t rows_ = 0, columns_ = 0;        ///< the axes of the tile
-  uint32_t lanes_ = 1, passes_ = 1;        ///< elements of a thread's vector, and rows of a thread
-  uint32_t rows_per_pass_ = 1, size_ = 1;  ///< distance between a thread's rows, and the length of the tile's sides
+  uint32_t row_axis_ = 0, column_axis_ = 0;  ///< the axes of the tile: from row to row, and along a row
+  uint32_t lanes_ = 1, thread_rows_ = 1;     ///< elements of a thread's vector, and rows of a thread
+  uint32_t row_step_ = 1, size_ = 1;         ///< distance between a thread's rows, and the length of the tile's sides
   /// The loads of whole tiles, and of tiles that reach past the end of the domain, where coordinates are clamped. Of
   /// each two passes, the second has rows and columns exchanged.
   std::array<Pass, 2> whole_, clamped_;
