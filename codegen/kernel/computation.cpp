@@ -78,7 +78,7 @@ class Computation {
   /// The site whose value of the node a use in region `seen_from` takes.
   Site site_of(ir::NodeId id, Region seen_from) const {
     for (const Region region : regions_of(id))
-      if (regions_.holds(region, seen_from)) return {id, region};
+      if (regions_.contains(region, seen_from)) return {id, region};
     throw_internal("a node is needed where it is not computed");
   }
 

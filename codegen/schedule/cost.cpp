@@ -131,11 +131,11 @@ uint32_t speculative_phase(const ir::Graph& graph, const KernelOutline& kernel, 
 }
 
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
-                                         const KernelLayout& layout, uint32_t early) {
+                                         const KernelLayout& layout, uint32_t speculative_phase) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
   std::set<ir::NodeId> earlier, shared;
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
-    if (phase > 0 && phase == early) continue;
+    if (phase > 0 && phase == speculative_phase) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
     // `costly`: nodes that depend on a function (is_transcendental); `inner`: operands of other nodes in `earlier`.
     std::set<ir::NodeId> costly, inner;

@@ -37,8 +37,8 @@ std::vector<bool> accesses_that_may_stay_float32(const ir::Graph& graph, const K
   for (const KernelOutline::OutputBlockRef& ref : outline.output_blocks) {
     const ir::Result& result = graph.results[ref.result];
     const ir::NodeId node = result.blocks[ref.block].node;
-    const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
-    may_stay_float32[next++] = result.dtype == ir::DType::F16 && !has_bits;
+    const bool has_moved_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
+    may_stay_float32[next++] = result.dtype == ir::DType::F16 && !has_moved_bits;
     if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)
       may_stay_float32[load->second] = false;
   }
@@ -103,10 +103,10 @@ uint32_t most_transposed_axis(const KernelFacts& facts) {
   return most == bytes.end() || *most == 0 ? kNoAxis : static_cast<uint32_t>(most - bytes.begin());
 }
 
-uint32_t transposed_bytes(const KernelFacts& facts, uint32_t across) {
+uint32_t transposed_bytes(const KernelFacts& facts, uint32_t axis) {
   uint32_t bytes = 0;
   for (const AccessFacts& access : facts.accesses)
-    if (is_transposed(access, across)) bytes += access.bytes;
+    if (is_transposed(access, axis)) bytes += access.bytes;
   return bytes;
 }
 
@@ -114,14 +114,14 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   const std::vector<bool> may_stay_float32 = accesses_that_may_stay_float32(graph, outline);
   const std::vector<bool> gathers_row = gathers_of_rows(graph, outline, layout);
   const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
-  const auto calls = [&](ir::NodeId id) { return is_transcendental(graph, id); };
-  const auto has_bits = [&](ir::NodeId id) { return depends_on_vector_width(graph, id); };
+  const auto is_function = [&](ir::NodeId id) { return is_transcendental(graph, id); };
+  const auto depends_on_width = [&](ir::NodeId id) { return depends_on_vector_width(graph, id); };
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
                     .cost = cost_of(graph, outline),
-                    .has_transcendentals = std::ranges::any_of(nodes_of(graph, outline), calls),
-                    .depends_on_vector_width = std::ranges::any_of(nodes_of(graph, outline), has_bits),
+                    .has_transcendentals = std::ranges::any_of(nodes_of(graph, outline), is_function),
+                    .depends_on_vector_width = std::ranges::any_of(nodes_of(graph, outline), depends_on_width),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
@@ -151,7 +151,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.widens = ir::compute_type(use.dtype) != use.dtype;
     result.may_stay_float32 = may_stay_float32[a];
     result.row_shares_index = gathers_row[a];
-    result.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
+    result.next_outer = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     result.inner_step = access.inner_step;
     result.is_linear = access.is_linear;
     const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));

@@ -15,15 +15,15 @@ inline constexpr uint32_t kVectorBytes = 16;  ///< the widest load or store of a
 
 /// The properties of an access.
 struct AccessFacts {
-  uint32_t bytes = 4;                     ///< of an element
-  StrideClass inner = StrideClass::One;   ///< the stride along the innermost axis
-  uint8_t inner_step = 0;                 ///< CPU: the same stride if it is from 2 to kSmallStep; otherwise 0
-  StrideClass across = StrideClass::One;  ///< the stride along the axis outside the innermost one
-  uint32_t unit_axis = 0;                 ///< the innermost axis of stride 1; kNoAxis if there is none
-  bool is_linear = true;                  ///< element i of the domain is i elements after the first
-  bool broadcasts = false;                ///< it is constant along some axis, so it reads less than the domain's size
-  bool is_uniform = false;                ///< it varies along no axis
-  uint32_t alignment = 16;                ///< in bytes, of the addresses that AccessLayout::alignment describes
+  uint32_t bytes = 4;                         ///< of an element
+  StrideClass inner = StrideClass::One;       ///< the stride along the innermost axis
+  uint8_t inner_step = 0;                     ///< CPU: the same stride if it is from 2 to kSmallStep; otherwise 0
+  StrideClass next_outer = StrideClass::One;  ///< the stride along the axis outside the innermost one
+  uint32_t unit_axis = 0;                     ///< the innermost axis of stride 1; kNoAxis if there is none
+  bool is_linear = true;                      ///< element i of the domain is i elements after the first
+  bool broadcasts = false;  ///< it is constant along some axis, so it reads less than the domain's size
+  bool is_uniform = false;  ///< it varies along no axis
+  uint32_t alignment = 16;  ///< in bytes, of the addresses that AccessLayout::alignment describes
   AccessUse::Kind kind = AccessUse::Kind::Load;
   bool widens = false;            ///< computations use it in a wider type
   bool may_stay_float32 = false;  ///< float16 that the kernel may hold as float32: its exact bits are never used
@@ -84,7 +84,7 @@ struct KernelFacts {
 /// transposed.
 uint32_t most_transposed_axis(const KernelFacts& facts);
 /// The bytes per element of the loads that are transposed along this axis (is_transposed).
-uint32_t transposed_bytes(const KernelFacts& facts, uint32_t across);
+uint32_t transposed_bytes(const KernelFacts& facts, uint32_t axis);
 /// One flag per access: whether the access is a gather whose node satisfies `holds`.
 std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
                                const std::function<bool(ir::NodeId)>& holds);

@@ -62,8 +62,8 @@ uint32_t threads_of(const KernelFacts& facts, Preset preset) {
 // If a result may alias an input, the second load would wait for the first store.
 Steps steps_along(const KernelFacts& facts, uint32_t lanes) {
   constexpr uint32_t kThreads = 64, kSteps = 2, kUnrolledSteps = 1600;
-  const bool compiles_soon = (kSteps + 1) * lanes * facts.cost <= kUnrolledSteps;
-  if (is_heavy(facts) && compiles_soon && !facts.results_alias && may_take_steps(facts, lanes))
+  const bool is_quick_to_compile = (kSteps + 1) * lanes * facts.cost <= kUnrolledSteps;
+  if (is_heavy(facts) && is_quick_to_compile && !facts.results_alias && may_take_steps(facts, lanes))
     return {kThreads, kSteps};
   return {threads_of(facts, Preset::Flat), 1};
 }
@@ -116,8 +116,8 @@ uint32_t lanes_for(const KernelFacts& facts) {
   const bool is_busy = is_heavy(facts) && steps_along(facts, lanes).count == 1;
   if ((is_busy || waits) && lanes < 8) lanes *= 2;
   while (lanes > 2 && lanes * facts.cost > kUnrolled) lanes /= 2;
-  const bool leaves_row = facts.rank > 1 && facts.inner_multiple < lanes;
-  return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
+  const bool crosses_row_end = facts.rank > 1 && facts.inner_multiple < lanes;
+  return crosses_row_end && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
 }
 
 // A thread that waits for a condition can only work on its other elements. The threads of a warp must therefore save

@@ -27,7 +27,7 @@ uint32_t cpu_tile_rows(const KernelFacts& facts) {
 // One loop over a batch of short rows is faster than a loop for each row. Operands that are constant along the rows are
 // spread in a buffer, and operands that are constant across rows are repeated (docs/performance.md: cpu-short-rows).
 How how_of_row(const AccessFacts& access) {
-  return access.inner == StrideClass::Zero ? access.across == StrideClass::Zero ? How::Fixed : How::Spread
+  return access.inner == StrideClass::Zero ? access.next_outer == StrideClass::Zero ? How::Fixed : How::Spread
                                            : How::Repeated;
 }
 
@@ -35,7 +35,7 @@ std::optional<How> how_in_short_rows(const AccessFacts& access, const KernelFact
   if (!is_element_wise(access)) return std::nullopt;
   if (access.is_linear) return How::Single;
   if (access.kind == Kind::Store) return std::nullopt;
-  if (access.inner == StrideClass::Zero || access.across == StrideClass::Zero) return how_of_row(access);
+  if (access.inner == StrideClass::Zero || access.next_outer == StrideClass::Zero) return how_of_row(access);
   if (is_transposed(access, facts.rank - 2)) return How::Staged;
   return std::nullopt;
 }
@@ -44,13 +44,13 @@ std::optional<How> how_in_short_rows(const AccessFacts& access, const KernelFact
 uint32_t cpu_short_row_elements(const KernelFacts& facts) {
   constexpr uint32_t kCheap = 4;
   if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;
-  bool turns = false;
+  bool is_any_staged = false;
   for (const AccessFacts& access : facts.accesses) {
     const std::optional<How> how = how_in_short_rows(access, facts);
     if (!how) return 0;
-    turns |= how == How::Staged;
+    is_any_staged |= how == How::Staged;
   }
-  return turns ? 4096 : 1024;
+  return is_any_staged ? 4096 : 1024;
 }
 
 // GCC vectorises float16 only with AVX512-FP16, and a conversion in integers is slow. The processor's own conversions,

@@ -73,8 +73,9 @@ std::string text_of(const RowSchedule& rows) {
   if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
   if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
-    text += rows.group > 0 ? fmt::format(" a warp apart, {} accumulators at a time", rows.group)
-                           : ", adjacent rows in a vector";
+    text += rows.group_accumulators > 0
+                ? fmt::format(" a warp apart, {} accumulators at a time", rows.group_accumulators)
+                : ", adjacent rows in a vector";
   if (rows.batch > 0) text += fmt::format(", batches of {} per warp", rows.batch);
   if (rows.steps > 0)
     text += fmt::format(", {} in {} steps", rows.has_blocked_accumulators ? "blocked accumulators" : "register-cached",

@@ -79,20 +79,20 @@ void Regions::need(ir::NodeId node, Region region) {
   if (is_new) return;
   std::vector<Region>& regions = entry->second;
   if (gathers_[node.index])
-    regions = merged(with(std::move(regions), region));
+    regions = merged(added(std::move(regions), region));
   else
     regions = {common(regions.front(), region)};
 }
 
-/// Adds a region to the list. The new region may contain regions of the list, be contained in one, or complete a
+/// The list with this region added. The new region may contain regions of the list, be contained in one, or complete a
 /// decision whose other arm is in the list.
-std::vector<Region> Regions::with(std::vector<Region> regions, Region region) const {
-  if (std::ranges::any_of(regions, [&](Region other) { return holds(other, region); })) return regions;
-  std::erase_if(regions, [&](Region other) { return holds(region, other); });
+std::vector<Region> Regions::added(std::vector<Region> regions, Region region) const {
+  if (std::ranges::any_of(regions, [&](Region other) { return contains(other, region); })) return regions;
+  std::erase_if(regions, [&](Region other) { return contains(region, other); });
   if (region != kAlways) {
     const uint32_t decision = decision_of(region);
     const Region other_arm = region == taken(decision) ? otherwise(decision) : taken(decision);
-    if (std::ranges::find(regions, other_arm) != regions.end()) return with(std::move(regions), outer(region));
+    if (std::ranges::find(regions, other_arm) != regions.end()) return added(std::move(regions), outer(region));
   }
   regions.push_back(region);
   return regions;
@@ -105,7 +105,7 @@ std::vector<Region> Regions::merged(std::vector<Region> regions) const {
     Region innermost = kAlways;
     for (size_t a = 0; a < regions.size(); ++a)
       for (size_t b = 0; b < a; ++b) innermost = std::max(innermost, common(regions[a], regions[b]));
-    regions = with(std::move(regions), innermost);
+    regions = added(std::move(regions), innermost);
   }
   return regions;
 }

@@ -41,7 +41,7 @@ class Regions {
   /// The innermost region that contains both regions.
   Region common(Region a, Region b) const;
   /// Whether region `outer` contains region `inner`.
-  bool holds(Region outer, Region inner) const { return common(outer, inner) == outer; }
+  bool contains(Region outer, Region inner) const { return common(outer, inner) == outer; }
   /// The region that contains the decision of which `region` is an arm.
   Region outer(Region region) const { return decisions_[decision_of(region)].region; }
 
@@ -54,7 +54,7 @@ class Regions {
  private:
   /// Records that a region needs the node.
   void need(ir::NodeId node, Region region);
-  std::vector<Region> with(std::vector<Region> regions, Region region) const;
+  std::vector<Region> added(std::vector<Region> regions, Region region) const;
   std::vector<Region> merged(std::vector<Region> regions) const;
   uint32_t decide(const ir::Graph& graph, ir::NodeId where, Region region);
 

@@ -137,13 +137,13 @@ uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_se
 namespace {
 
 // A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has four accumulators at a time
-// (`group`), so in a chunk of 256 accumulators it handles eight such groups one after the other (docs/performance.md:
-// column-sums).
+// (`group_accumulators`), so in a chunk of 256 accumulators it handles eight such groups one after the other
+// (docs/performance.md: column-sums).
 RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
                          bool has_several_phases) {
   constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4, kSharedBytes = 40 << 10;
-  rows.group = std::min(rows.accumulators, 4u);
-  rows.threads = std::min(rows.accumulators / rows.group, has_several_phases ? 32u : 8u);
+  rows.group_accumulators = std::min(rows.accumulators, 4u);
+  rows.threads = std::min(rows.accumulators / rows.group_accumulators, has_several_phases ? 32u : 8u);
   // The results of all threads for a block's rows are in shared memory.
   const uint32_t result_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.result_bytes;
   while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
@@ -151,7 +151,7 @@ RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const Kerne
   // Few rows are split into more chunks.
   const uint64_t target_count = uint64_t{rows.accumulators / kAccumulatorsOfChunk}
                                 << (kManyRowsBits - layout.rows_bits);
-  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group), kMaxChunks);
+  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group_accumulators), kMaxChunks);
   const auto chunks = static_cast<uint32_t>(std::min(target_count, max_count));
   if (chunks < kEnough) return rows;
   rows.is_split = true;
@@ -393,7 +393,7 @@ RowSchedule finalized_columns(RowSchedule rows, const KernelLayout& layout) {
   rows.across = true;
   rows.is_split = true;
   rows.chunks = layout.column_chunks;
-  rows.group = 4;
+  rows.group_accumulators = 4;
   return rows;
 }
 

@@ -143,7 +143,7 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
 /// the order of the domain's axes, so that blocks that run at once write long contiguous ranges (docs/performance.md:
 /// tile-block-order).
 Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t side) {
-  schedule.across = across;
+  schedule.tile_axis = across;
   const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
   for (uint32_t d = 0; d + 1 < rank; ++d) {
     schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
@@ -214,14 +214,14 @@ Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const
 /// CPU: tiles with `Staged` loads (cpu_axis_across).
 Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule = in_rows(outline, layout, facts);
-  schedule.across = cpu_axis_across(facts);
+  schedule.tile_axis = cpu_axis_across(facts);
   schedule.loop_maps.clear();
   for (uint32_t d = 0; d + 1 < layout.rank; ++d)
-    if (d != schedule.across) schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
-  schedule.loop_maps.push_back({schedule.across, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
+    if (d != schedule.tile_axis) schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
+  schedule.loop_maps.push_back({schedule.tile_axis, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
   schedule.loop_maps.push_back({layout.rank - 1, 1, {{Scope::Grid}, {Scope::Vector, kCpuTileColumns}}});
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    if (is_transposed(facts.accesses[a], schedule.across)) schedule.accesses[a].how = How::Staged;
+    if (is_transposed(facts.accesses[a], schedule.tile_axis)) schedule.accesses[a].how = How::Staged;
   return schedule;
 }
 
@@ -394,9 +394,9 @@ KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outl
 
 }  // namespace
 
-Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& whole_layout,
+Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& full_layout,
                   const Target& target, const Options& options) {
-  const KernelLayout layout = relevant_to(target, whole_layout);
+  const KernelLayout layout = relevant_to(target, full_layout);
   const KernelProperties properties = properties_of(graph, outline, layout, target, options.lazy);
   Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, properties.facts)
                                 : allowed_on_cpu(graph, outline, layout, properties.facts).back();
@@ -407,8 +407,8 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 }
 
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& whole_layout, const Target& target) {
-  const KernelLayout layout = relevant_to(target, whole_layout);
+                                        const KernelLayout& full_layout, const Target& target) {
+  const KernelLayout layout = relevant_to(target, full_layout);
   std::vector<Schedule> all;
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
     const KernelProperties properties = properties_of(graph, outline, layout, target, lazy);

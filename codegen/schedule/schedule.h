@@ -103,10 +103,11 @@ struct RowSchedule {
   uint32_t threads = 1;   ///< CUDA: threads per row, or per chunk, in a block; a power of two
   uint32_t cluster = 1;   ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
   bool across = false;  ///< vectors have elements of adjacent rows instead of one row; on CUDA, so do adjacent threads
-  uint32_t group = 0;   ///< CUDA, if `across`: adjacent accumulators that a thread has at a time; a power of two
-  uint32_t batch = 0;   ///< CUDA: rows that a warp copies through shared memory together; 0: none
-  uint32_t steps = 0;   ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
-                        ///< in each phase
+  uint32_t group_accumulators = 0;  ///< CUDA, if `across`: adjacent accumulators that a thread has at a time; a power
+                                    ///< of two
+  uint32_t batch = 0;               ///< CUDA: rows that a warp copies through shared memory together; 0: none
+  uint32_t steps = 0;  ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
+                       ///< in each phase
   uint32_t unguarded_steps =
       0;  ///< CUDA: the number of first steps that need no guard, because every thread has elements
   uint32_t shared_steps =
@@ -131,7 +132,7 @@ struct Schedule {
   Coordinates coordinates = Coordinates::None;
   bool has_partial_vectors = false;  ///< some elements of a thread's vector may be outside the domain or the row
   uint8_t index_bits = 32;           ///< the width of the integers in index arithmetic
-  uint32_t across = 0;               ///< if is_tile(): the tile spans this axis and the innermost axis
+  uint32_t tile_axis = 0;            ///< if is_tile(): the tile spans this axis and the innermost axis
   uint32_t threads = 1;              ///< per block
   uint32_t lanes = 1;                ///< elements per thread
   bool uses_quotient_of = false;     ///< CUDA: float32 is divided by the prelude's `quotient_of`

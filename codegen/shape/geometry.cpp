@@ -30,9 +30,9 @@ class AccessReader {
     const size_t shift = extents_.size() - access.dims.size();
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (value(access.dims[j].size) != 1) result.strides[shift + j] = stride(access.dims[j].terms, strides);
-    for (const ir::IndirectIndex& lead : access.indirect) {
-      result.gather_strides.push_back(stride(lead.terms, strides));
-      result.gather_extents.push_back(value(lead.extent));
+    for (const ir::IndirectIndex& index : access.indirect) {
+      result.gather_strides.push_back(stride(index.terms, strides));
+      result.gather_extents.push_back(value(index.extent));
     }
     return result;
   }
@@ -102,10 +102,12 @@ void merge(KernelGeometry& geometry) {
 
 /// The access whose strides order the axes of a kernel that reduces: the load that varies along most dims.
 size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry) {
-  const auto moves_in = [&](size_t a) { return std::ranges::count_if(geometry.accesses[a].strides, std::identity()); };
+  const auto varying_dims = [&](size_t a) {
+    return std::ranges::count_if(geometry.accesses[a].strides, std::identity());
+  };
   size_t largest = 0;
   for (size_t a = 0; a < kernel.accesses.size(); ++a)
-    if (kernel.accesses[a].has_tensor() && moves_in(a) > moves_in(largest)) largest = a;
+    if (kernel.accesses[a].has_tensor() && varying_dims(a) > varying_dims(largest)) largest = a;
   return largest;
 }
 

@@ -160,9 +160,10 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
   return variants;
 }
 
-/// Counts kernels of kinds that only some layouts allow. `steps`: kernels with an AccessLayout::inner_step.
+/// Counts kernels of kinds that only some layouts allow. `small_steps`: kernels with an AccessLayout::inner_step.
 struct Coverage {
-  int tiles = 0, transposed_short_rows = 0, spread = 0, repeated = 0, widened = 0, steps = 0, lazy = 0, masked = 0;
+  int tiles = 0, transposed_short_rows = 0, spread = 0, repeated = 0, widened = 0, small_steps = 0, lazy = 0,
+      masked = 0;
 
   void add(const Schedule& schedule, const KernelLayout& layout) {
     const auto has = [&](AccessSchedule::How how) {
@@ -175,7 +176,8 @@ struct Coverage {
     widened += std::ranges::count(schedule.accesses, true, &AccessSchedule::is_widened) > 0;
     lazy += !schedule.lazy.empty();
     masked += std::ranges::count(schedule.accesses, true, &AccessSchedule::is_masked) > 0;
-    steps += std::ranges::any_of(layout.accesses, [](const AccessLayout& access) { return access.inner_step != 0; });
+    small_steps +=
+        std::ranges::any_of(layout.accesses, [](const AccessLayout& access) { return access.inner_step != 0; });
   }
 };
 
@@ -282,7 +284,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   EXPECT_GT(coverage.masked, 10);
   if (!target.cuda()) {
     EXPECT_GT(coverage.tiles, 8);
-    EXPECT_GT(coverage.steps, 15);
+    EXPECT_GT(coverage.small_steps, 15);
     EXPECT_GT(coverage.transposed_short_rows, 5);
     EXPECT_GT(coverage.widened, 10);
     EXPECT_GT(coverage.spread, 3);

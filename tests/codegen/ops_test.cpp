@@ -22,18 +22,18 @@ constexpr DType kTypes[] = {DType::F32, DType::F64, DType::I32, DType::I64,
 /// One op in one type: its graph, evaluated on pairs of all samples.
 struct OpCase {
   Op op;
-  DType work;
+  DType dtype;
   ir::Graph graph;
 };
 
-std::string name_of(Op op, DType work) {
-  return "op_" + std::string(ir::id_of(op)) + "_" + std::string(ir::short_name(work));
+std::string name_of(Op op, DType dtype) {
+  return "op_" + std::string(ir::id_of(op)) + "_" + std::string(ir::short_name(dtype));
 }
 
-bool takes(const ir::OpInfo& info, DType work) {
-  if (info.rule == ir::Rule::Float && !ir::is_floating(work)) return false;
-  if (info.rule == ir::Rule::Logical) return work == DType::Bool;
-  return info.accepts.contains(work);
+bool takes(const ir::OpInfo& info, DType dtype) {
+  if (info.rule == ir::Rule::Float && !ir::is_floating(dtype)) return false;
+  if (info.rule == ir::Rule::Logical) return dtype == DType::Bool;
+  return info.accepts.contains(dtype);
 }
 
 /// Series without a simple reference, and recurrences whose length is an operand: the runtime's tests compare them with
@@ -56,16 +56,16 @@ std::vector<OpCase> all_cases(const Target& target) {
     if (info.op == Op::Where || info.op == Op::Fma || info.op == Op::RandomWord) continue;  // tested below
     if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum) continue;   // as on newer architectures
     if (std::ranges::count(kComparedWithPyTorch, info.op) > 0) continue;
-    for (const DType work : kTypes) {
-      if (!takes(info, work)) continue;
-      Sketch sketch(name_of(info.op, work));
+    for (const DType dtype : kTypes) {
+      if (!takes(info, dtype)) continue;
+      Sketch sketch(name_of(info.op, dtype));
       std::vector<ir::NodeId> operands;
       for (int k = 0; k < info.arity; ++k)
-        operands.push_back(sketch.tensor(std::string(1, static_cast<char>('p' + k)), work, 1));
-      const DType result = info.rule == ir::Rule::Compare ? DType::Bool : work;
+        operands.push_back(sketch.tensor(std::string(1, static_cast<char>('p' + k)), dtype, 1));
+      const DType result = info.rule == ir::Rule::Compare ? DType::Bool : dtype;
       sketch.result("out", result, sketch.graph.add(info.op, result, operands), {sketch.graph.host.size(0, 0)});
       ir::verify(sketch.graph);
-      cases.push_back({info.op, work, std::move(sketch.graph)});
+      cases.push_back({info.op, dtype, std::move(sketch.graph)});
     }
   }
   return cases;
@@ -179,8 +179,8 @@ void check_case(const SharedLibrary& library, const OpCase& test_case, const Tar
     return;
   }
   const bool is_division =
-      !ir::is_floating(test_case.work) && (test_case.op == Op::FloorDivide || test_case.op == Op::TruncDivide ||
-                                           test_case.op == Op::Remainder || test_case.op == Op::Fmod);
+      !ir::is_floating(test_case.dtype) && (test_case.op == Op::FloorDivide || test_case.op == Op::TruncDivide ||
+                                            test_case.op == Op::Remainder || test_case.op == Op::Fmod);
   // CUDA promises no result for integer division by zero; here it would trap.
   if (is_division && is_cuda) {
     for (size_t k = 0; k < count; ++k)
@@ -229,7 +229,7 @@ TEST_P(Primitives, MatchTheReference) {
                               "-O3 -Wno-bool-compare -Wno-int-in-bool-context -Wno-unused-but-set-variable");
   ASSERT_TRUE(library.is_loaded());
   for (const OpCase& test_case : cases)
-    with_type(test_case.work, [&](auto type) { check_case<decltype(type)>(library, test_case, GetParam()); });
+    with_type(test_case.dtype, [&](auto type) { check_case<decltype(type)>(library, test_case, GetParam()); });
 }
 
 TEST_P(Primitives, CastsMatchC10) {
@@ -323,7 +323,7 @@ TEST_P(Primitives, RandomWordsMatchTheReference) {
   for (const DType type : kIntegers) {
     Sketch sketch(name_of(Op::RandomWord, type));
     std::vector<ir::NodeId> operands;
-    for (const char* name : {"seed", "draw", "place"}) operands.push_back(sketch.tensor(name, type, 1));
+    for (const char* name : {"seed", "sample", "position"}) operands.push_back(sketch.tensor(name, type, 1));
     sketch.result("out", type, sketch.graph.add(Op::RandomWord, type, operands), {sketch.graph.host.size(0, 0)});
     graphs.push_back(std::move(sketch.graph));
   }
@@ -337,17 +337,17 @@ TEST_P(Primitives, RandomWordsMatchTheReference) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         constexpr size_t kCount = 100;
-        Column<T> seed(kCount), draw(kCount), place(kCount);
+        Column<T> seed(kCount), sample(kCount), position(kCount);
         for (size_t k = 0; k < kCount; ++k) {
           seed.data[k] = static_cast<T>(k < 50 ? 0x123456789abcdef0 : -1 - static_cast<int64_t>(k));
-          draw.data[k] = static_cast<T>(k / 10);
-          place.data[k] = static_cast<T>(k < 90 ? k : 0x100000000 * k + k);
+          sample.data[k] = static_cast<T>(k / 10);
+          position.data[k] = static_cast<T>(k < 90 ? k : 0x100000000 * k + k);
         }
-        const auto actual = run<T>(library, graphs[next], GetParam(), {seed.data, draw.data, place.data}, kCount);
+        const auto actual = run<T>(library, graphs[next], GetParam(), {seed.data, sample.data, position.data}, kCount);
         for (size_t k = 0; k < kCount; ++k)
           EXPECT_EQ(actual[k], static_cast<T>(ir::random_word(static_cast<uint64_t>(seed.data[k]),
-                                                              static_cast<uint64_t>(draw.data[k]),
-                                                              static_cast<uint64_t>(place.data[k]))))
+                                                              static_cast<uint64_t>(sample.data[k]),
+                                                              static_cast<uint64_t>(position.data[k]))))
               << ir::short_name(type) << " " << k;
       }
     });

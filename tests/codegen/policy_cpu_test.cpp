@@ -11,7 +11,7 @@ using How = AccessSchedule::How;
 
 TEST(Cpu, TransposesStridedOperands) {
   AccessFacts transposed = strided(4);
-  transposed.across = StrideClass::One;
+  transposed.next_outer = StrideClass::One;
   const auto across = [](std::vector<AccessFacts> accesses, bool results_alias = false) {
     return cpu_axis_across({.accesses = std::move(accesses), .rank = 2, .results_alias = results_alias});
   };
@@ -32,10 +32,10 @@ TEST(Cpu, TransposesStridedOperands) {
 
 TEST(Cpu, BatchesShortRowsIfOperandsCanBeCopied) {
   AccessFacts row = row_bias(4), column = column_bias(4), transposed = strided(4), padded = in_rows(4);
-  row.across = StrideClass::Zero;
-  column.across = StrideClass::Other;
-  transposed.across = StrideClass::One;
-  padded.across = StrideClass::Other;
+  row.next_outer = StrideClass::Zero;
+  column.next_outer = StrideClass::Other;
+  transposed.next_outer = StrideClass::One;
+  padded.next_outer = StrideClass::Other;
   const auto facts = [](std::vector<AccessFacts> accesses, bool is_short = true) {
     return KernelFacts{.accesses = std::move(accesses), .rank = 2, .has_short_rows = is_short};
   };

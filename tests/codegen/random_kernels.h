@@ -24,7 +24,6 @@ struct Case {
   std::vector<std::unique_ptr<Guarded>> memory;   // one per parameter
   std::vector<std::unique_ptr<Guarded>> results;  // one per result
   std::vector<int64_t> domain;
-  bool aliased = false;
 };
 
 /// The bits of a small integer as a 16-bit float.
@@ -162,10 +161,10 @@ class RandomKernelMaker {
   }
 
   /// The access of a view of a new tensor. The view's shape broadcasts to the domain; the view may be permuted, stepped
-  /// or flipped, and some dims may have a constant index. `leads`: the indirect indices, of the tensor's first dims;
-  /// `lead_sizes`: the sizes of these dims.
-  ir::Access view(DType dtype, int64_t low, int64_t high, std::vector<ir::IndirectIndex> leads = {},
-                  ir::Sizes lead_sizes = {}) {
+  /// or flipped, and some dims may have a constant index. `indirect`: the indirect indices, of the tensor's first dims;
+  /// `indirect_sizes`: the sizes of these dims.
+  ir::Access view(DType dtype, int64_t low, int64_t high, std::vector<ir::IndirectIndex> indirect = {},
+                  ir::Sizes indirect_sizes = {}) {
     struct Dim {
       int64_t size, coef, offset;
       int domain;  // the domain's dim; -1: the index is constant
@@ -186,11 +185,11 @@ class RandomKernelMaker {
     }
     if (pick(seldom) == 0) dims.push_back({3, 0, pick(3), -1});
     if (pick(has_short_rows_ ? 2 : 1) == 0) std::shuffle(dims.begin(), dims.end(), random_);
-    ir::Sizes sizes = std::move(lead_sizes);
+    ir::Sizes sizes = std::move(indirect_sizes);
     for (const Dim& dim : dims) sizes.push_back(dim.size);
-    const uint32_t first = static_cast<uint32_t>(leads.size());
+    const uint32_t first = static_cast<uint32_t>(indirect.size());
     const uint32_t param = add_tensor(dtype, sizes, low, high);
-    ir::Access access{{ir::SourceRef::Kind::Param, param}, {}, {}, std::move(leads)};
+    ir::Access access{{ir::SourceRef::Kind::Param, param}, {}, {}, std::move(indirect)};
     ir::HostPool& host = graph().host;
     access.offsets.assign(sizes.size(), host.integer(0));
     for (int j = rank - used; j < rank; ++j) access.dims.push_back({host.integer(sizes_of_[j]), {}});
@@ -253,11 +252,11 @@ class RandomKernelMaker {
   }
 
   void add_gather() {
-    const int leads = 1 + pick(2);
+    const int indirect = 1 + pick(2);
     std::vector<NodeId> indices;
     std::vector<ir::IndirectIndex> list;
     ir::Sizes sizes;
-    for (int l = 0; l < leads; ++l) {
+    for (int l = 0; l < indirect; ++l) {
       const int64_t extent = 1 + pick(6);
       indices.push_back(
           graph().load(DType::I64, view(DType::I64, -extent - (pick(4) == 0), extent - 1 + (pick(4) == 0))));

@@ -182,7 +182,7 @@ TEST(ReduceSchedules, TestsCoverEveryKind) {
            (rows.is_split ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") +
            (rows.cluster > 1 ? ", cluster" : "") +
            (rows.shared_steps > 0 ? ", shared"
-            : rows.steps > 0      ? ", kept"
+            : rows.steps > 0      ? ", register-cached"
                                   : "");
   };
   for (const int64_t n : {1, 9, 75, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
@@ -203,11 +203,11 @@ TEST(ReduceSchedules, TestsCoverEveryKind) {
                                      "across, split",
                                      "across by vectors",
                                      "across by vectors, split",
-                                     "alone, kept",
-                                     "alone, batch, kept",
+                                     "alone, register-cached",
+                                     "alone, batch, register-cached",
                                      "along",
-                                     "along, kept",
-                                     "along, batch, kept",
+                                     "along, register-cached",
+                                     "along, batch, register-cached",
                                      "along, shared",
                                      "along, split",
                                      "along, cluster, shared"};

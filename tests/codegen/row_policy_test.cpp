@@ -139,7 +139,7 @@ TEST(Rows, FitInSharedMemoryAsABatch) {
           }
 }
 
-TEST(Rows, LoadSingleElementsIfUnalignedAndReadsAreExact) {
+TEST(Rows, LoadSingleElementsIfUnalignedAndNeverReadingPastTheEnd) {
   RowSetup setup({row_elements(4, 4)}, 12, 12);
   setup.facts.accesses[0].inner = StrideClass::One;
   setup.facts.inner_multiple = 1;

@@ -104,7 +104,7 @@ TEST(Literals, ReadBackAsTheSameValue) {
   EXPECT_EQ(literal(HostValue::of(1e30), DType::F32), "1e+30f");
 }
 
-TEST(Comments, CannotEnd) {
+TEST(Comments, CannotBeEndedByTheirText) {
   EXPECT_EQ(comment_out("\n\na */ b\n\n  c\\\nd \\ \t\n?\?/\n"), "// a */ b\n//\n//   c\\ .\n// d \\ .\n// ? ?/\n");
   EXPECT_EQ(comment_out("tab\tbell\a\rλ\xff\xe2\x80\xae"), "// tab    bell??λ??\n");
   EXPECT_EQ(comment_out(" \n "), "");

@@ -27,7 +27,7 @@ class Columns : public CudaReduce {
                                              : context.schedule.rows.threads,
                    1),
         thread_accumulators_(accumulators() / threads_),
-        group_accumulators_(std::min(thread_accumulators_, std::max(context.schedule.rows.group, 1u))) {}
+        group_accumulators_(std::min(thread_accumulators_, std::max(context.schedule.rows.group_accumulators, 1u))) {}
 
   // Space
 

@@ -25,7 +25,7 @@ class Tile : public Space, public Access {
   explicit Tile(const KernelContext& context)
       : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
     memory_.set_space(*this);
-    row_axis_ = schedule_.across;
+    row_axis_ = schedule_.tile_axis;
     column_axis_ = context.rank() - 1;
     lanes_ = schedule_.lanes;
     const LoopMap& across = schedule_.loop_maps[row_axis_];

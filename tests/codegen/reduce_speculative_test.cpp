@@ -155,8 +155,8 @@ TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
       for (int64_t row = 0; row < 6; ++row) x.at({row, n - 1}) = row % 2 == 0 ? 6.0f : 8.0f;
       ReduceGraphBuilder op(2, reduced);
       const auto sum = [&](ir::NodeId operand) { return op.read(op.reduce(ReduceKind::Sum, operand)); };
-      const auto decided = [&](ir::NodeId m, float least, ir::NodeId early, ir::NodeId other) {
-        const ir::NodeId is_speculative = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
+      const auto decided = [&](ir::NodeId m, float most, ir::NodeId early, ir::NodeId other) {
+        const ir::NodeId is_speculative = op.graph().add(Op::Le, DType::Bool, {m, op.constant(most)});
         return sum(op.graph().add(Op::Where, DType::F32, {is_speculative, early, other}));
       };
       if (caches_late) {
@@ -190,10 +190,10 @@ TEST_P(ReduceSpeculative, RowsThatTakeTheOtherArmAreCorrect) {
       for (int64_t i = 0; i < n; ++i)
         s += caches_late ? (is_speculative ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_speculative ? 1 : -m);
       for (int64_t i = 0; i < n; ++i) t += e(i) * s;
-      const double expected = caches_late ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
-      ASSERT_NEAR(element<float>(results[0], row), expected, near) << "row " << row << " of " << n;
+      const double expected = caches_late ? t : s, tolerance = 1e-5 * std::abs(expected) + 1e-5;
+      ASSERT_NEAR(element<float>(results[0], row), expected, tolerance) << "row " << row << " of " << n;
       for (int64_t i = 0; i < n; ++i)
-        ASSERT_NEAR(element<float>(results[1], row * n + i), e(i) - expected, near) << i << " of row " << row;
+        ASSERT_NEAR(element<float>(results[1], row * n + i), e(i) - expected, tolerance) << i << " of row " << row;
     }
   }
 }
