@@ -7,7 +7,7 @@ namespace ingot::codegen {
 namespace {
 
 std::string_view name_of(Scope scope) {
-  static constexpr std::string_view kNames[] = {"grid", "block", "warp", "lane", "vector", "serial"};
+  static constexpr std::string_view kNames[] = {"grid", "block", "vector", "serial"};
   return kNames[static_cast<size_t>(scope)];
 }
 

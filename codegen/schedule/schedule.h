@@ -19,8 +19,6 @@ namespace ingot::codegen {
 enum class Scope : uint8_t {
   Grid,    ///< blocks; on the CPU, ranges for the threads of the pool
   Block,   ///< the threads of a block
-  Warp,    ///< the warps of a block
-  Lane,    ///< the threads of a warp
   Vector,  ///< one thread, unrolled; on the CPU, a vectorised loop
   Serial,  ///< one thread, a loop
 };
