@@ -46,9 +46,9 @@ std::string line(std::string_view name, ir::DType dtype, std::span<const int64_t
 class Recomputed {
  public:
   Recomputed(const ir::Graph& graph, const CallKey& key, size_t op_params, size_t gradients)
-      : graph_(graph), slots_(graph.host.count()) {
+      : graph_(graph), host_values_(graph.host.count()) {
     std::string failure;
-    runtime::run_host(graph.host, key, slots_, failure);
+    runtime::run_host(graph.host, key, host_values_, failure);
     if (!failure.empty()) throw_internal(fmt::format("the gradient's sizes: {}", failure));
     depends_on_incoming_.resize(graph.count());
     for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -99,12 +99,12 @@ class Recomputed {
   std::vector<int64_t> sizes_of(const ir::Reduction& reduction) const {
     std::vector<int64_t> sizes;
     for (size_t dim = 0; dim < reduction.domain.size(); ++dim)
-      sizes.push_back(reduction.reduced[dim] ? 1 : slots_[reduction.domain[dim].index].as_int());
+      sizes.push_back(reduction.reduced[dim] ? 1 : host_values_[reduction.domain[dim].index].as_int());
     return sizes;
   }
 
   const ir::Graph& graph_;
-  std::vector<ir::HostValue> slots_;
+  std::vector<ir::HostValue> host_values_;
   std::vector<bool> depends_on_incoming_;  ///< for each node
   std::set<uint32_t> read_params_;
 };

@@ -236,15 +236,15 @@ constexpr int64_t kMinArgumentRatio = 16;
 
 bool has_small_residuals(const Program& program, const CallKey& key) {
   if (std::ranges::none_of(program.results, &Program::Result::is_residual)) return true;
-  std::vector<ir::HostValue> slots(program.host.count());
+  std::vector<ir::HostValue> host_values(program.host.count());
   std::string failure;
-  run_host(program.host, key, slots, failure);
+  run_host(program.host, key, host_values, failure);
   if (!failure.empty()) return true;  // resolving the call reports it
   int64_t residual_bytes = 0, argument_bytes = 0;
   for (const Program::Result& result : program.results) {
     if (!result.is_residual()) continue;
     int64_t bytes = ir::size_of(result.dtype);
-    for (const ir::HostId size : result.shape) bytes *= slots[size.index].as_int();
+    for (const ir::HostId size : result.shape) bytes *= host_values[size.index].as_int();
     residual_bytes += bytes;
   }
   for (const BoundArgument& argument : key.arguments)

@@ -30,7 +30,7 @@ struct BoundKernel {
   };
   struct Number {
     uint32_t offset;
-    uint32_t slot;  ///< id of the value in BoundCall::numbers
+    uint32_t value_id;  ///< in BoundCall::numbers
     ir::DType dtype;
   };
   static constexpr uint32_t kNone = UINT32_MAX;

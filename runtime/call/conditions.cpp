@@ -28,14 +28,14 @@ bool is_affordable(const Program& program, const CallKey& key) {
            check.condition.kind == ir::Condition::Kind::GradientsExist;
   };
   if (std::ranges::none_of(program.checks, may_be_unaffordable)) return true;
-  std::vector<ir::HostValue> slots(program.host.count());
+  std::vector<ir::HostValue> host_values(program.host.count());
   std::string failure;
-  const size_t computed_count = run_host(program.host, key, slots, failure);
+  const size_t computed_count = run_host(program.host, key, host_values, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t operand = check.condition.a.index;
     const bool is_unknown =
         operand >= computed_count;  // the host arithmetic fails before it, and `resolve` reports that
-    return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, slots[operand], {});
+    return !may_be_unaffordable(check) || is_unknown || ir::holds(check.condition.kind, host_values[operand], {});
   });
 }
 
@@ -55,9 +55,9 @@ void throw_no_view(const Program& program, const Program::RequiredView& view) {
 }
 
 void throw_arithmetic(const Program& program, const CallKey& key) {
-  std::vector<ir::HostValue> slots(program.host.count());
+  std::vector<ir::HostValue> host_values(program.host.count());
   std::string failure;
-  const size_t failed_index = run_host(program.host, key, slots, failure);
+  const size_t failed_index = run_host(program.host, key, host_values, failure);
   const auto is_failed = [&](const Program::HostLocation& entry) { return entry.id.index == failed_index; };
   const auto entry = std::ranges::find_if(program.host_locations, is_failed);
   if (entry != program.host_locations.end()) throw_at(program, entry->location, failure);

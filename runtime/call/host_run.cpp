@@ -23,7 +23,7 @@ ir::HostValue widen(ir::HostValue value, ir::HostKind kind) {
   return value;
 }
 
-ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<const ir::HostValue> slots) {
+ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<const ir::HostValue> host_values) {
   switch (node.op) {
     case ir::HostOp::Constant:
       return node.value;
@@ -34,13 +34,13 @@ ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<co
     case ir::HostOp::Affine: {
       int64_t sum = node.value.as_int();
       for (size_t i = 0; i < node.args.size(); ++i)
-        sum = ir::checked_add(sum, ir::checked_mul(node.coefs[i], slots[node.args[i].index].as_int()));
+        sum = ir::checked_add(sum, ir::checked_mul(node.coefs[i], host_values[node.args[i].index].as_int()));
       return ir::HostValue::of(sum);
     }
     default: {
       InlineBuffer<ir::HostValue, 4> operands(
           node.args.size());  // nested sums, products or minima are one node with many operands
-      for (size_t i = 0; i < node.args.size(); ++i) operands[i] = slots[node.args[i].index];
+      for (size_t i = 0; i < node.args.size(); ++i) operands[i] = host_values[node.args[i].index];
       return widen(ir::apply(node.op, operands, node.b), node.kind);
     }
   }
@@ -48,10 +48,11 @@ ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<co
 
 }  // namespace
 
-size_t run_host(const ir::HostPool& pool, const CallKey& key, std::span<ir::HostValue> slots, std::string& failure) {
+size_t run_host(const ir::HostPool& pool, const CallKey& key, std::span<ir::HostValue> host_values,
+                std::string& failure) {
   uint32_t i = 0;
   try {
-    for (; i < pool.count(); ++i) slots[i] = compute(pool[{i}], key, slots);
+    for (; i < pool.count(); ++i) host_values[i] = compute(pool[{i}], key, host_values);
   } catch (const std::domain_error& error) {
     failure = error.what();
   }

@@ -179,7 +179,7 @@ class Packer {
   void pack_scalar(ir::HostId value, ir::DType dtype) {
     const uint32_t offset = reserve(static_cast<size_t>(ir::size_of(dtype)));
     if (program_.host[value].per_call)
-      bound_.numbers.push_back({.offset = offset, .slot = numbers_.copy_node(value).index, .dtype = dtype});
+      bound_.numbers.push_back({.offset = offset, .value_id = numbers_.copy_node(value).index, .dtype = dtype});
     else
       write_scalar(resolved_.host[value.index], dtype, &bound_.bytes[offset]);
   }

@@ -15,18 +15,19 @@ ir::SizesAndStrides extents_of(const at::Tensor& tensor) { return {tensor.sizes(
 /// Computes the host program and checks its conditions. If arithmetic fails, the message is that of a failed condition
 /// on the values computed before, if there is one other than that of a gather from an empty dim.
 std::vector<ir::HostValue> run_checked_host(const Program& program, const CallKey& key) {
-  std::vector<ir::HostValue> slots(program.host.count());
+  std::vector<ir::HostValue> host_values(program.host.count());
   std::string failure;
-  const size_t computed_count = run_host(program.host, key, slots, failure);
+  const size_t computed_count = run_host(program.host, key, host_values, failure);
   for (const Program::Check& check : program.checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
-    if (std::max(a.index, b.index) >= computed_count || ir::holds(check.condition.kind, slots[a.index], slots[b.index]))
+    if (std::max(a.index, b.index) >= computed_count ||
+        ir::holds(check.condition.kind, host_values[a.index], host_values[b.index]))
       continue;
     const bool is_gather = check.condition.kind == ir::Condition::Kind::NonEmpty;
-    if (!is_gather || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
+    if (!is_gather || failure.empty()) throw_check(program, check, host_values[a.index], host_values[b.index]);
   }
   if (!failure.empty()) throw_arithmetic(program, key);
-  return slots;
+  return host_values;
 }
 
 uintptr_t address_of(const at::Tensor& tensor) {

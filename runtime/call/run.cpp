@@ -20,16 +20,16 @@ namespace ingot::runtime {
 
 namespace {
 
-using Slots = InlineBuffer<ir::HostValue, 32>;
+using HostValues = InlineBuffer<ir::HostValue, 32>;
 
-void compute_numbers(const BoundCall& call, const CallKey& key, Slots& slots) {
-  if (slots.size() == 0) return;
+void compute_numbers(const BoundCall& call, const CallKey& key, HostValues& host_values) {
+  if (host_values.size() == 0) return;
   std::string failure;
-  const size_t computed_count = run_host(call.numbers, key, slots, failure);
+  const size_t computed_count = run_host(call.numbers, key, host_values, failure);
   for (const Program::Check& check : call.checks) {
     const uint32_t a = check.condition.a.index, b = check.condition.b.index;
-    if (std::max(a, b) < computed_count && !ir::holds(check.condition.kind, slots[a], slots[b]))
-      throw_check(*call.program, check, slots[a], slots[b]);
+    if (std::max(a, b) < computed_count && !ir::holds(check.condition.kind, host_values[a], host_values[b]))
+      throw_check(*call.program, check, host_values[a], host_values[b]);
   }
   if (!failure.empty()) throw_arithmetic(*call.program, key);
 }
@@ -104,8 +104,8 @@ struct KernelOutputs {
 /// The arguments of one kernel launch, and their addresses in the form that a launch takes.
 class PackedArguments {
  public:
-  PackedArguments(const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs, const Slots& slots,
-                  void* status)
+  PackedArguments(const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs,
+                  const HostValues& host_values, void* status)
       : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
     std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
     for (const BoundKernel::Pointer& pointer : kernel.pointers) {
@@ -113,7 +113,7 @@ class PackedArguments {
       std::memcpy(&bytes_[pointer.offset], &address, sizeof(address));
     }
     for (const BoundKernel::Number& number : kernel.numbers)
-      write_scalar(slots[number.slot], number.dtype, &bytes_[number.offset]);
+      write_scalar(host_values[number.value_id], number.dtype, &bytes_[number.offset]);
     if (kernel.status_offset != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status_offset], &status, sizeof(status));
     for (size_t i = 0; i < kernel.offsets.size(); ++i) arguments_[i] = &bytes_[kernel.offsets[i]];
   }
@@ -153,20 +153,20 @@ class PackedArguments {
 }
 
 void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs,
-             const Slots& slots) {
+             const HostValues& host_values) {
   int32_t status = 0;
-  PackedArguments packed(kernel, key, outputs, slots, &status);
+  PackedArguments packed(kernel, key, outputs, host_values, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 
 void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const KernelOutputs& outputs,
-              const Slots& slots, bool debug) {
+              const HostValues& host_values, bool debug) {
   CudaBackend& backend = cuda_backend();
   const c10::DeviceIndex device = key.device.index();
   at::Tensor status;
   if (kernel.status_offset != BoundKernel::kNone) status = backend.make_status(device);
-  PackedArguments packed(kernel, key, outputs, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  PackedArguments packed(kernel, key, outputs, host_values, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda,
                   {static_cast<uint32_t>(kernel.units)},
                   {kernel.kernel->info.block_threads},
@@ -180,16 +180,16 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& k
 }  // namespace
 
 void run(const BoundCall& call, const CallKey& key, Results& results, bool debug, AtomicCounters& counters) {
-  Slots slots(call.numbers.count());
-  compute_numbers(call, key, slots);
+  HostValues host_values(call.numbers.count());
+  compute_numbers(call, key, host_values);
   for (const BoundCall::Result& result : call.results) results.push_back(allocate_result(result, key, counters));
   const KernelOutputs outputs{results, allocate_workspace(call, key.device, counters)};
   VersionBumps versions(call, key);
   for (const BoundKernel& kernel : call.kernels) {
     if (key.device.is_cuda())
-      run_cuda(call, kernel, key, outputs, slots, debug);
+      run_cuda(call, kernel, key, outputs, host_values, debug);
     else
-      run_cpu(call, kernel, key, outputs, slots);
+      run_cpu(call, kernel, key, outputs, host_values);
     AtomicCounters::add(counters.launches);
   }
   if (call.has_sums) add_scatter_sums(call, results);

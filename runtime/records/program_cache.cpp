@@ -38,9 +38,9 @@ constexpr const char* kLarge = "large";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
 std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
-  std::vector<ir::HostValue> slots(query.host.count());
+  std::vector<ir::HostValue> host_values(query.host.count());
   std::string failure;
-  run_host(query.host, key, slots, failure);
+  run_host(query.host, key, host_values, failure);
   if (!failure.empty()) return "unknown";
   std::vector<ir::SizesAndStrides> arguments;
   for (const BoundArgument& argument : key.arguments) {
@@ -48,7 +48,7 @@ std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
     if (argument.kind != frontend::ArgumentSpec::Kind::Tensor) continue;
     extents = {argument.tensor->sizes().vec(), argument.tensor->strides().vec()};
   }
-  return ir::shares_memory(query, slots, arguments) ? "shared" : "apart";
+  return ir::shares_memory(query, host_values, arguments) ? "shared" : "apart";
 }
 
 /// Returns a symbol's value in a key. A specialised size above the limit becomes "large", and so does a specialised
