@@ -39,7 +39,7 @@ PyObject* read_value(PyObject*, PyObject* args) {
     PyObject* sizes;
     int meta = 0;
     if (!PyArg_ParseTuple(args, "ssKO!|p", &name, &text, &seed, &PyDict_Type, &sizes, &meta)) return nullptr;
-    runtime::TensorOptions options{.seed = seed, .meta = meta != 0};
+    runtime::TensorOptions options{.seed = seed, .is_meta = meta != 0};
     PyObject *key, *size;
     for (Py_ssize_t at = 0; PyDict_Next(sizes, &at, &key, &size);) {
       const char* size_name = PyUnicode_AsUTF8(key);

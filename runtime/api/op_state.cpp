@@ -41,10 +41,10 @@ void keep_returned(const runtime::BoundCall& call, Results& results, runtime::Op
   results.resize(returned);
 }
 
-/// Whether an allocation ends with its tensor, as it does without PyTorch's caching allocator.
-bool allocates_exactly() {
-  static const bool is_exact = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
-  return is_exact;
+/// Whether PyTorch's caching allocator is off: an allocation then ends with its tensor.
+bool lacks_caching_allocator() {
+  static const bool is_disabled = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
+  return is_disabled;
 }
 
 /// Returns the variant of the op for which the program was made.
@@ -183,7 +183,7 @@ runtime::KernelRequest OpState::kernel_request(const std::shared_ptr<const runti
   codegen::Target target;
   if (on_cuda)
     target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(key.device.index()),
-              allocates_exactly()};
+              lacks_caching_allocator()};
   return {.program = *program,
           .strategy = resolved.strategy,
           .layouts = resolved.layouts,
@@ -270,7 +270,7 @@ void OpState::set_seed(const runtime::Program& program, Purpose purpose, const a
   if (!program.uses_random) return;
   if (purpose == Purpose::Kernel && !seed.defined()) runtime::refuse_random_numbers(*definition_);
   if (seed.defined() && seed.device() != key.device) runtime::refuse_seed(*definition_, seed, key.device);
-  key.seed = seed.defined() ? seed : runtime::draw_seed(key.device);
+  key.seed = seed.defined() ? seed : runtime::make_seed(key.device);
 }
 
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose, uint64_t writable,

@@ -105,7 +105,7 @@ at::Tensor random_tensor(const TensorDescription& description, std::string_view 
   if (description.is_transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   c10::ScalarType dtype = scalar_type(description.dtype);
   at::Tensor tensor;
-  if (options.meta) {
+  if (options.is_meta) {
     tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
   } else {
     // One generator per name, so that one argument's values do not depend on the other arguments.
@@ -188,8 +188,8 @@ ArgumentValue parse_value(std::string_view name, std::string_view text, const Te
   if (auto tensor = parse_tensor(name, text, options)) return random_tensor(*tensor, name, options);
   if (auto saved = parse_saved_path(text)) {
     at::Tensor tensor = load_tensor(name, text, *saved);
-    return options.meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))
-                        : tensor;
+    return options.is_meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))
+                           : tensor;
   }
   if (text.find(".pt") != text.npos) refuse(name, text, "there is no such file");
   refuse(name, text, "it is neither a tensor nor a number");

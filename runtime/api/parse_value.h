@@ -19,7 +19,7 @@ using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::Hos
 /// Options for the tensors that a command line describes.
 struct TensorOptions {
   uint64_t seed = 0;
-  bool meta = false;                                       ///< shapes only: meta tensors, for `emit`
+  bool is_meta = false;                                    ///< shapes only: meta tensors, for `emit`
   std::map<std::string, int64_t, std::less<>> sizes = {};  ///< the names that may be used as sizes
 };
 

@@ -20,7 +20,7 @@ class Gate {
  public:
   void enter() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !forking_; });
+    changed_.wait(lock, [&] { return !is_forking_; });
     ++inside_;
   }
   void leave() {
@@ -31,14 +31,14 @@ class Gate {
 
   void close() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !forking_; });  // if two threads fork at once, one waits
-    forking_ = true;
+    changed_.wait(lock, [&] { return !is_forking_; });  // if two threads fork at once, one waits
+    is_forking_ = true;
     const size_t own_guards = depth > 0 ? 1 : 0;
     changed_.wait(lock, [&] { return inside_ == own_guards; });
   }
   void open() {
     const std::lock_guard lock(mutex_);
-    forking_ = false;
+    is_forking_ = false;
     changed_.notify_all();
   }
 
@@ -47,7 +47,7 @@ class Gate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool forking_ = false;
+  bool is_forking_ = false;
   size_t inside_;
 };
 

@@ -108,8 +108,8 @@ void check_overlap_between(const Program& program, const CallKey& key, std::span
 /// element stores of its last phase.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
-  const codegen::KernelOutline::OutputBlockRef& part = kernel.output_blocks[access - kernel.first_store()];
-  return !part.is_per_row && part.phase + 1 == kernel.phases();
+  const codegen::KernelOutline::OutputBlockRef& block = kernel.output_blocks[access - kernel.first_store()];
+  return !block.is_per_row && block.phase + 1 == kernel.phases();
 }
 
 /// Whether every kernel that reads `param` reads only elements that the same thread stores into `result`. Output blocks

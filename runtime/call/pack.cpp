@@ -56,14 +56,14 @@ class WorkspaceMap {
     if (kernel_set == nullptr) return;
     for (const Kernel& kernel : kernel_set->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
-      if (states_.contains(info.partials_owner)) continue;
+      if (partials_.contains(info.partials_owner)) continue;
       const int64_t elements = codegen::count(info.partial_count, resolved.geometries[info.outline].extents);
-      for (const ir::DType dtype : info.partials) states_[info.partials_owner].push_back(reserve(elements, dtype));
+      for (const ir::DType dtype : info.partials) partials_[info.partials_owner].push_back(reserve(elements, dtype));
     }
   }
 
   int64_t tensor(uint32_t workspace) const { return tensors_.at(workspace); }
-  int64_t state(uint32_t outline, uint32_t state) const { return states_.at(outline).at(state); }
+  int64_t partials(uint32_t owner, uint32_t index) const { return partials_.at(owner).at(index); }
   int64_t bytes() const { return bytes_; }
 
  private:
@@ -78,7 +78,7 @@ class WorkspaceMap {
   }
 
   std::vector<int64_t> tensors_;
-  std::map<uint32_t, std::vector<int64_t>> states_;
+  std::map<uint32_t, std::vector<int64_t>> partials_;
   int64_t bytes_ = 0;
 };
 
@@ -155,7 +155,7 @@ class Packer {
         bound_.pointers.push_back({.offset = reserve(sizeof(void*)),
                                    .source = BoundKernel::Pointer::Source::Workspace,
                                    .tensor = 0,
-                                   .shift = workspace_.state(bound_.kernel->info.partials_owner, parameter.a)});
+                                   .shift = workspace_.partials(bound_.kernel->info.partials_owner, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);
@@ -196,9 +196,9 @@ bool is_partial(const Program& program, const Resolved& resolved, uint32_t resul
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelGeometry& geometry = resolved.geometries[k];
-    for (const codegen::KernelOutline::OutputBlockRef& part :
+    for (const codegen::KernelOutline::OutputBlockRef& block :
          program.outlines.of(resolved.strategy).kernels[k].output_blocks)
-      if (part.result == result) stored += part.is_per_row ? geometry.rows() : geometry.numel;
+      if (block.result == result) stored += block.is_per_row ? geometry.rows() : geometry.numel;
   }
   return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),
                                   int64_t{1}, std::multiplies<>{});

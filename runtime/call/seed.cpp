@@ -6,7 +6,7 @@
 
 namespace ingot::runtime {
 
-at::Tensor draw_seed(c10::Device device) {
+at::Tensor make_seed(c10::Device device) {
   return at::randint(std::numeric_limits<int64_t>::max(), {}, at::TensorOptions(at::kLong).device(device));
 }
 

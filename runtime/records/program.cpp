@@ -154,7 +154,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   const std::vector<uint64_t> reads = params_read_by_nodes(*graph);
   for (const ir::Result& result : graph->results) {
     uint64_t result_reads = 0;
-    for (const ir::OutputBlock& part : result.blocks) result_reads |= reads[part.node.index];
+    for (const ir::OutputBlock& block : result.blocks) result_reads |= reads[block.node.index];
     if (result.forwards) result_reads |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
                                result.gradients, result_reads, result.use, result.scatters, result.addend});

@@ -111,7 +111,7 @@ uint64_t numbers_of(const ir::AliasQuery& query) {
 constexpr size_t kMaxFailures = 64;
 
 /// Returns all inputs of lowering as text.
-std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
+std::string inputs_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
   std::string text =
       fmt::format("{}\n{:#x} {}\n", signature_of(key, numerics).text(), variant.gradients, variant.may_scatter);
   for (const BoundArgument& argument : key.arguments) {
@@ -176,7 +176,7 @@ ProgramCache::Lowered ProgramCache::lower_or_remember_failure(const CallKey& key
     if (error.fault() == Fault::Author && typeid(error) == typeid(Error)) {
       const std::lock_guard lock(mutex_);
       if (failures_.size() >= kMaxFailures) failures_.clear();
-      failures_.emplace(exact_text(key, numerics_, variant), error);
+      failures_.emplace(inputs_text(key, numerics_, variant), error);
     }
     throw;
   }
@@ -185,7 +185,7 @@ ProgramCache::Lowered ProgramCache::lower_or_remember_failure(const CallKey& key
 void ProgramCache::throw_known_failure(const CallKey& key, Variant variant) {
   const std::lock_guard lock(mutex_);
   if (failures_.empty()) return;
-  const auto found = failures_.find(exact_text(key, numerics_, variant));
+  const auto found = failures_.find(inputs_text(key, numerics_, variant));
   if (found != failures_.end()) throw Error(found->second);
 }
 

@@ -89,7 +89,7 @@ TEST(HostCompiler, LeavesNoTemporaryFiles) {
   EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{});
 }
 
-TEST(HostCompiler, CompilesIfTheHostIgnoresSigchld) {
+TEST(HostCompiler, CompilesIfTheProcessIgnoresSigchld) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_NO_THROW(HostCompiler::compile(returns(1), "number", false));
   const std::string text = environment_error([] { HostCompiler::compile("broken", "number", false); });

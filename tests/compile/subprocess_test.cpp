@@ -49,17 +49,17 @@ class FakeSignals {
  public:
   struct Interrupt {};
   explicit FakeSignals(std::chrono::milliseconds after) {
-    until = std::chrono::steady_clock::now() + after;
+    interrupt_time = std::chrono::steady_clock::now() + after;
     main_thread = std::this_thread::get_id();
     set_signals({[] { return std::this_thread::get_id() == main_thread; },
                  [] {
-                   if (std::chrono::steady_clock::now() > until) throw Interrupt();
+                   if (std::chrono::steady_clock::now() > interrupt_time) throw Interrupt();
                  }});
   }
   ~FakeSignals() { set_signals({}); }
 
  private:
-  static inline std::chrono::steady_clock::time_point until;
+  static inline std::chrono::steady_clock::time_point interrupt_time;
   static inline std::thread::id main_thread;
 };
 
@@ -93,17 +93,17 @@ TEST(Interrupt, HandlesNoSignalsOnOtherThreads) {
   std::thread([] { interruptibly([] { run_program(shell("sleep 0.1"), "/"); }); }).join();
 }
 
-TEST(Subprocess, EndsWithItsHost) {
+TEST(Subprocess, EndsIfItsParentIsKilled) {
   const Scratch scratch;
-  const pid_t host = ::fork();
-  if (host == 0) {
+  const pid_t parent = ::fork();
+  if (parent == 0) {
     run_program(hanging_command(scratch), "/");
     ::_exit(0);
   }
   const std::string self = process_in(scratch.path() / "self"), child = process_in(scratch.path() / "child");
   ASSERT_TRUE(is_running(self));
-  ::kill(host, SIGKILL);
-  ::waitpid(host, nullptr, 0);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
   EXPECT_TRUE(eventually([&] { return !is_running(self) && !is_running(child); }));
 }
 

@@ -15,7 +15,7 @@ std::string emit(const Op& op, Stage stage, EmitTarget target = {}, at::ScalarTy
 
 constexpr EmitTarget kCuda{EmitTarget::Device::Cuda, 80};
 
-TEST(Emit, ShowsEveryStageForTheCpu) {
+TEST(Emit, ShowsStagesForTheCpu) {
   const Op op(kReluAdd);
   EXPECT_NE(emit(op, Stage::Ast).find("relu_add"), std::string::npos);
   EXPECT_NE(emit(op, Stage::Ir).find("relu_add"), std::string::npos);
@@ -24,7 +24,7 @@ TEST(Emit, ShowsEveryStageForTheCpu) {
   EXPECT_NE(error_of([&] { emit(op, Stage::Ptx); }).find("the ptx stage exists for CUDA only"), std::string::npos);
 }
 
-TEST(Emit, ShowsEveryStageForCudaWithoutAGpu) {
+TEST(Emit, ShowsStagesForCudaWithoutAGpu) {
   const Op op(kReluAdd);
   const std::string source = emit(op, Stage::Source, kCuda);
   EXPECT_NE(source.find("__global__"), std::string::npos) << source;

@@ -101,7 +101,7 @@ TEST(Register, SamplesTheSameNumbersInTheGradientFromASeed) {
             std::string::npos);
 }
 
-TEST(Register, RejectsATransformOfAnOpWithoutSource) {
+TEST(Register, RejectsASparseTensorWithoutEagerFallback) {
   register_op("ingot_cpp::plain", Op("x * 2"), "(Tensor x) -> Tensor");
   const at::Tensor x = at::ones({3}).to_sparse();
   torch::jit::Stack stack{x};
