@@ -58,7 +58,7 @@ def warm_call(device: str, n: int = 1024) -> dict:
               "with_gradient": lambda: torch.autograd.grad(f(leaf, y, 0.5), leaf, grad),
               "with_gradient_mul": lambda: torch.autograd.grad(leaf * y, leaf, grad)}
     times = run_rounds({name: [call] for name, call in calls.items()}, torch.device(device))
-    return {"device": device, "microseconds": {name: (times[name].host or times[name].median) * 1e6 for name in calls}}
+    return {"device": device, "microseconds": {name: (times[name].cpu_overhead or times[name].median) * 1e6 for name in calls}}
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:

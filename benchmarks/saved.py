@@ -6,7 +6,7 @@ DIGITS = 5  # significant digits; the tables show at most three, which rounding 
 
 
 def as_text(document: dict) -> str:
-    return layout(rounded(document)) + "\n"
+    return formatted(rounded(document)) + "\n"
 
 
 def rounded(value):
@@ -18,12 +18,12 @@ def rounded(value):
     return [rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def layout(value) -> str:
+def formatted(value) -> str:
     """JSON with a line per row. A dict that has rows somewhere in it has a line per key; any other value is one line."""
     if is_rows(value):
         return "[\n" + ",\n".join(map(line, value)) + "\n]"
     if has_rows(value):
-        return "{\n" + ",\n".join(f"{line(key)}:{layout(each)}" for key, each in value.items()) + "\n}"
+        return "{\n" + ",\n".join(f"{line(key)}:{formatted(each)}" for key, each in value.items()) + "\n}"
     return line(value)
 
 

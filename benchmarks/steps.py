@@ -11,7 +11,7 @@ from typing import Callable, Iterable, Iterator
 import torch
 
 import ingot
-from cases.case import Case, Program, Tensors
+from cases.case import Case, ProgramCase, Tensors
 from ingot.tools.candidates.ops import plain_function
 from ingot.tools.benchmark import COPIED_BYTES, Dropped, run_rounds
 from measure import ROUNDS, Selected, first_line
@@ -35,7 +35,7 @@ def losses_with_gradients(cases: Iterable[Case], selected: Selected) -> Iterator
                       with_copy=True)
 
 
-def programs(cases: Iterable[Program], selected: Selected) -> Iterator[dict]:
+def programs(cases: Iterable[ProgramCase], selected: Selected) -> Iterator[dict]:
     for case in cases:
         yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), selected, in_loop=True)
 
@@ -105,14 +105,14 @@ def time_calls(calls: dict[str, Call], errors: dict[str, str], with_copy: bool =
             calls = {name: call for name, call in calls.items() if name != dropped.name}
     if times is None:
         return {}
-    seconds = {name: times[name].device for name in calls}
+    seconds = {name: times[name].seconds for name in calls}
     speedups = {name: statistics.median(baseline / own for baseline, own in zip(samples, seconds["ingot"]))
                 for name, samples in seconds.items() if name != "ingot"} if "ingot" in seconds else {}
     row = {"microseconds": {name: times[name].median * 1e6 for name in calls}, "times_as_fast_as": speedups}
     if with_copy and "ingot" in calls:
         # A copy that moves as many bytes takes this fraction of the timed copy's time: that one reads and writes COPIED_BYTES.
         copy_fraction = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
-        row["share_of_copy"] = {name: statistics.median(c * copy_fraction / s for c, s in zip(times["copy"].device, samples))
+        row["share_of_copy"] = {name: statistics.median(c * copy_fraction / s for c, s in zip(times["copy"].seconds, samples))
                                 for name, samples in seconds.items()}
         speedups["copy"] = row["share_of_copy"]["ingot"]
     return row

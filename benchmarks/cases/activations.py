@@ -6,11 +6,11 @@ import torch
 from .case import Handwritten, Case, Tensors
 
 
-def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
-    """`formula` is the jiterator's, in terms of a scalar x. `lanes` are the elements per thread of the hand-written kernel."""
+def activation(name: str, elements: int, formula: str, autotune: bool = False) -> Case:
+    """`formula` is the jiterator's, in terms of a scalar x. A thread of the hand-written kernel computes `elements` elements."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
-    handwritten = Handwritten("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
-                              (f"-DFUNCTION={function}", f"-DELEMENTS={lanes}"))
+    handwritten = Handwritten("activation", f"grid=ceil(n / {256 * elements}), block=256, args=x, out, n",
+                              (f"-DFUNCTION={function}", f"-DELEMENTS={elements}"))
     return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, handwritten=handwritten,
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 

@@ -73,7 +73,7 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class ProgramCase:
     """A case that is more than one call of an op. `makers(Tensors)` returns, for Ingot and each baseline, a function that
     prepares the case and returns a function without parameters. This second function is timed."""
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 import ingot
 from ingot.tools.candidates import CudaKernel
 
-from .case import Handwritten, Program, Tensors
+from .case import Handwritten, ProgramCase, Tensors
 from .elementwise import EXAMPLES, example
 
 Call = Callable[[], object]
@@ -19,7 +19,7 @@ Call = Callable[[], object]
 STEPS = 50
 
 
-def sampler(images: int) -> Program:
+def sampler(images: int) -> ProgramCase:
     """Denoises images in 50 steps. The step's number is a tensor that is counted down on the device. Random tensors, made
     in advance, replace a network's predictions."""
 
@@ -55,7 +55,7 @@ def sampler(images: int) -> Program:
         return {"ingot": lambda: capture_graph(lambda: run_sampler(op)),
                 "eager": lambda: capture_graph(lambda: run_sampler(op.reference)), "handwritten": handwritten}
 
-    return Program(f"sampler in a graph: {images} images", makers)
+    return ProgramCase(f"sampler in a graph: {images} images", makers)
 
 
 def capture_graph(function: Call) -> Call:
@@ -90,7 +90,7 @@ def eager_denoise(eps, sample, noise, table, t):
     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
 
 
-def training(batch: int) -> Program:
+def training(batch: int) -> ProgramCase:
     """A step of the model of examples/train.py: forward, backward and AdamW, without a CUDA graph."""
 
     def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
@@ -121,7 +121,7 @@ def training(batch: int) -> Program:
         return {"ingot": make_step, "eager": lambda: make_step(eager),
                 "compile": lambda: make_step(eager, lambda model: torch.compile(model, fullgraph=True))}
 
-    return Program(f"training step: {batch} samples", makers)
+    return ProgramCase(f"training step: {batch} samples", makers)
 
 
 CASES = [sampler(1), sampler(16), training(32), training(8192)]

@@ -10,6 +10,6 @@ extern "C" __global__ void bias_gelu(const bfloat16* x, const bfloat16* b, const
   const long long i = N * thread_index();
   if (i >= n) return;
   const auto bias = load<N>(b + unsigned(i) % columns);
-  const auto row = [](float x, float b, float r) { return tanh_gelu(x + b) + r; };
-  store(out + i, each<bfloat16, N>(row, load<N>(x + i), bias, load<N>(r + i)));
+  const auto f = [](float x, float b, float r) { return tanh_gelu(x + b) + r; };
+  store(out + i, each<bfloat16, N>(f, load<N>(x + i), bias, load<N>(r + i)));
 }

@@ -14,7 +14,7 @@ def test_every_round_times_all_runners_on_all_sets():
     calls = []
     runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
     times = benchmark.run_rounds(runners, torch.device("cpu"), rounds=3)
-    assert set(times) == {"a", "b", "copy"} and all(len(t.device) == 3 for t in times.values())
+    assert set(times) == {"a", "b", "copy"} and all(len(t.seconds) == 3 for t in times.values())
     assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
 
 
@@ -72,10 +72,10 @@ def test_device_time_excludes_cpu_overhead_except_in_a_loop(monkeypatch, device,
     gpu = SimulatedGpu(monkeypatch, device, cpu)
     for sets in (1, 64):
         alone = benchmark.run_rounds({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
-        assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(cpu)
+        assert alone.seconds == pytest.approx([device] * 3) and alone.cpu_overhead == pytest.approx(cpu)
     in_a_loop = benchmark.run_rounds({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
     for name in "xy":  # also the runner that follows the copy
-        assert in_a_loop[name].device == pytest.approx([max(device, cpu)] * 6, rel=0.1)
+        assert in_a_loop[name].seconds == pytest.approx([max(device, cpu)] * 6, rel=0.1)
 
 
 def test_a_sample_is_repeated_if_the_cpu_was_late(monkeypatch):
@@ -135,7 +135,7 @@ def test_cpu_overhead_excludes_waiting_for_a_full_queue(monkeypatch):
         gpu.call()
         gpu.now = max(gpu.now, gpu.queue_end - 1000 * 20e-6)
 
-    assert benchmark._host_seconds(benchmark.Rotation(), [call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
+    assert benchmark._cpu_overhead(benchmark.Rotation(), [call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
 
 
 @on_a_gpu

@@ -38,7 +38,7 @@ class Anatomy:
     registers: int | None = None
     local_bytes: int | None = None  # per thread: spilled registers, arrays
     shared_bytes: int | None = None
-    blocks_an_sm: int | None = None  # the blocks that fit on a multiprocessor at the same time
+    blocks_per_sm: int | None = None  # the blocks that fit on a multiprocessor at the same time
     instructions: int | None = None
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)  # the number of instructions of each kind
     branches: int | None = None
@@ -51,9 +51,9 @@ class Anatomy:
     @property
     def occupancy(self) -> float | None:
         """The resident threads of a multiprocessor, as a fraction of its maximum."""
-        if not self.blocks_an_sm or not self.threads or self.architecture not in LIMITS:
+        if not self.blocks_per_sm or not self.threads or self.architecture not in LIMITS:
             return None
-        return self.blocks_an_sm * self.threads / LIMITS[self.architecture][0]
+        return self.blocks_per_sm * self.threads / LIMITS[self.architecture][0]
 
     def as_json(self) -> dict:
         return dataclasses.asdict(self) | {"occupancy": self.occupancy}
@@ -75,7 +75,7 @@ def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None,
     if functions and kernel in functions:
         _count_instructions(result, functions[kernel])
     if result.registers and threads and architecture in LIMITS:
-        result.blocks_an_sm = blocks_that_fit(result.registers, threads, result.shared_bytes or 0, architecture)
+        result.blocks_per_sm = blocks_that_fit(result.registers, threads, result.shared_bytes or 0, architecture)
     return result
 
 

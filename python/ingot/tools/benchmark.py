@@ -65,12 +65,12 @@ class Rotation:
 class Times:
     """Seconds per call."""
 
-    device: list[float]  # one per round: between events on a GPU, by the clock on the CPU
-    host: float | None  # the CPU overhead on a GPU; None on the CPU
+    seconds: list[float]  # one per round: between events on a GPU, by the clock on the CPU
+    cpu_overhead: float | None  # the CPU overhead on a GPU; None on the CPU
 
     @property
     def median(self) -> float:
-        return statistics.median(self.device)
+        return statistics.median(self.seconds)
 
 
 def sets_for(nbytes: int, device: torch.device) -> int:
@@ -126,7 +126,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
         with running(name):
             rotation.make(calls, max(3, len(calls)))  # the first calls compile
             wait(device)
-            overheads[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
+            overheads[name] = _cpu_overhead(rotation, calls, device) if device.type == "cuda" else 0.0
             seconds = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
         call_counts[name] = _batch(seconds, len(calls), SECONDS_PER_SAMPLE if ahead else SECONDS_IN_A_LOOP)
         if ahead and overheads[name] * call_counts[name] > MAX_LEAD / 1.3:
@@ -139,7 +139,7 @@ def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = RO
             with running(name):
                 times[name].append(sample(rotation, runners[name], call_counts[name], leads[name], device))
                 if device.type == "cuda" and name != COPY and overheads[name] < LONG_OVERHEAD:
-                    overheads[name] = min(overheads[name], _host_seconds(rotation, runners[name], device, samples=3))
+                    overheads[name] = min(overheads[name], _cpu_overhead(rotation, runners[name], device, samples=3))
     return {name: Times([seconds / calls_per_run[name] for seconds in times[name]],
                         overheads[name] / calls_per_run[name] if device.type == "cuda" else None) for name in names}
 
@@ -200,7 +200,7 @@ def _clock_sample(rotation: Rotation, calls: Calls, count: int, lead: float, dev
     return (time.perf_counter() - begin) / count
 
 
-def _host_seconds(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
+def _cpu_overhead(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
     """The least CPU overhead of a call, in seconds: the time until the call returns. The device is synchronised before every few
     calls, because it queues only about a thousand kernels, and a further launch would block."""
     overheads = []

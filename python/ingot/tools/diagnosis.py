@@ -63,14 +63,14 @@ def _instructions(other: dict, own: dict) -> str:
     return f"has {other_value:.2g} instructions per byte loaded or stored, Ingot {own_value:.2g}"
 
 
-def _host(other: dict, own: dict) -> str:
+def _cpu_overhead(other: dict, own: dict) -> str:
     other_value, own_value = other.get("cpu_overhead_us"), own.get("cpu_overhead_us")
     if not other_value or not own_value or "us" not in other or other_value < other["us"] or other_value < 1.5 * own_value:
         return ""
     return f"has a CPU overhead of {other_value:.1f} µs per call, Ingot {own_value:.1f} µs"
 
 
-_RULES = [_launches, _spills, _widths, _occupancy, _instructions, _host]
+_RULES = [_launches, _spills, _widths, _occupancy, _instructions, _cpu_overhead]
 
 
 def _accesses(candidate: dict, direction: str) -> dict[str, int]:

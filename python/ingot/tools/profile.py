@@ -97,7 +97,7 @@ def _read_driver_resources(kernel: Anatomy, cubin: bytes, architecture: int, sha
     loaded = _ingot._load_kernels(cubin, [kernel.kernel], device.index)[0]
     resources = _ingot._kernel_resources(loaded, kernel.threads, shared)
     kernel.registers, kernel.local_bytes = resources["registers"], resources["local_bytes"]
-    kernel.shared_bytes, kernel.blocks_an_sm = resources["shared_bytes"] + shared, resources["blocks"]
+    kernel.shared_bytes, kernel.blocks_per_sm = resources["shared_bytes"] + shared, resources["blocks"]
 
 
 def explain(op, workload: Workload, device: str, architecture: int) -> dict:

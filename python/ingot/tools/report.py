@@ -114,7 +114,7 @@ def _limits(case_results: dict) -> list[str]:
 
 
 def _times(name: str, timing: dict) -> dict:
-    seconds, host = timing["seconds"][name], timing["host_seconds"][name]
+    seconds, host = timing["seconds"][name], timing["cpu_overhead_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied_bytes = COPIED_BYTES["cuda" if host is not None else "cpu"]
     # The time in which a copy moves as many bytes: it reads half of them and writes the other half.
@@ -138,7 +138,7 @@ def heading(comparison: dict) -> str:
 
 
 def text(comparison: dict) -> str:
-    parts = [heading(comparison), table(*timed(comparison))]
+    parts = [heading(comparison), table(*candidate_table(comparison))]
     parts += [lines for candidate in comparison["candidates"] if (lines := "\n".join(remarks(candidate)))]
     for header, rows in (kernels(comparison["candidates"]), hardware_counters(comparison)):
         if rows:
@@ -153,7 +153,7 @@ def text(comparison: dict) -> str:
     return "\n\n".join(parts)
 
 
-def timed(comparison: dict) -> Cells:
+def candidate_table(comparison: dict) -> Cells:
     """The table of candidates, one row each."""
     on_gpu = any(c.get("cpu_overhead_us") is not None for c in comparison["candidates"])
     header = list(COLUMNS if on_gpu else COLUMNS[:-1])

@@ -40,7 +40,7 @@ def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
         if any(t.is_cuda for t in case.workload.tensors().values()):
             torch.cuda.synchronize()
         verdict = check(expected, [*(values[name] for name in written_names), *returned])
-        _check_memory(verdict, expected, results, guarded, written_inputs(original, values, written_names))
+        _check_memory(verdict, expected, results, guarded, changed_inputs(original, values, written_names))
         if not verdict.correct:
             if number:
                 verdict.message = f"from call {number + 1} on: {verdict.message}"
@@ -66,9 +66,9 @@ def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], 
         verdict.correct, verdict.message = False, "; ".join(problems + ([] if verdict.correct else [verdict.message]))
 
 
-def written_inputs(original: dict, values: dict, written_names: list[str] = ()) -> list[str]:
-    """The names of the tensors whose bytes have changed, without those that the op itself changes."""
-    return [name for name, value in original.items() if isinstance(value, torch.Tensor) and name not in written_names
+def changed_inputs(original: dict, values: dict, allowed_names: list[str] = ()) -> list[str]:
+    """The names of the tensors whose bytes have changed, except for `allowed_names`, which the op itself writes."""
+    return [name for name, value in original.items() if isinstance(value, torch.Tensor) and name not in allowed_names
             and not torch.equal(_as_bytes(value), _as_bytes(values[name].detach()))]
 
 

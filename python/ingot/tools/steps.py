@@ -22,13 +22,13 @@ from .check import Expected, check
 from .benchmark import COPY, Dropped, run_rounds, sets_for, wait
 from .settings import Settings
 from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copy_values, restore
-from .run_case import bind, run_case, written_inputs
+from .run_case import bind, run_case, changed_inputs
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"  # the key of the compared op among the candidates
 TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
 # The number of items of each step that times candidates. If a candidate fails in it, its name is one more item.
-TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
+ITEMS_OF_TIMED_STEPS = {TIMING[0]: 1, SWEEP: 2}
 SWEEP_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes of a case's arguments and results; after a larger case, garbage is collected
 
@@ -143,7 +143,7 @@ class Steps:
         return description
 
     def _time(self, workload: Workload, rounds: int) -> dict:
-        """Times the candidates. `seconds` and `host_seconds` (CPU overhead) are per call, `seconds` one per round. `bytes` must be
+        """Times the candidates. `seconds` and `cpu_overhead_seconds` are per call, `seconds` one per round. `bytes` must be
         moved by each call. `incorrect` and `not_rechecked` are the results of `_check_again`."""
         expected = Expected.of(workload)
         bytes_moved = workload.bytes_moved(expected.run)
@@ -169,8 +169,8 @@ class Steps:
         incorrect, not_rechecked = self._check_again(runners, expected, inputs[0])
         return {"bytes": bytes_moved, "sets": sets, "rounds": rounds, "incorrect": incorrect, "not_rechecked": not_rechecked,
                 "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
-                "seconds": {name: t.device for name, t in times.items()},
-                "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
+                "seconds": {name: t.seconds for name, t in times.items()},
+                "cpu_overhead_seconds": {name: t.cpu_overhead for name, t in times.items() if name != COPY}}
 
     @contextlib.contextmanager
     def _calls_of(self, name: str) -> Iterator[None]:
@@ -194,10 +194,10 @@ class Steps:
             if all(result.get("correct", False) for step, result in self.step_results.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
                 with self._calls_of(name), torch.no_grad():
-                    if written_inputs(original, inputs):
+                    if changed_inputs(original, inputs):
                         restore(inputs, original)
                     results = calls[0]()
-                    written = written_inputs(original, inputs, expected.written_names)
+                    written = changed_inputs(original, inputs, expected.written_names)
                 problems = [f"writes its input {parameter}" for parameter in written]
                 try:
                     results = [*(inputs[parameter] for parameter in expected.written_names), *results]
@@ -216,7 +216,7 @@ def _no_memory() -> dict:
 
 def dropped_in(step: Step) -> str | None:
     """The name of the candidate that has failed in this step while it was timed, or None."""
-    return step[-1] if len(step) > TIMED_STEPS.get(step[0], len(step)) else None
+    return step[-1] if len(step) > ITEMS_OF_TIMED_STEPS.get(step[0], len(step)) else None
 
 
 def run_steps(steps: Steps, notify: Notify, end_process: Callable[[int], None] = os._exit) -> None:

@@ -17,7 +17,7 @@ from typing import Callable, Iterator
 
 from ..capture import author_error
 from .job import Job
-from .steps import BROKEN_CONTEXT, TIMED_STEPS, Step
+from .steps import BROKEN_CONTEXT, ITEMS_OF_TIMED_STEPS, Step
 
 TIME_LIMIT = 120.0  # seconds per step
 START_SECONDS = 120.0  # the time limit until the first step is at least this: importing torch from a disk may take long
@@ -60,7 +60,7 @@ def _run(folder: pathlib.Path, step_results: dict[Step, dict], time_limit: float
                 case "finished":  # without waiting for the process and those that it has started
                     return True
                 case "timing":  # the calls of the named candidate begin; without a name, no candidate is running
-                    current_step = current_step[: TIMED_STEPS[current_step[0]]] + tuple(step)
+                    current_step = current_step[: ITEMS_OF_TIMED_STEPS[current_step[0]]] + tuple(step)
                 case "begin":
                     current_step = tuple(step)
                     watch(current_step)

@@ -23,7 +23,7 @@ _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class CompiledFile:
     """A compiled file: its machine code and PTX, and for each entry its name in them and its parameters."""
 
     cubin: bytes
@@ -80,7 +80,7 @@ class CudaKernel(Candidate):
         return "" if device.type == "cuda" else "it is a kernel for a GPU"
 
     @functools.cache
-    def program(self, architecture: int) -> Program:
+    def program(self, architecture: int) -> CompiledFile:
         """Compiles the file. Raises `ingot.Error` with the compiler's log."""
         signatures = {entry: f"ingot_signature<decltype(&{entry})>" for entry in self.entries}
         expressions = [*dict.fromkeys(self.entries), *signatures.values()]
@@ -103,7 +103,7 @@ class CudaKernel(Candidate):
             parameter_names = declared.get(_plain_name(entry), ())
             parameter_names = parameter_names if len(parameter_names) == len(types) else [""] * len(types)
             parameters[entry] = [launch.Parameter(t, n) for t, n in zip(types, parameter_names)]
-        return Program(cubin, ptx, {entry: mangled_names[entry] for entry in self.entries}, parameters, log, seconds)
+        return CompiledFile(cubin, ptx, {entry: mangled_names[entry] for entry in self.entries}, parameters, log, seconds)
 
     @functools.cache
     def _loaded(self, device: int) -> dict[str, object]:

@@ -30,7 +30,7 @@ def of_explanation(explanation: dict, prefix: str = "") -> Page:
 
 def of_comparison(comparison: dict, prefix: str = "") -> Page:
     """The page of a comparison. `prefix`: as in `of_explanation`."""
-    header, rows = report.timed(comparison)
+    header, rows = report.candidate_table(comparison)
     tables = [Table("Candidates", header, rows, (0, 1))]
     for caption, (header, rows) in {"Kernels": report.kernels(comparison["candidates"]),
                                     "Hardware counters of Nsight Compute": report.hardware_counters(comparison)}.items():
@@ -54,7 +54,7 @@ def _figures(comparison: dict, prefix: str) -> list[Figure]:
         figures.append(Figure(caption, drawings.draw_svg(f"{prefix}{key}", caption, lambda axes: draw(axes, comparison)), data))
 
     if any(c.get("share_of_copy") is not None for c in comparison["candidates"]):
-        header, rows = report.timed(comparison)
+        header, rows = report.candidate_table(comparison)
         add("speeds", "Fraction of copy bandwidth", drawings.speeds, Table("", header, rows, (0, 1)))
     if comparison.get("sweep") and any(points for _, points in drawings.sweep_points(comparison)):
         header, rows = report.sweep_table(comparison)
