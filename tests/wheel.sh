@@ -20,7 +20,7 @@ assert ingot.__file__.startswith(sys.argv[1]), ingot.__file__
 x, y = torch.randn(7, 5), torch.randn(5)
 op = ingot.op("relu(x) + y")
 assert torch.equal(op(x, y), torch.relu(x) + y)
-assert "class Workbench" in ingot.explain(op, x, y, device="cpu").html()  # the package contains the files of the page
+assert "class PaneGroup" in ingot.explain(op, x, y, device="cpu").html()  # the package contains the files of the page
 with open("/proc/self/maps") as maps:
   loaded = {line.split()[-1] for line in maps if "/libingot" in line or "/libfmt" in line}
 assert all(path.startswith(sys.argv[1]) for path in loaded), loaded

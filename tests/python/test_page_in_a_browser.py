@@ -181,10 +181,10 @@ def test_kernels_of_a_comparison_highlight_separately(browser, tmp_path, explain
         candidate["listing"] = explained.found["listing"]
     comparison.Comparison(document).save(tmp_path / "a.html")
     both = Shown(browser, tmp_path / "a.html")
-    panel_groups = browser.find_elements("css selector", ".workbench")
+    pane_groups = browser.find_elements("css selector", ".pane-group")
     both.click("source", "store(out, i, out4);", nth=1)
-    highlighted = [len(panel_group.find_elements("css selector", "[aria-selected=true]")) for panel_group in panel_groups]
-    assert len(panel_groups) == 2 and highlighted[0] == 0 < highlighted[1]
+    highlighted = [len(pane_group.find_elements("css selector", "[aria-selected=true]")) for pane_group in pane_groups]
+    assert len(pane_groups) == 2 and highlighted[0] == 0 < highlighted[1]
 
 
 def test_escape_clears_the_highlight_from_anywhere(shown):

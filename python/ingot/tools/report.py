@@ -114,12 +114,13 @@ def _limits(case_results: dict) -> list[str]:
 
 
 def _times(name: str, timing: dict) -> dict:
-    seconds, host = timing["seconds"][name], timing["cpu_overhead_seconds"][name]
+    seconds, cpu_overhead = timing["seconds"][name], timing["cpu_overhead_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
-    copied_bytes = COPIED_BYTES["cuda" if host is not None else "cpu"]
+    copied_bytes = COPIED_BYTES["cuda" if cpu_overhead is not None else "cpu"]
     # The time in which a copy moves as many bytes: it reads half of them and writes the other half.
     share = statistics.median(c * timing["bytes"] / (2 * copied_bytes) / s for c, s in zip(timing["seconds"][COPY], seconds))
-    times = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
+    times = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6],
+             "cpu_overhead_us": None if cpu_overhead is None else cpu_overhead * 1e6,
              "gb_s": timing["bytes"] / median / 1e9, "share_of_copy": share}
     if OWN in timing["seconds"]:
         times["speedup"] = statistics.median(own / s for own, s in zip(timing["seconds"][OWN], seconds))

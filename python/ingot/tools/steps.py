@@ -22,7 +22,7 @@ from .check import Expected, check
 from .benchmark import COPY, Dropped, run_rounds, sets_for, wait
 from .settings import Settings
 from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copy_values, restore
-from .run_case import bind, run_case, changed_inputs
+from .run_case import bind, changed_inputs, run_case
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"  # the key of the compared op among the candidates

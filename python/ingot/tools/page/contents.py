@@ -7,7 +7,7 @@ import functools
 from .. import explanation_text, report
 from ..dtypes import DTYPES
 from . import drawings
-from .page import Figure, Page, Table, Workbench
+from .page import Figure, Page, PaneGroup, Table
 from .panes import of_listing
 
 
@@ -22,7 +22,7 @@ def of_explanation(explanation: dict, prefix: str = "") -> Page:
                 figures=[_elements(f"{prefix}access-{number}", access)
                          for number, access in enumerate(explanation["listing"]["accesses"]) if not access["is_gathered"]],
                 starts_with_stages=True,
-                workbenches=[Workbench("From the op's source to machine code", of_listing(explanation["listing"]))],
+                pane_groups=[PaneGroup("From the op's source to machine code", of_listing(explanation["listing"]))],
                 notes=["Sizes and strides are in elements, outermost first. Contiguous dims are merged to one axis, and dims of "
                        "size 1 are left out. In the drawings each cell is an element, with its offset in memory. Adjacent cells of "
                        "one colour in a row are in one sector of 32 bytes."])
@@ -37,9 +37,9 @@ def of_comparison(comparison: dict, prefix: str = "") -> Page:
         if rows:
             tables.append(Table(caption, header, rows))
     remarks = [remark for candidate in comparison["candidates"] for remark in report.remarks(candidate)]
-    workbenches = [Workbench(c["name"], of_listing(c["listing"])) for c in comparison["candidates"] if c.get("listing")]
+    pane_groups = [PaneGroup(c["name"], of_listing(c["listing"])) for c in comparison["candidates"] if c.get("listing")]
     return Page(title=report.heading(comparison), facts=[_versions(comparison)], findings=[*remarks, *comparison["why"]],
-                tables=tables, figures=_figures(comparison, prefix), workbenches=workbenches,
+                tables=tables, figures=_figures(comparison, prefix), pane_groups=pane_groups,
                 notes=[*report.missing_results(comparison), *comparison["how"]])
 
 

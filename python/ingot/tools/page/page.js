@@ -8,15 +8,15 @@ const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 const intersects = (list, set) => list.some((each) => set.has(each));
 
 const announcement = document.querySelector(".announcement");
-let pinned = null; // the workbench whose highlighting is pinned, if any
+let pinned = null; // the group whose highlighting is pinned, if any
 
 function unpin() {
-  const workbench = pinned;
+  const paneGroup = pinned;
   pinned = null;
-  workbench?.highlight(null);
+  paneGroup?.highlight(null);
 }
 
-class Workbench {
+class PaneGroup {
   constructor(root) {
     this.panes = [...root.querySelectorAll(".pane")].map((pane) => new Pane(pane));
     this.source = this.panes.find((pane) => pane.key === "source");
@@ -83,27 +83,27 @@ class Pane {
     if (["source", "ptx"].includes(this.key) && this.stretches.length > 0) this.show([this.stretches[this.current]]);
   }
 
-  listen(workbench) {
+  listen(paneGroup) {
     const stretchUnder = (event) => this.stretchOf.get(event.target.closest(".stretch"));
     this.list.addEventListener("pointerover", (event) => {
       const stretch = stretchUnder(event);
-      if (stretch && !pinned) workbench.highlight(stretch);
+      if (stretch && !pinned) paneGroup.highlight(stretch);
     });
     this.list.addEventListener("pointerleave", () => {
-      if (!pinned) workbench.highlight(null);
+      if (!pinned) paneGroup.highlight(null);
     });
     this.list.addEventListener("click", (event) => {
       const stretch = stretchUnder(event);
       if (!stretch) return;
       this.current = this.stretches.indexOf(stretch);
-      workbench.pin(stretch);
+      paneGroup.pin(stretch);
     });
     this.list.addEventListener("focus", () => this.stretches[this.current]?.element.focus({ preventScroll: true }));
     this.list.addEventListener("focusin", (event) => {
       const stretch = stretchUnder(event);
       if (!stretch || !event.target.matches(":focus-visible")) return;
       unpin();
-      workbench.highlight(stretch);
+      paneGroup.highlight(stretch);
     });
     this.list.addEventListener("keydown", (event) => {
       const last = this.stretches.length - 1;
@@ -114,7 +114,7 @@ class Pane {
         this.moveTo(Math.min(Math.max(targets[event.key], 0), last));
       } else if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
-        if (this.stretches.length > 0) workbench.pin(this.stretches[this.current]);
+        if (this.stretches.length > 0) paneGroup.pin(this.stretches[this.current]);
       } else if (event.key === "Tab" && event.shiftKey) {
         this.list.tabIndex = -1; // else Shift+Tab would enter the pane again
         setTimeout(() => (this.list.tabIndex = 0));
@@ -158,9 +158,9 @@ class Pane {
   }
 }
 
-const workbenches = [...document.querySelectorAll(".workbench")].map((root) => new Workbench(root));
+const paneGroups = [...document.querySelectorAll(".pane-group")].map((root) => new PaneGroup(root));
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   pinned = null;
-  for (const workbench of workbenches) workbench.highlight(null);
+  for (const paneGroup of paneGroups) paneGroup.highlight(null);
 });

@@ -31,7 +31,7 @@ class Figure:
 
 
 @dataclasses.dataclass
-class Workbench:
+class PaneGroup:
     """The stages of one listing, side by side. Highlighting in one pane highlights related lines in all of its panes."""
 
     title: str
@@ -52,16 +52,16 @@ class Page:
     findings: list[str] = dataclasses.field(default_factory=list)  # sentences that explain the comparison
     tables: list[Table] = dataclasses.field(default_factory=list)
     figures: list[Figure] = dataclasses.field(default_factory=list)
-    workbenches: list[Workbench] = dataclasses.field(default_factory=list)
+    pane_groups: list[PaneGroup] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)  # at the end of the page
-    starts_with_stages: bool = False  # whether the workbenches come first
+    starts_with_stages: bool = False  # whether the groups of panes come first
 
     def html(self) -> str:
         """The page as one HTML document that needs no other file."""
         return _environment().get_template("page.html").render(page=self)
 
     def fragment(self) -> str:
-        """The page without its workbenches, for a notebook's cell."""
+        """The page without its groups of panes, for a notebook's cell."""
         return _environment().get_template("fragment.html").render(page=self)
 
 
