@@ -20,7 +20,7 @@ def must_have_eagers_bits(text: str, tensors, result: torch.Tensor) -> bool:
     dtypes = {t.dtype for t in (*tensors, result) if t.dtype.is_floating_point}
     if not result.is_cuda or not dtypes <= _BOTH:
         return False
-    return not any(re.search(pattern, text) and dtypes & inexact for pattern, (inexact, _) in COMPARED_BY_ULPS.items())
+    return not any(re.search(pattern, text) and dtypes & by_ulps for pattern, (by_ulps, _) in COMPARED_BY_ULPS.items())
 
 
 # Functions that are sums whose terms cancel near their zeros. There neither eager nor Ingot is within ulps of the exact

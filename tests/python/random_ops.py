@@ -157,7 +157,7 @@ class Form:
 def make_form(rng: random.Random, expression: Expression) -> Form:
     dims = ["mn" if k == 0 else rng.choice(["mn"] * 4 + ["n", "m1", "1n", "11", ""]) for k in range(len(expression.names))]
     # The variance of equal values is only the rounding error of their mean.
-    repeats = not re.search("var|std|norm", expression.text)
+    may_repeat = not re.search("var|std|norm", expression.text)
     return Form(
         m_is_one=rng.random() < 0.1,
         n_is_one=rng.random() < 0.1,
@@ -165,7 +165,7 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
         reversed_order=[rng.random() < 0.3 for _ in dims],
         step=[rng.choice([1] * 8 + [2, 3]) for _ in dims],
         padded=[rng.random() < 0.2 for _ in dims],
-        repeated=[rng.randrange(len(d)) if repeats and d and rng.random() < 0.1 else None for d in dims],
+        repeated=[rng.randrange(len(d)) if may_repeat and d and rng.random() < 0.1 else None for d in dims],
         offset=[rng.choice([0, 0, 0, 1, 2, 4]) for _ in dims],
         scale=[rng.choice([1.0, 2.0, 30.0]) for _ in dims],
         injected=[rng.choice([0.0, 0.0, 0.1]) for _ in dims],

@@ -30,11 +30,11 @@ def kernels_of(spec: str, op: str, **values) -> tuple[dict, dict]:
 
 
 def test_a_kernel_is_analysed_without_a_gpu():
-    (hand_written,), (ingots,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
+    (hand_written,), (ingot_kernel,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
     assert hand_written["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
-    assert ingots["loads"]["x"]["widest"] == ingots["stores"]["out"]["widest"] == 16
-    assert hand_written["load_widths"] == {4: 2} and hand_written["branches"] == 0 and ingots["branches"] > 0
-    assert hand_written["threads"] == ingots["threads"] == 256 and hand_written["occupancy"] == 1.0
+    assert ingot_kernel["loads"]["x"]["widest"] == ingot_kernel["stores"]["out"]["widest"] == 16
+    assert hand_written["load_widths"] == {4: 2} and hand_written["branches"] == 0 and ingot_kernel["branches"] > 0
+    assert hand_written["threads"] == ingot_kernel["threads"] == 256 and hand_written["occupancy"] == 1.0
     assert hand_written["kinds"]["float32"] >= 3 and hand_written["local_bytes"] == 0 and hand_written["registers"] < 32
 
 

@@ -143,7 +143,7 @@ def assert_identical(result, expected):
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda k: f"{CASES[k][0]}, {CASES[k][1]}".removeprefix("torch."))
-def test_every_name_equals_eager_under_autocast(device, case):
+def test_calls_equal_eager_under_autocast(device, case):
     """All calls whose result autocast changes, and some of the other calls."""
     autocast_dtype, mix = CASES[case]
     cases = []

@@ -78,8 +78,8 @@ def test_nan_scores_equal_eager(device):
     """Eager adds only the terms above zero, and NaN is not above zero."""
     nan, inf = math.nan, math.inf
     m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)
-    t, all_first = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)
+    t, class_0 = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)
     for text in ("F.multi_margin_loss(m, t, reduction='none')", "F.multi_margin_loss(m, t, 2, reduction='none')",
-                 "F.multilabel_margin_loss(m, first, reduction='none')"):
-        op = ingot.op(f"def f(m, t, first): return {text}")
-        torch.testing.assert_close(op(m, t, all_first), op.reference(m, t, all_first), equal_nan=True)
+                 "F.multilabel_margin_loss(m, class_0, reduction='none')"):
+        op = ingot.op(f"def f(m, t, class_0): return {text}")
+        torch.testing.assert_close(op(m, t, class_0), op.reference(m, t, class_0), equal_nan=True)

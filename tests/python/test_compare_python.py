@@ -106,7 +106,7 @@ def test_bit_for_bit_refers_to_all_cases():
     assert comparison["flushes"]["message"].endswith(" on special values") and comparison["ingot"]["message"] == "bit for bit"
 
 
-def test_functions_that_cannot_be_pickled_are_reported():
+def test_arguments_that_compare_does_not_support_are_reported():
     several = ingot.op("def f(xs):\n    return xs[0] + xs[1]")
     for options in ({}, {"isolated": False}):
         with pytest.raises(ingot.Error, match="`xs` consists of several tensors, which compare does not support"):
@@ -195,7 +195,7 @@ def test_a_candidate_that_fails_after_many_calls_is_incorrect():
     assert not comparison.is_correct and comparison["ingot"]["state"] == "correct"
 
 
-def test_in_this_process_tensors_are_not_copied_and_keep_requires_grad():
+def test_in_this_process_only_tensors_that_require_grad_get_gradients():
     x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
     comparison = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
                                why=False)

@@ -35,7 +35,7 @@ def compiled(function, **options):
     return torch.compile(function, fullgraph=True, **{"backend": "aot_eager", **options})
 
 
-def recompiles(call, arguments) -> int:
+def count_graphs(call, arguments) -> int:
     torch._dynamo.utils.counters.clear()
     for values in arguments:
         call(*values)
@@ -120,10 +120,10 @@ def test_sizes_and_numbers_need_at_most_two_graphs():
 
     call = compiled(around)
     shapes = [(torch.randn(n, 6), 0.5) for n in (4, 5, 6, 7, 8)]
-    assert recompiles(call, shapes) <= 2
+    assert count_graphs(call, shapes) <= 2
     values = [(torch.randn(4, 6), s) for s in (0.25, 1.5, 2.5, -3.5, 0.125)]
     torch._dynamo.reset()
-    assert recompiles(call, values) <= 2
+    assert count_graphs(call, values) <= 2
     for x, s in values:
         assert_close(call(x, s), around(x, s))
 

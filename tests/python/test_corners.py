@@ -77,7 +77,7 @@ def test_a_zero_divisor_is_an_error_in_an_unselected_arm():
 @pytest.mark.parametrize("text", ["x // y", "div(x, y, rounding_mode='trunc')"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("numerics", ["default", "eager"])
-def test_whole_quotients_of_16_bits(text, dtype, numerics, device):
+def test_integral_quotients_of_16_bit_floats(text, dtype, numerics, device):
     generator = torch.Generator().manual_seed(3)
     x, y = ((torch.randn(60_000, generator=generator) * 10.0 ** torch.randint(-3, 4, (60_000,), generator=generator))
             .to(dtype).to(device) for _ in range(2))
@@ -474,7 +474,7 @@ SCALARS = [
 
 
 @pytest.mark.parametrize("text", SCALARS)
-def test_tensors_without_dims_in_place_of_numbers(text):
+def test_tensors_without_dims_replace_numbers(text):
     op, x = ingot.op(f"def f(x, s):\n    return {text}\n"), torch.linspace(-2, 2, 6).view(2, 3)
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         for s in (torch.tensor(0.7), torch.tensor(0.7, dtype=torch.float64), torch.tensor(2)):

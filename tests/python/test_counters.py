@@ -59,7 +59,7 @@ def test_a_new_number_compiles_nothing(device, relu_add):
     assert (spent.lowerings, spent.plans, spent.compiles, spent.loads, spent.launches) == (0, 0, 0, 0, 4)
 
 
-def test_a_number_in_a_shape_or_an_index_compiles_nothing(device):
+def test_a_new_number_as_an_index_compiles_nothing(device):
     f = ingot.op("def f(x, k: int): return x[k] * k")
     x = torch.randn(8, 32, device=device)
     f(x, 1)

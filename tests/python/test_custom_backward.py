@@ -65,7 +65,7 @@ def test_a_decorated_backward_may_use_helpers():
         torch.testing.assert_close(y.grad, torch.full((5,), 4.0))
 
 
-def test_a_module_function_named_backward_is_used():
+def test_a_module_function_named_after_the_op_is_its_backward():
     x = leaf(3)
     ingot.op(square)(x).sum().backward()
     torch.testing.assert_close(x.grad, 20 * x.detach())

@@ -77,8 +77,8 @@ def test_negative_floats_wrap(dtype):
 def test_floats_round_to_float8_as_in_eager(dtype, device):
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(50_000, generator=generator) * 2.0 ** torch.randint(-20, 18, (50_000,), generator=generator)
-    halves = every_float8(dtype, "cpu").float()
-    between = (halves[:, None] + halves[None, :]).flatten() / 2  # includes ties
+    values_of_dtype = every_float8(dtype, "cpu").float()
+    between = (values_of_dtype[:, None] + values_of_dtype[None, :]).flatten() / 2  # includes ties
     special = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 464.0, 480.0, 61440.0, 65536.0, 1e-30, 3e38])
     x = torch.cat([x, between, special]).to(device)
     bits = ingot.op(f"x.to(torch.{ids(dtype)}).view(torch.uint8)")(x)
@@ -99,7 +99,7 @@ def outcome(function, *args):
 
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
-def test_names_accept_the_dtypes_that_eager_accepts(dtype):
+def test_functions_accept_the_dtypes_that_eager_accepts(dtype):
     """Functions and operators of one and of two tensors, on the CPU: there, eager has fewer kernels than on CUDA."""
     x = values_of(dtype, "cpu")
     y = x.roll(3)
@@ -122,7 +122,7 @@ def test_names_accept_the_dtypes_that_eager_accepts(dtype):
 
 
 @pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
-def test_promotion(dtype):
+def test_comparisons_promote_as_eager(dtype):
     for other in COMMON + UNSIGNED + FLOAT8:
         for shape in ((7,), ()):
             x, y = values_of(dtype, "cpu")[:7], values_of(other, "cpu")[:1].expand(7).clone() if shape else values_of(other, "cpu")[1]
@@ -166,7 +166,7 @@ def dtype_of(function, *tensors):
 
 
 @pytest.mark.parametrize("first", MIXED, ids=ids)
-def test_names_promote_several_dtypes_as_eager(first):
+def test_functions_promote_several_dtypes_as_eager(first):
     """The dtype of the result is eager's, or the call is rejected as by eager."""
     wrong = []
     for row in (row for row in BINARY + TERNARY + OPERATORS if row.arity > 1):

@@ -43,9 +43,9 @@ def values(dtype, seed: int) -> torch.Tensor:
         random[: len(special)] = torch.tensor(special, dtype=torch.float64)
         return random[torch.randperm(COUNT, generator=generator)].to(dtype)
     info = torch.iinfo(dtype)
-    whole = random.abs() if info.min == 0 else random
-    whole = whole.clamp(max(info.min, -4000) + 1, min(info.max, 4000)).long()
-    return torch.where(whole == 0, 3, whole).to(dtype)  # eager raises an error for a division by 0
+    integers = random.abs() if info.min == 0 else random
+    integers = integers.clamp(max(info.min, -4000) + 1, min(info.max, 4000)).long()
+    return torch.where(integers == 0, 3, integers).to(dtype)  # eager raises an error for a division by 0
 
 
 def single(dtype) -> torch.Tensor:
@@ -118,7 +118,7 @@ def ids(value) -> str:
 
 @pytest.mark.parametrize("half", HALVES, ids=ids)
 @pytest.mark.parametrize("form", FORMS)
-def test_names_have_eagers_bits(form, half, device):
+def test_functions_of_several_operands_have_eagers_bits(form, half, device):
     failures = []
     for index, other in enumerate(kinds_of(form, half), FORMS.index(form)):
         args = operands(form, half, other, device)
@@ -129,7 +129,7 @@ def test_names_have_eagers_bits(form, half, device):
 
 
 @pytest.mark.parametrize("half", HALVES, ids=ids)
-def test_names_of_one_operand_have_eagers_bits(half, device):
+def test_functions_of_one_operand_have_eagers_bits(half, device):
     rows = [row for row in UNARY if row.arity == 1 and not any(part in row.text for part in OF_SEVERAL_KERNELS)]
     generator = torch.Generator().manual_seed(6)
     unit_interval = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # the domain of logit and entr

@@ -171,7 +171,7 @@ def test_make_fx_sees_one_op(mode):
     assert_close(several(X + 1), moments(X + 1)[1])
 
 
-def test_make_fx_of_a_gradient_sees_the_fallback():
+def test_make_fx_traces_a_gradient():
     graph = make_fx(torch.func.grad(lambda x: gated(x, Y).sum()))(X)
     assert_close(graph(X + 1), torch.func.grad(lambda x: gated.reference(x, Y).sum())(X + 1))
 
@@ -245,7 +245,7 @@ def test_writes_to_a_negative_view_persist(body):
 
 @pytest.mark.parametrize("make", [
     lambda: torch.empty(4, 6, device="meta"), lambda: torch.empty(4, 6, device="meta").as_subclass(Plain),
-], ids=["meta", "thin meta"])
+], ids=["meta", "subclass on meta"])
 def test_an_out_of_another_device_is_rejected(make):
     with pytest.raises(RuntimeError, match="out is .* on meta"):
         gated(X, Y, out=make())

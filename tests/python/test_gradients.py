@@ -181,7 +181,7 @@ def test_unselected_arms_have_gradient_0(text, device):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_gradients_of_16_bit_floats(device, dtype):
+def test_gradients_of_float32_and_16_bit_floats(device, dtype):
     """The error against float64 is at most 1.5 times eager's, plus two eps of the largest element. The gradient has the
     argument's dtype."""
     for function in (swiglu, bias_gelu, norm_gelu, giou_loss, softmax_and_double):

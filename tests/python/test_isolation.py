@@ -70,7 +70,7 @@ def flushes(x):
     return x * 2
 
 
-def halves_what_is_normal(x):
+def doubles_normal_numbers(x):
     return torch.where(x.abs() < 2.0 ** -125, 0.0, x) * 2
 
 
@@ -163,7 +163,7 @@ def test_flushing_of_denormals_is_restored(callables, tmp_path):
     fast = tmp_path / "fast.cpp"
     fast.write_text('// options: -ffast-math\n// launch: args=x, out, n\nextern "C" void fast(const float* x, float* out, long n) {\n'
                     "  for (long k = 0; k < n; ++k) out[k] = x[k] * 2;\n}\n")
-    small = f"{callables}:halves_what_is_normal"
+    small = f"{callables}:doubles_normal_numbers"
     for before in (str(fast), f"{callables}:flushes"):
         document = run_comparison(job(before, small, "eager", text="x * 2", values={"x": "f32:1000"}))
         assert candidate_of(document, "eager")["message"] == "bit for bit", document["candidates"]

@@ -31,8 +31,8 @@ def nested(x, y, t, i):
 def test_where_over_adjacent_columns_equals_eager(lazy, dtype, shape, device):
     pred, target = (torch.rand(*shape, 6, dtype=dtype, device=device)[..., :4].mul(8).round() for _ in range(2))
     op = ingot.op(BOXES, lazy=lazy)
-    exact = {"rtol": 0, "atol": 0} if dtype != torch.float16 else {"rtol": 2e-3, "atol": 1e-3}
-    torch.testing.assert_close(op(pred, target), op.reference(pred, target), **exact, equal_nan=True)
+    tolerance = {"rtol": 0, "atol": 0} if dtype != torch.float16 else {"rtol": 2e-3, "atol": 1e-3}
+    torch.testing.assert_close(op(pred, target), op.reference(pred, target), **tolerance, equal_nan=True)
 
 
 @pytest.mark.parametrize("lazy", MODES)

@@ -16,7 +16,7 @@ def assert_identical(result, expected):
     assert torch.equal(result, expected)
 
 
-class Silent(TorchFunctionMode):
+class RecordingMode(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.seen = []
@@ -69,17 +69,17 @@ def test_factories_must_use_the_arguments_device():
 
 def test_other_modes_see_the_op():
     f, x = ingot.op("x * 2 + 1"), torch.randn(5)
-    with Silent() as mode:
+    with RecordingMode() as mode:
         assert_identical(f(x), x * 2 + 1)
     assert f in mode.seen
-    with torch.device("cpu"), Silent() as mode:
+    with torch.device("cpu"), RecordingMode() as mode:
         assert_identical(f(x), x * 2 + 1)
     assert f in mode.seen
 
 
 def test_modes_are_per_thread():
     f, x, results = ingot.op("x * 2 + 1"), torch.randn(5), []
-    with Silent():
+    with RecordingMode():
         other = threading.Thread(target=lambda: results.append(f(x)))
         other.start()
         other.join()

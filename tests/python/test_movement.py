@@ -112,7 +112,7 @@ def compare(calls):
 
 
 @pytest.mark.parametrize("case, dtype", CASES, ids=lambda v: str(v).removeprefix("torch."))
-def test_movement_names(device, case, dtype):
+def test_functions_that_move_elements_equal_eager(device, case, dtype):
     names = inputs(case, dtype, device)
     texts = [*MOVED.values(), *(FLOATING.values() if dtype.is_floating_point else ())]
     with torch.device(device):  # eager makes tensors from numbers there
@@ -144,7 +144,7 @@ def test_rejects_what_eager_rejects(text):
     "F.interpolate(image, scale_factor=2, mode='bilinear')": "call torch's function before the op",
     "x.tensor_split(i[0], 1)[0]": "pass numbers",
 }.items())  # fmt: skip
-def test_unsupported_names_say_why(text, part):
+def test_unsupported_calls_say_why(text, part):
     names = inputs("matrices", torch.float32, "cpu")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
     with pytest.raises(ingot.Error, match=part):

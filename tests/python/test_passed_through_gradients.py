@@ -87,7 +87,7 @@ def test_second_orders_have_autograd_history():
     torch.testing.assert_close(of_grad, (8 * x * x * grad + 3).detach())
 
 
-def test_passed_through_gradients_are_compiled(tmp_path):
+def test_passed_through_gradients_are_compiled():
     """Under torch.compile, a gradient that needs no computation equals the upstream gradient."""
     compiled = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
     x, y = leaves((4, 3), (4, 3))

@@ -104,7 +104,7 @@ def test_a_module_is_loaded_without_its_ops_file(net, tmp_path):
         assert text == net.op.text
 
 
-def test_a_module_is_not_loaded_with_weights_only(net, tmp_path):
+def test_an_op_is_not_loaded_with_weights_only(net, tmp_path):
     torch.save(net.op, tmp_path / "op.pt")
     with pytest.raises(pickle.UnpicklingError, match="ingot.op._restored"):
         torch.load(tmp_path / "op.pt")

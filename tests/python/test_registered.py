@@ -175,7 +175,7 @@ def test_different_defaults_are_an_error(text, schema, message):
         register(ingot.op(text), schema)
 
 
-def test_the_gradient_of_an_overload_is_checked():
+def test_the_gradient_operator_checks_its_flags_and_keeps_its_name():
     f = register(ingot.op("x * x"))
     backward = getattr(torch.ops.ingot_tests, f"{f._opname}_backward")
     x = torch.ones(3)

@@ -70,11 +70,11 @@ def test_gradients_with_and_without_residuals_are_equal(name, dtype, device):
         residual_count -= 1  # its sum in float64 needs no correction
     assert len(residuals) == residual_count
     expected_gradients = with_gradients(op, arguments, create_graph=True)[1]  # a gradient that will be differentiated itself saves nothing
-    for residuals, expected, argument in zip(gradients, expected_gradients, arguments):
+    for gradient, expected, argument in zip(gradients, expected_gradients, arguments):
         expected = expected.detach()
         tolerance = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2}[dtype]
-        torch.testing.assert_close(residuals, expected, rtol=tolerance, atol=tolerance * float(expected.abs().max()) + 1e-12)
-        assert residuals.stride() == argument.stride()
+        torch.testing.assert_close(gradient, expected, rtol=tolerance, atol=tolerance * float(expected.abs().max()) + 1e-12)
+        assert gradient.stride() == argument.stride()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -92,7 +92,7 @@ def test_a_gradient_of_a_gradient_uses_no_residuals():
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_several_gradients_at_once_fall_back(device):
+def test_a_batch_of_gradients_equals_single_gradients(device):
     op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], device, torch.float64)
     x.requires_grad_()
     result, cotangents = op(x), torch.eye(3 * 65, dtype=x.dtype, device=device).view(-1, 3, 65)

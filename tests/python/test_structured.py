@@ -63,7 +63,7 @@ def test_every_api_accepts_lists():
     assert "xs_0" in op.source(xs) and "xs_1" in op.source(xs)
 
 
-def test_lists_of_other_structures_are_other_programs(tmp_path):
+def test_lists_of_other_structures_are_other_programs():
     """Lists with the same leaves at other places are other programs."""
     op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
     a, b, c = (torch.randn(3) for _ in range(3))

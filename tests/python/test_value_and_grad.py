@@ -59,7 +59,7 @@ def test_the_value_and_one_gradient(dtype, shapes):
     assert grad.dtype == dtype and grad.shape == x.shape and not grad.requires_grad
 
 
-def test_one_launch_that_allocates_only_its_results():
+def test_as_many_launches_as_the_op_alone():
     """One kernel computes a sum and the elementwise gradient. On the CPU a second kernel adds up the rows of a sum over
     all elements."""
     x, y = tensors((64, 1024), (64, 1024))
@@ -204,9 +204,9 @@ def test_random_numbers():
     assert_near(value, f(x))
     assert 0.2 < (grad == 0).float().mean() < 0.6
     torch.manual_seed(3)
-    by_hook = x.clone().requires_grad_()
-    f(by_hook).backward()
-    assert_near(grad, by_hook.grad)
+    by_backward = x.clone().requires_grad_()
+    f(by_backward).backward()
+    assert_near(grad, by_backward.grad)
 
 
 def test_fallbacks():
@@ -219,7 +219,7 @@ def test_fallbacks():
     assert_near(hessian, 2 * torch.eye(5))
     assert counters().eager_fallbacks > fallbacks
 
-    class Asked(torch.Tensor):
+    class Subclass(torch.Tensor):
         called = []
 
         @classmethod
@@ -227,7 +227,7 @@ def test_fallbacks():
             cls.called.append(function)
             return super().__torch_function__(function, types, args, kwargs or {})
 
-    assert torch.equal(vg(x.as_subclass(Asked), y)[1], 2 * (x - y)) and vg in Asked.called
+    assert torch.equal(vg(x.as_subclass(Subclass), y)[1], 2 * (x - y)) and vg in Subclass.called
     mode = torch._subclasses.FakeTensorMode()
     with mode:
         value, grad = vg(torch.empty(2, 3), torch.empty(2, 3))

@@ -36,7 +36,7 @@ def ops(request) -> list:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_every_name_on_every_short_float(ops, device):
+def test_functions_of_16_bit_floats(ops, device):
     failures, checked = [], 0
     for op in ops:
         for statistics in verification.statistics(op, ("f16", "bf16"), device, pairs=1 << 16):
