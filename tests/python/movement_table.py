@@ -70,7 +70,8 @@ FLOATING = {
             "F.pad(image, (3, 5), mode='replicate')", "F.pad(image, (1, 1, 0, 2), mode='replicate')", "F.pad(cube, (2, -1), mode='replicate')",
             "F.pad(image, (1, 1, 1, 0, 0, 1), mode='replicate')", "F.pad(cube, (2, 1), mode='circular')",
             "F.pad(image, (1, 1, 2, 0), mode='circular')", "F.pad(cube, (-1, 1), mode='circular')", "F.pad(x, (1, 2), mode='circular')"],
-    "linspace": [f"torch.where(v[:1] == v[:1], torch.linspace({arguments}), {other})" for arguments, other in (
+    # The condition always holds, also for a NaN; `where` makes the result depend on a tensor without rounding it.
+    "linspace": [f"torch.where(v[:1].isnan() >= 0, torch.linspace({arguments}), {other})" for arguments, other in (
                      ("0, 1, v.size(0), dtype=v.dtype", "v"), ("-3, 2.7, 33, dtype=v.dtype", "v[:1]"), ("4, -1.3, steps=2", "1.0"),
                      ("0.1, 9, 1", "1.0"), ("0, 50, 7, dtype=torch.int64", "1"))],
 }  # fmt: skip
