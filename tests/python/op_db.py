@@ -27,9 +27,9 @@ def _import_op_db():
         import expecttest  # noqa: F401
     except ImportError:
         # torch.testing imports the base class of its own tests; without a network its package may be missing.
-        stand_in = types.ModuleType("expecttest")
-        stand_in.TestCase = unittest.TestCase
-        sys.modules["expecttest"] = stand_in
+        substitute = types.ModuleType("expecttest")
+        substitute.TestCase = unittest.TestCase
+        sys.modules["expecttest"] = substitute
     from torch.testing._internal.common_methods_invocations import op_db
 
     return {".".join(filter(None, (info.name, info.variant_test_name))): info for info in op_db}

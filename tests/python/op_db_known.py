@@ -4,7 +4,7 @@ entry is no longer needed. WITHIN_ULP is an exception: only the reference inputs
 import torch
 
 # Entries without a name in the language: they belong to torch.ops.aten only.
-NAMELESS = {"native_dropout_backward"}
+OUTSIDE_THE_LANGUAGE = {"native_dropout_backward"}
 
 # Entry → a substring of a failing call or of its error message → the reason.
 KNOWN: dict[str, dict[str, str]] = {

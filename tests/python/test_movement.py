@@ -19,7 +19,7 @@ CASES = [("matrices", d) for d in DTYPES] + [("permuted", torch.float32), ("perm
                                              ("empty", torch.float32)]  # fmt: skip
 CALLS_AT_ONCE = 100
 # Without elements, eager's CPU kernel returns its argument.
-NOT_OF_EMPTY = {"F.pixel_unshuffle(image, 2)"}
+NOT_COMPARED_IF_EMPTY = {"F.pixel_unshuffle(image, 2)"}
 EAGER_ERRORS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError, AssertionError, AttributeError)
 
 
@@ -116,7 +116,7 @@ def test_functions_that_move_elements_equal_eager(device, case, dtype):
     names = inputs(case, dtype, device)
     texts = [*MOVED.values(), *(FLOATING.values() if dtype.is_floating_point else ())]
     with torch.device(device):  # eager makes tensors from numbers there
-        compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_OF_EMPTY])
+        compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_COMPARED_IF_EMPTY])
 
 
 def test_run_time_positions_and_counts_equal_eager(device):

@@ -13,7 +13,7 @@ import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
 from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_in_the_language, samples
-from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
+from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, OUTSIDE_THE_LANGUAGE, WITHIN_ULP
 from test_gradients import mismatch as gradient_mismatch
 from test_gradients import prepare as prepare_gradients
 from float64_accuracy import mismatch as reduction_mismatch
@@ -23,18 +23,18 @@ import ingot
 from ingot.oracle import compare_to_eager
 
 LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
-RUN = [entry for entry in ENTRIES if entry not in NAMELESS]
+RUN = [entry for entry in ENTRIES if entry not in OUTSIDE_THE_LANGUAGE]
 LINES_OF_A_FAILURE = 12
 IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # in-place variants differ mainly in the dtype that they keep
 
 
 def test_every_entry_is_listed():
-    """An entry is either run or in NAMELESS: never both, never neither."""
+    """An entry is either run or in OUTSIDE_THE_LANGUAGE: never both, never neither."""
     assert set(ENTRIES) <= set(OP_DB)
     in_the_language = {entry for entry in ENTRIES if is_in_the_language(entry, LANGUAGE)}
-    assert sorted(in_the_language & NAMELESS) == [], "in the language: remove them from NAMELESS"
-    assert sorted(set(ENTRIES) - in_the_language - NAMELESS) == [], "neither in the language nor in NAMELESS"
-    assert NAMELESS | set(KNOWN) | set(KNOWN_ON_CUDA) <= set(ENTRIES)
+    assert sorted(in_the_language & OUTSIDE_THE_LANGUAGE) == [], "in the language: remove them from OUTSIDE_THE_LANGUAGE"
+    assert sorted(set(ENTRIES) - in_the_language - OUTSIDE_THE_LANGUAGE) == [], "neither in the language nor in OUTSIDE_THE_LANGUAGE"
+    assert OUTSIDE_THE_LANGUAGE | set(KNOWN) | set(KNOWN_ON_CUDA) <= set(ENTRIES)
 
 
 def mismatch(call) -> str:

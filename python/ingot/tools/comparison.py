@@ -55,14 +55,15 @@ class Comparison:
         """A candidate's speed relative to Ingot's."""
         return self[name].get("speedup")
 
-    def candidates_out_of_reach(self, share: float) -> list[str]:
+    def candidates_not_reached(self, share: float) -> list[str]:
         """The candidates next to which Ingot is too slow: its speed is less than `share` of theirs, as given or at a size of the
         sweep."""
-        missed = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
+        not_reached = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
         names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
-        return missed + [f"{names[spec]} at {sweep['name']}={point['size']}" for point in sweep["points"]
-                       for spec, times in point["candidates"].items() if spec in names and times.get("speedup", 0) * share > 1]
+        return not_reached + [f"{names[spec]} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                              for spec, times in point["candidates"].items()
+                              if spec in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
         """The candidates that were not timed, as given or at a size of the sweep."""
@@ -288,10 +289,10 @@ def load_baseline(path: pathlib.Path) -> dict:
     try:
         document = json.loads(path.read_text())
         has_fields = {*BASELINE_FIELDS} <= {*document} and isinstance(document["date"], str)
-        has_times = has_fields and document["candidates"][0]["spec"] == OWN and all(map(_is_timed, _timed(document).values()))
+        is_comparison = has_fields and document["candidates"][0]["spec"] == OWN and all(map(_is_timed, _timed(document).values()))
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
-        has_times = False
-    if not has_times:
+        is_comparison = False
+    if not is_comparison:
         is_earlier = isinstance(document, dict) and "contenders" in document
         raise ValueError("an earlier version has saved it: save it again" if is_earlier else "it is not a saved comparison")
     return document

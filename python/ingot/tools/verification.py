@@ -243,9 +243,9 @@ def _checks(op, values: dict | None, fixed_values: frozenset[str], dtypes: tuple
         for case in _layout_cases(workload):
             watch(f"{op.name} {name} {case.name}", number / len(dtypes))
             if _eager_accepts(case.workload):
-                yield _forward(case, f"{name}, {case.name}")
+                yield _check_results(case, f"{name}, {case.name}")
         if DTYPES[name].is_floating_point:
-            yield from _gradient(workload, name)
+            yield from _check_gradient(workload, name)
 
 
 def _workload(op, values: dict | None, fixed_values: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
@@ -281,8 +281,8 @@ def _layout_cases(workload: Workload) -> Iterator[Case]:
     yield Case("every second element", workloads.map_tensors(workload, _every_second))
     if len(workload.tensors()) > 1:
         name_of_last, last = list(workload.tensors().items())[-1]
-        for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
-                             ("one for all", lambda t: t[:1, :1].expand(t.shape))):
+        for name, change in (("broadcast row", lambda t: t[:1]), ("broadcast column", lambda t: t[..., :1]),
+                             ("broadcast element", lambda t: t[:1, :1].expand(t.shape))):
             broadcast = workload.with_values({**workload.values, name_of_last: change(last)}) if last.ndim == 2 else None
             if broadcast is not None and _eager_accepts(broadcast):
                 yield Case(name, broadcast)
@@ -304,7 +304,7 @@ def _eager_accepts(workload: Workload) -> bool:
     return True
 
 
-def _forward(case: Case, what: str) -> Check:
+def _check_results(case: Case, what: str) -> Check:
     values = copy_values(case.workload.values)
     versions = {n: v._version for n, v in values.items() if isinstance(v, torch.Tensor)}
     try:
@@ -327,7 +327,7 @@ def _reference(workload: Workload):
     return results
 
 
-def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
+def _check_gradient(workload: Workload, dtype: str) -> Iterator[Check]:
     try:
         gradient = workload.gradient()
         expected = Expected.of(gradient)

@@ -112,16 +112,16 @@ class Workload:
         """The bytes that any kernel must read and write: each element of the arguments and results once, even if it is broadcast."""
         return sum(map(distinct_bytes, [*self.tensors().values(), *run.results]))
 
-    def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
-        """Returns a function without parameters that makes the call with these values. `bind` does so for the op itself. For a
+    def bind(self, bind_op: Callable[[dict], Call], values: dict) -> Call:
+        """Returns a function without parameters that makes the call with these values. `bind_op` does so for the op itself. For a
         gradient, the function runs autograd's backward pass of a forward call that was made before."""
         if not self.is_gradient:
-            return bind(values)
+            return bind_op(values)
         grad = values[GRAD]
         arguments = {n: v.detach().requires_grad_() if self.is_leaf(n) else v for n, v in values.items() if n != GRAD}
         leaves = [v for n, v in arguments.items() if self.is_leaf(n)]
         with torch.enable_grad():
-            (result,) = bind(arguments)()
+            (result,) = bind_op(arguments)()
         if not result.requires_grad:
             raise author_error("its result does not require grad, so autograd has no gradient")
         gradients = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)

@@ -111,7 +111,7 @@ def run(options) -> int:
     if options.html:
         write(options.html, result.html())
     too_slow = [f"Ingot reaches less than {options.at_least:g} of the speed of {name}"
-                for name in result.candidates_out_of_reach(options.at_least or 0)]
+                for name in result.candidates_not_reached(options.at_least or 0)]
     if baseline:
         too_slow += comparison.slower_than_baseline(result.found, baseline)
     timed = [c for c in result.found["candidates"] if c.get("speedup") is not None]

@@ -25,10 +25,11 @@ IMPORTS_INGOT = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # the pr
 IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
-def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """Adds the op, and the options that change its kernels. `more` is added to the form of the arguments in the help."""
-    parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}",
-                        help=f"the op, then a value for each of its parameters{' | supported functions' * bool(more)}")
+def add_op(parser: argparse.ArgumentParser, takes_functions: bool = False) -> None:
+    """Adds the op, and the options that change its kernels. `takes_functions`: whether the names of supported functions may be
+    given instead of an op."""
+    parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{' | NAME' * takes_functions}",
+                        help=f"the op, then a value for each of its parameters{' | supported functions' * takes_functions}")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="the op as an expression, instead of a file")
     parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default",
                         help="rounding: eager rounds 16-bit floats after each operation, as eager PyTorch; fast allows fast math")

@@ -22,7 +22,7 @@ def add(commands) -> None:
         description="Checks an op against eager PyTorch and float64. An elementwise function of one tensor runs on every input, one of\n"
         "two tensors on many pairs, and any op on random arguments of each dtype and layout. The gradient is checked, too.",
         epilog=f"{VALUES}\nExit status: 1 if a result is incorrect, 2 for bad input, 4 if the machine lacks something.")
-    add_op(parser, " | NAME")
+    add_op(parser, takes_functions=True)
     parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")), metavar="DTYPE,…",
                         help="the dtypes to check (default: f16,bf16,f32); any of " + ",".join(DTYPES))
     parser.add_argument("--pairs", type=count, default=verification.PAIRS, metavar="N",
