@@ -113,7 +113,7 @@ def test_odd_sizes_respect_indices_and_related_sizes():
 
 
 def test_the_mean_of_a_constant_row_may_be_rounded():
-    """A row of equal elements less its mean is rounding error only, which grows with the row's norm."""
+    """A row of equal elements minus its mean is nothing but rounding error, which grows with the row's norm."""
     def in_order(x, weight):
         mean = x.cumsum(-1)[..., -1:] / x.size(-1)
         return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5) * weight

@@ -50,7 +50,7 @@ def test_none_as_an_argument(cli):
 
 @pytest.mark.parametrize("returned, shapes", [("", [[16]]), ("    return x * y\n", [[16], [16]])])
 def test_in_place_ops_are_checked_and_timed(cli, tmp_path, returned, shapes):
-    """The op's changes are checked before its results; timing repeats them."""
+    """The report lists the changed arguments first, then the results. Timing makes the changes again."""
     file = tmp_path / "step.py"
     file.write_text(f"def step(x, y):\n    x.mul_(0.5).add_(y)\n{returned}")
     report = json.loads(cli("run", str(file), "x=f32:16", "y=f32:16", "--json").stdout)
@@ -86,7 +86,7 @@ def test_an_expression(cli):
 )
 def test_arguments_are_parsed(cli, value, text):
     completed = cli("run", "-e", "y * 1", f"y={value}", "--no-check", check=False)
-    if text[0].isdigit() or text == "True":  # only scalars: no tensor
+    if text[0].isdigit() or text == "True":  # without a tensor, the first op was rejected
         completed = cli("run", "-e", "x * y", "x=f32:1", f"y={value}", "--no-check")
     assert f"y: {text}" in completed.stdout
 

@@ -1,10 +1,10 @@
 """Every operator of PyTorch that is pointwise, moves elements or reduces them, on PyTorch's own samples and error
 inputs.
 
-Each entry runs in float32. On every fifth sample it also runs in a third of its dtypes, which changes from entry to
-entry. INGOT_TEST_EXTENT=full runs all of them, and on CUDA also the reference inputs, which are many and large;
-script/gpu-check does so. op_db_known.py lists the known failures. An entry there that is no longer needed fails as
-well.
+Each entry runs in float32 on all samples. Every fifth sample also runs in a third of the entry's dtypes, and the next
+entry takes another third. INGOT_TEST_EXTENT=full runs all samples in all dtypes, and on CUDA also the reference inputs,
+which are many and large; script/gpu-check does so. op_db_known.py lists the known failures. An entry there that is no
+longer needed fails as well.
 """
 
 import itertools
@@ -109,7 +109,7 @@ def is_rejected(call) -> bool:
         call.eager(*call.tensors)
     except Exception:  # PyTorch's errors have many classes
         return True
-    return False  # PyTorch rejects an argument that our call does not have, such as out=
+    return False  # also for an error input whose only fault is an argument that our call leaves out, such as out=
 
 
 @pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].inplace_variant])

@@ -130,12 +130,13 @@ def value_mismatch(op, program: Program, device: str) -> str:
         return error_mismatch(expected_error, error)
     if expected is None:
         return ""
-    # A perturbed step may make a divisor zero or an index too large; then the oracle has no verdict.
+    # The oracle finds unstable results by perturbing steps by an ulp. A perturbed step may make a divisor zero or an index
+    # too large; then the oracle has no verdict.
     verdict, _ = attempt(lambda: compare_to_eager(functional(op.reference), arguments, {}, actual, program.numerics))
     if verdict is None or verdict.ok:
         return ""
-    # The oracle finds unstable results by perturbing a step by an ulp. A bfloat16 above 128 has no fraction, perturbed or
-    # not, so the remainder stays 0 and the oracle does not see that it is unstable.
+    # A bfloat16 above 128 has no fraction, perturbed or not. A remainder such as x % 1 then stays 0, and the oracle does
+    # not see that it is unstable.
     steps = steps_in_eager(op, program, device)
     if steps.are_unspecified or (steps.depend_on_16_bits and program.numerics == "default"):
         return ""

@@ -31,7 +31,7 @@ EXIT_OK, EXIT_INCORRECT, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range
 
 @dataclasses.dataclass
 class Comparison:
-    """The result of a comparison. `found` is the whole report as plain data; `ingot compare --json` prints it without the stages."""
+    """The result of a comparison. `found` is the whole report as plain data; `ingot compare --json` prints it without listings."""
 
     found: dict
 
@@ -56,8 +56,8 @@ class Comparison:
         return self[name].get("speedup")
 
     def candidates_not_reached(self, share: float) -> list[str]:
-        """The candidates next to which Ingot is too slow: its speed is less than `share` of theirs, as given or at a size of the
-        sweep."""
+        """The candidates that are too fast for Ingot: it reaches less than `share` of their speed, on the given arguments or at a
+        size of the sweep."""
         not_reached = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
         names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
@@ -66,7 +66,7 @@ class Comparison:
                               if spec in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
-        """The candidates that were not timed, as given or at a size of the sweep."""
+        """The candidates that were not timed on the given arguments or at a size of the sweep."""
         names = {c["spec"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
         missing = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") is None]
@@ -252,7 +252,7 @@ def processor() -> str:
     return "CPU"
 
 
-# The fields that a baseline must share with the comparison, each with the message's words for a difference.
+# The fields that must be equal in a baseline and a comparison, each with the words for a difference in the error message.
 BASELINE_FIELDS = {"op": "another op", "text": "another op source", "arguments": "other arguments", "sizes": "other sizes",
                    "backward": "another value of --backward", "numerics": "another value of --numerics", "lazy": "another value of --lazy",
                    "graph": "another value of --graph", "warm": "another value of --warm", "device": "another device"}

@@ -59,9 +59,9 @@ class ErrorStatistics:
                 self.first_other = self._record(int((~same).flatten().int().argmax()), tensors, actual, eager, exact)
 
     def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], actual: torch.Tensor) -> torch.Tensor:
-        """The elements of `far` whose error is larger than 4 ulp in each step can cause: if terms cancel, a small error of a
-        step is many ulps of the result. After the first batch with an unexplained element, all later elements of `far` stay in it
-        without a check."""
+        """The elements of `far` whose error exceeds the error that 4 ulp in each step can cause. If terms cancel, a small error of a
+        step is many ulps of the result. After the first batch with an unexplained element, later batches are not checked: all their
+        elements of `far` count as unexplained."""
         for indices in far.flatten().nonzero().flatten().split(STEP_BATCH):
             arguments = [t.flatten()[indices] for t in tensors.values()]
             wrong = exceeding_tolerance(self.op.reference, arguments, actual.flatten()[indices], self.op.numerics)

@@ -5,8 +5,8 @@
 Names are the op's parameters, its results (`out`; with several results `out0` or `out[0]`), and `n`. `n` is the number of
 elements of the first result; for an op that only writes in place, of its first tensor. Sizes are written as in PyTorch
 (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in Python. `/` is exact; there are `ceil`, `min` and
-`max`. `empty(f32, 1024)` and `zeros(i32, 1)` are scratch memory for the kernel, allocated and initialised once. A cast gives
-a number's type if the kernel's parameter does not: `i32(n)`.
+`max`. `empty(f32, 1024)` and `zeros(i32, 1)` are scratch memory for the kernel, allocated and initialised once. A cast such
+as `i32(n)` sets the type of a number if the type of the kernel's parameter is unknown.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class Launch:
 
     @property
     def constants(self) -> dict[str, tuple[ast.expr, ...]]:
-        """The fields that are not part of every launch: the constants of a Triton kernel."""
+        """The fields besides _FIELDS: the constants of a Triton kernel."""
         return {name: value for name, value in self.fields.items() if name not in _FIELDS}
 
     def extent(self, field: str, scope: dict) -> tuple[int, int, int]:
-        """The grid or the block, as three numbers; those not given are 1."""
+        """The grid or the block, as three numbers. Missing numbers are 1."""
         if field not in self.fields:
             raise author_error(f"the launch `{self.text}` has no {field}", f"a launch is written {EXAMPLE}")
         expressions = [e for value in self.fields[field]
@@ -136,7 +136,7 @@ class Launch:
         return values
 
 
-MAX_EXPONENT = 64
+MAX_EXPONENT = 64  # of ** and <<
 _FIELDS = ("entry", "grid", "block", "shared", "args")
 
 
@@ -196,7 +196,7 @@ def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
 
 
 def evaluate(node: ast.expr, scope: dict, text: str):
-    """The value of an expression in a launch; integers stay integers, and quotients are exact."""
+    """The value of an expression in a launch. The quotient of integers is an exact fraction, or an integer."""
 
     def value_of(node: ast.expr):
         match node:
@@ -270,6 +270,7 @@ def _as_integer(value):
 
 
 def _names(scope: dict) -> list[str]:
+    """The names to list in a message; without `out0` if `out` is the same tensor."""
     return [name for name in scope if not (name == "out0" and isinstance(scope.get("out"), torch.Tensor))]
 
 

@@ -117,7 +117,7 @@ def _times(name: str, timing: dict) -> dict:
     seconds, cpu_overhead = timing["seconds"][name], timing["cpu_overhead_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied_bytes = COPIED_BYTES["cuda" if cpu_overhead is not None else "cpu"]
-    # The time in which a copy moves as many bytes: it reads half of them and writes the other half.
+    # The share is the time in which a copy moves as many bytes, divided by the candidate's. A copy reads each byte and writes it.
     share = statistics.median(c * timing["bytes"] / (2 * copied_bytes) / s for c, s in zip(timing["seconds"][COPY], seconds))
     times = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6],
              "cpu_overhead_us": None if cpu_overhead is None else cpu_overhead * 1e6,
@@ -251,6 +251,7 @@ def duration(microseconds: float | None) -> str:
 
 
 def spread(candidate: dict) -> str:
+    """Half the distance between the quartiles of the time, in percent of the median."""
     if "us" not in candidate:
         return "-"
     low, high = candidate["us_quartiles"]
@@ -272,7 +273,7 @@ def without_prelude(source: str) -> str:
 
 
 def without_listings(comparison: dict) -> dict:
-    """The report as it is saved: its stages, which only a page shows, are reduced to their sources."""
+    """The report as it is saved: each candidate has its source in place of its listing, which only a page shows."""
     def without_listing(candidate: dict) -> dict:
         listing = candidate.get("listing")
         return {k: v for k, v in candidate.items() if k != "listing"} | {"source": listing and listing["source"]}

@@ -79,7 +79,7 @@ def _accepts(text: str, tensors: list[torch.Tensor]) -> bool:
     try:
         op = ingot.op(text)
         op.emit("ir", *tensors)
-        with warnings.catch_warnings(action="ignore"):  # warnings about a guess that fails
+        with warnings.catch_warnings(action="ignore"):  # a wrong guess may warn before it fails
             op.reference(*tensors)
     except Exception:  # any error is a rejection
         return False
@@ -124,8 +124,8 @@ def _accepts_dtype(op, dtype: torch.dtype) -> bool:
 
 def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
                watch: Watch = lambda what, share: None) -> list[ErrorStatistics]:
-    """The error statistics of an elementwise function of one or two tensors, for each dtype that it takes: over all inputs, or over
-    this many pairs."""
+    """The error statistics of an elementwise function, for each dtype that it takes: over all inputs of a function of one tensor,
+    over this many pairs for two. An empty list for other ops."""
     names = list(op.signature.parameters)
     functions = [_ElementwiseFunction.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
     return [function.statistics(pairs, seed, watch) for function in functions if function is not None]
@@ -136,7 +136,7 @@ def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, see
 
 @dataclasses.dataclass
 class _ElementwiseFunction:
-    """An op of one or two tensors that computes each element of its result from one element of each."""
+    """An op of one or two tensors that computes each element of its result from one element of each tensor."""
 
     op: object
     names: list[str]
@@ -173,8 +173,8 @@ class _ElementwiseFunction:
         return result
 
     def _replace_zero_divisors(self, tensors: list[torch.Tensor]) -> None:
-        """Replaces the zeros of the last argument by ones if it is a tensor of integers and eager PyTorch rejects the arguments: it
-        divides by zero."""
+        """Replaces the zeros of the last argument by ones if it is a tensor of integers and eager PyTorch rejects the arguments,
+        because it would divide by them."""
         try:
             self.op.reference(*tensors)
         except (RuntimeError, ZeroDivisionError):
@@ -184,7 +184,7 @@ class _ElementwiseFunction:
 
 
 def _is_elementwise(op, probe: list[torch.Tensor]) -> bool:
-    """Whether each element of the result depends on one element of each tensor; not so for a softmax."""
+    """Whether each element of the result depends on one element of each tensor, unlike in a softmax."""
     torch.manual_seed(0)
     tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
     whole = op.reference(*tensors)
@@ -345,8 +345,8 @@ def _check_gradient(workload: Workload, dtype: str) -> Iterator[Check]:
 
 
 def _with_finite_results(workload: Workload) -> Workload | None:
-    """Arguments whose results are finite, as finite differences need: the given ones, or else values between 0.1 and 0.9. None if
-    both have results that are not finite."""
+    """Arguments whose results are finite, as finite differences need: the given arguments, or else values between 0.1 and 0.9. None
+    if both have results that are not finite."""
     def moved_between_bounds(name: str, value):
         is_free = workloads.is_float(value) and name not in workload.fixed_values
         return value.sigmoid() * 0.8 + 0.1 if is_free else value

@@ -15,7 +15,7 @@ from ..oracle import as_list
 
 Call = Callable[[], list[torch.Tensor]]
 
-MAX_ODD_ELEMENTS = 1 << 22  # elements of the largest tensor of odd sizes
+MAX_ODD_ELEMENTS = 1 << 22  # of the largest tensor in the case of odd sizes
 MIN_CHANGED_SIZE = 17  # smaller sizes have a meaning, such as the corners of a box or the channels of a pixel, and are kept
 FEW_ELEMENTS = 5  # the size of each dim in the case of few elements
 
@@ -62,7 +62,8 @@ class Workload:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the op or its gradient reduces several numbers to one by adding or multiplying them."""
+        """Whether the op reduces several numbers to one by adding or multiplying them. A gradient always counts: it may add up
+        along broadcast dims."""
         return self.is_gradient or bool(re.search(r"= reduce \w+ (sum|prod)\b", self._ir))
 
     @property
@@ -230,8 +231,9 @@ def _transposed(tensor: torch.Tensor) -> torch.Tensor:
 
 def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | int]:
     """Values that formulas often get wrong: zeros of both signs, infinities, NaN, the ends of the range, subnormals. If the op adds
-    up elements, the ends of the range are replaced by values whose squares can be added. The squares of larger
-    values overflow in eager's accumulator but may not in a wider one, and neither result would be wrong."""
+    up elements, the ends of the range are replaced by values whose squares can be summed without overflow. The sum of the
+    squares of larger values overflows in eager's accumulator but perhaps not in a wider one, and neither result would be
+    wrong."""
     if dtype == torch.bool:
         return [False, True]
     if not dtype.is_floating_point:
@@ -246,8 +248,8 @@ def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | in
 
 
 def with_specials(workload: Workload) -> Workload | None:
-    """Injects special values into the first elements of every tensor without a given range. With enough elements, each value of a
-    tensor is paired with each value of the next one. None if no tensor can be changed."""
+    """Injects special values into the first elements of every replaceable tensor. With enough elements, each special value in a
+    tensor meets each special value in the next tensor. None if no tensor can be changed."""
     values, period = dict(workload.values), 1
     for tensor_index, (name, tensor) in enumerate(_replaceable(workload)):
         special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
@@ -281,8 +283,8 @@ def with_one_special_per_row(workload: Workload) -> Workload | None:
 
 
 def with_boundary_spikes(workload: Workload) -> Workload | None:
-    """Scales every tensor by 2^-10 and sets its last element along each dim to its largest value. A candidate that does not
-    compute its tail is far off."""
+    """Scales every tensor by 2^-10 and sets its last elements along each dim to the unscaled element of largest magnitude. A
+    candidate that does not compute its tail then has a large error."""
     values = dict(workload.values)
     for name, tensor in _replaceable(workload):
         if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:
@@ -296,8 +298,8 @@ def with_boundary_spikes(workload: Workload) -> Workload | None:
 
 
 def with_positive_values(workload: Workload) -> Workload | None:
-    """Makes floats positive and of similar magnitude if the op adds up elements. In a sum that cancels, a lost element may look
-    like rounding."""
+    """Makes floats positive and of similar magnitude if the op adds up elements. If the terms of a sum cancel, a lost element may
+    look like rounding."""
     return _if_changed(workload, workload.values | {
         name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _replaceable(workload)
         if t.dtype.is_floating_point and workload.adds_up})
@@ -320,7 +322,8 @@ def with_subnormal_values(workload: Workload) -> Workload | None:
 
 
 def _replaceable(workload: Workload) -> list[tuple[str, torch.Tensor]]:
-    """The tensors without a given range: floats, or integers if there are no floats. Next to floats, integers may be indices."""
+    """The tensors whose elements checks may replace: floats, or integers if the op takes no float tensor. Integers next to floats
+    may be indices."""
     tensors = workload.tensors()
     integers_too = all(not t.dtype.is_floating_point for t in tensors.values())
     return [(name, t) for name, t in tensors.items()
@@ -335,7 +338,7 @@ def _if_changed(workload: Workload, values: dict) -> Workload | None:
 
 
 def with_odd_sizes(workload: Workload) -> Workload | None:
-    """Slices the tensors to sizes that are not a multiple of any vector or block."""
+    """Slices the tensors to odd sizes, which are no multiple of the length of a vector or block."""
     tensors = workload.tensors()
     new_sizes = _new_sizes(workload, lambda size: size - 1 - size % 2)
     while new_sizes and MAX_ODD_ELEMENTS < max(
@@ -350,13 +353,14 @@ def with_odd_sizes(workload: Workload) -> Workload | None:
 
 
 def with_few_elements(workload: Workload) -> Workload | None:
-    """Slices each dim to a few elements, where an error of one part in N is large, as in a mean over N - 1."""
+    """Slices each dim to a few elements, N. An error of one part in N is then large, such as that of a mean that divides by
+    N - 1."""
     return _sliced(workload, _new_sizes(workload, lambda size: FEW_ELEMENTS))
 
 
 def _new_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
-    """The new size for each size. Has no entry for sizes below MIN_CHANGED_SIZE, nor for sizes that would become too small for an
-    index: these stay."""
+    """The new size for each size that changes. Sizes below MIN_CHANGED_SIZE stay, and so do sizes that would become too small for
+    an index."""
     sizes = {size for t in workload.tensors().values() for size in t.shape if size >= MIN_CHANGED_SIZE}
     indices = _largest_indices(workload)
     return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in indices)}
@@ -368,7 +372,7 @@ def _largest_indices(workload: Workload) -> list[int]:
 
 
 def _sliced(workload: Workload, new_sizes: dict[int, int]) -> Workload | None:
-    """Slices the tensors so that equal sizes stay equal. None if eager PyTorch rejects the result, or nothing changes."""
+    """Slices the tensors to the new sizes; equal sizes stay equal. None if eager PyTorch rejects the result, or nothing changes."""
     tensors = workload.tensors()
     if not new_sizes:
         return None
