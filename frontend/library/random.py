@@ -1,8 +1,8 @@
 """Random numbers, computed in the kernel from a seed that PyTorch's generator gives each call.
 
-`_random_words(like, count)` takes one sample: `count` tensors of 32-bit random words, as int64. A function takes its
-sample even if the values do not matter (a dropout with p = 0). An op, its gradient and python/ingot/random.py, which
-repeats these formulas, therefore use the same indices of samples.
+Each call of `_random_words(like, count)` is one sample: `count` tensors of 32-bit random words, as int64. A function
+takes its sample even if the values do not matter (a dropout with p = 0). So the samples have the same numbers in an op,
+in its gradient, and in python/ingot/random.py, which repeats these formulas.
 """
 
 

@@ -41,7 +41,7 @@ def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor
 
 
 def new_seed(values) -> torch.Tensor:
-    """Draws a seed for a call on these arguments: a 0-dim int64 from PyTorch's generator of the call's device."""
+    """Takes a seed for a call on these arguments from PyTorch's generator of the call's device. The seed is a 0-dim int64."""
     device = torch.device("cpu")
     for value in values:
         if isinstance(value, torch.Tensor) and value.device.type != "cpu":
@@ -52,8 +52,8 @@ def new_seed(values) -> torch.Tensor:
 class KernelRandom(TorchFunctionMode):
     """A mode under which PyTorch's random functions return the random numbers of the kernel for a call on these arguments.
 
-    seed: a 0-dim int64; without one, the first random function draws it, on the same device and from the same generator as
-    the kernel's call would.
+    seed: a 0-dim int64. Without a seed, the first random function takes one from PyTorch's generator, as the kernel's call
+    would.
     """
 
     def __init__(self, arguments, seed: torch.Tensor | None = None):
@@ -69,7 +69,7 @@ class KernelRandom(TorchFunctionMode):
         return replacement(self, *args, **(kwargs or {}))
 
     def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
-        """The next random call: `count` random 32-bit words for each element of `like`, in int64 tensors of its shape."""
+        """Takes the next sample: `count` random 32-bit words for each element of `like`, in int64 tensors of its shape."""
         if self._seed is None:
             self._seed = new_seed(self._leaves)
         call_index, self._count = self._count, self._count + 1
@@ -94,8 +94,7 @@ class KernelRandom(TorchFunctionMode):
         return self.uniform(like, torch.float32) < 1 - p
 
     def skips_dropout(self, input: torch.Tensor, p: float, training: bool) -> bool:
-        """Whether a dropout returns its input unchanged. In training with p = 0 it still counts as a random call, as in the
-        kernel."""
+        """Whether a dropout returns its input unchanged. In training with p = 0 it still takes a sample, as in the kernel."""
         if training and p == 0:
             self.words(input, 1)
         return not training or p == 0

@@ -10,7 +10,7 @@ _BOTH = frozenset(WIDE)
 # Pattern in an op's source → dtypes → the reason why results are compared by ulps.
 COMPARED_BY_ULPS = {
     r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta|airy_ai|gammaincc?|igammac?|mvlgamma|multigammaln|\w*bessel_\w+)_?\(": (_BOTH, "eager's kernel is PyTorch's own source, not a function of CUDA's library"),
-    r"approximate='tanh'": (_BOTH, "eager contracts some steps; which ones is known for the cube only"),
+    r"approximate='tanh'": (_BOTH, "eager contracts some steps, which are known for the cube only"),
     r"\bpow\(|\*\*|float_power": ({torch.float64}, "nvcc inlines the library's function and contracts its steps"),
 }
 

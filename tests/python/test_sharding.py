@@ -27,6 +27,7 @@ def shard(op, tensors, sharded_dims, shards=2, recorded=False):
 
 
 def pieces(tensor, dim, shards):
+    """The shards of a tensor along a dim, the last of which may be empty; the whole tensor for each if `dim` is None."""
     if dim is None:
         return [tensor] * shards
     chunks = list(tensor.chunk(shards, dim))
