@@ -167,8 +167,8 @@ class LoweringContext {
         evaluation_.graph.params.push_back(std::move(param));
         if (is_number) return Value(Number{number});
         Tensor tensor = number_tensor(evaluation_, number, spec.dtype, NumberCast::Wrapped);
-        tensor.layout = record_contiguous(evaluation_, {});
-        tensor.layout.storage->param = index;
+        tensor.handle = record_contiguous(evaluation_, {});
+        tensor.handle.storage->param = index;
         return Value(std::move(tensor));
       }
       case ArgumentSpec::Kind::Tensor:
@@ -203,7 +203,7 @@ class LoweringContext {
     const ir::NodeId node = evaluation_.graph.load(param.dtype, std::move(access));
     evaluation_.graph.set_location(node, evaluation_.diagnostics.location());
     Tensor tensor = whole(evaluation_, node, param.dtype, param.shape);
-    tensor.layout = record_param(evaluation_, index, param.shape);
+    tensor.handle = record_param(evaluation_, index, param.shape);
     return tensor;
   }
 

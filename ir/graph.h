@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -128,6 +129,10 @@ struct ScatterAdd {
   std::vector<uint32_t> scattered_dims, copied_dims;
 };
 
+/// The bit of a parameter in a mask of the parameters that have a gradient. Parameter 63 and all later ones share a
+/// bit.
+constexpr uint64_t gradient_bit(size_t param) { return uint64_t{1} << std::min<size_t>(param, 63); }
+
 struct Result {
   std::string name;  ///< the variable of the op's source that has the result, else "out", "out1", "row_max" …
   DType dtype;
@@ -143,8 +148,7 @@ struct Result {
   /// The tensor parameter to which the result is equal, element for element. The result then has no blocks, and the
   /// caller gets the argument itself.
   std::optional<uint32_t> forwards = {};
-  /// Bit mask of the parameters with respect to which the result has a gradient. Bit 63 represents parameter 63 and all
-  /// later ones.
+  /// Bit mask (gradient_bit) of the parameters with respect to which the result has a gradient.
   uint64_t gradients = 0;
   Use use = Use::Returned;
   /// If not empty, the result has no blocks. The result is the sum of these scatter-adds and, if given, of the result

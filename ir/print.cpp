@@ -242,7 +242,7 @@ class GraphPrinter {
       case Condition::Kind::NonEmpty:
         return graph_.host.is_constant(condition.b) ? fmt::format("{} > 0", a)
                                                     : fmt::format("{} > 0, or {} == 0", a, b());
-      case Condition::Kind::Computes:
+      case Condition::Kind::RaisesNothing:
         return fmt::format("{} has a value", a);
       case Condition::Kind::True:
         break;

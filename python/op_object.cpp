@@ -275,15 +275,15 @@ PyObject* op_define_value_and_grad(PyObject* object, PyObject* args) {
   });
 }
 
-/// _register(name, schema, numbers): ingot::register_op.
+/// _register(name, schema, numbers_in_tensors): ingot::register_op.
 PyObject* op_register(PyObject* object, PyObject* args) {
   const char *name, *schema;
   PyObject* list;
   if (!PyArg_ParseTuple(args, "ssO!", &name, &schema, &PyList_Type, &list)) return nullptr;
   return guarded([&]() -> PyObject* {
-    std::vector<std::string> numbers;
-    if (!read_texts(list, numbers)) return nullptr;
-    register_op(name, op_of(object), schema, numbers);
+    std::vector<std::string> numbers_in_tensors;
+    if (!read_texts(list, numbers_in_tensors)) return nullptr;
+    register_op(name, op_of(object), schema, numbers_in_tensors);
     return Py_NewRef(Py_None);
   });
 }

@@ -143,7 +143,7 @@ class Pruner {
     for (const SymbolId symbol : combine.accumulators) read_[symbol.index] = true;
     for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all of them are declared by one statement
   }
-  void mark_one(const MergeGroup& merge) {
+  void mark_one(const MergeAccumulators& merge) {
     if (!stays(merge)) return;
     read_[merge.accumulators.index] = true;
     need(merge.group);
@@ -168,7 +168,7 @@ class Pruner {
   bool stays(const Combine& combine) const {
     return std::ranges::any_of(combine.into, [&](SymbolId symbol) { return read_[symbol.index]; });
   }
-  bool stays(const MergeGroup& merge) const { return read_[merge.levels.index]; }
+  bool stays(const MergeAccumulators& merge) const { return read_[merge.levels.index]; }
   bool stays(const CombineRun& combine) const { return is_effect(combine.into); }
   bool stays(const Assign& assign) const { return is_effect(assign.target); }
   bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
@@ -196,13 +196,13 @@ class Pruner {
 /// Whether all floats that are read are bfloat16, and no integer's bits are reinterpreted as a float. Conversion to
 /// bfloat16 then needs no check for NaN (docs/performance.md: cpu-bfloat16-rounding).
 bool nans_end_in_zeros(const KernelContext& context) {
-  const auto is_long = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
-  const auto reads_long = [&](const AccessUse& use) {
-    return use.kind != AccessUse::Kind::Store && is_long(use.dtype);
+  const auto is_other_float = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
+  const auto reads_other_float = [&](const AccessUse& use) {
+    return use.kind != AccessUse::Kind::Store && is_other_float(use.dtype);
   };
   const auto is_bits = [&](ir::NodeId id) { return context.graph[id].op == ir::Op::Bitcast; };
-  return std::ranges::none_of(context.outline.accesses, reads_long) &&
-         std::ranges::none_of(context.outline.scalars, is_long, &ScalarUse::dtype) &&
+  return std::ranges::none_of(context.outline.accesses, reads_other_float) &&
+         std::ranges::none_of(context.outline.scalars, is_other_float, &ScalarUse::dtype) &&
          std::ranges::none_of(nodes_of(context.graph, context.outline), is_bits);
 }
 
@@ -329,7 +329,7 @@ ValueId Assembly::inverse(ValueId condition) {
 }
 
 ValueId Assembly::let(Body& block, ValueId id, std::string name) {
-  (*this)[id].naming = Value::Naming::Always;
+  (*this)[id].naming = Value::Naming::Exact;
   (*this)[id].name = std::move(name);
   block.push_back({Let{id}});
   return id;

@@ -20,12 +20,12 @@ constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than the number of region
 /// Lowers the nodes of one job.
 class Computation {
  public:
-  Computation(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access, const Job& job)
+  Computation(const KernelContext& context, Assembly& assembly, Memory& memory, AccessEmitter& emitter, const Job& job)
       : graph_(context.graph),
         context_(context),
         assembly_(assembly),
         memory_(memory),
-        access_(access),
+        emitter_(emitter),
         job_(job),
         nodes_(nodes_of(context.graph, roots_of(job))),
         regions_(context.graph, context.outline, context.layout, roots_of(job), context.schedule.lazy) {
@@ -123,7 +123,7 @@ class Computation {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
     const ValueId condition = value_of(decision.condition);
-    guard(number, condition);
+    record_entry_condition(number, condition);
     for (const Region arm : {taken, otherwise}) {
       enter(arm);
       compute_all_of(arm);
@@ -156,11 +156,11 @@ class Computation {
   bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
 
   /// Records the conditions under which the decision's regions are entered, if they are known before the elements.
-  void guard(uint32_t number, ValueId condition) {
+  void record_entry_condition(uint32_t number, ValueId condition) {
     const Region outer = regions_.decisions()[number].region;
-    if (!is_ahead_of_elements(condition) || (outer != kAlways && !guards_.contains(outer))) return;
-    guards_[Regions::taken(number)] = within(outer, condition);
-    guards_[Regions::otherwise(number)] = within(outer, assembly_.inverse(condition));
+    if (!is_ahead_of_elements(condition) || (outer != kAlways && !entry_conditions_.contains(outer))) return;
+    entry_conditions_[Regions::taken(number)] = within(outer, condition);
+    entry_conditions_[Regions::otherwise(number)] = within(outer, assembly_.inverse(condition));
   }
 
   /// Whether the condition holds and the region `outer` is entered.
@@ -170,7 +170,7 @@ class Computation {
                           .type = {DType::Bool},
                           .op = Op::LogicalAnd,
                           .operand_type = DType::Bool,
-                          .operands = {guards_.at(outer), condition},
+                          .operands = {entry_conditions_.at(outer), condition},
                           .naming = Naming::Inline});
   }
 
@@ -181,16 +181,16 @@ class Computation {
     std::vector<ValueId> indices;
     const std::span<const ir::NodeId> args = graph_.indices(id);
     for (const ir::NodeId arg : args) indices.push_back(value_of(arg));
-    const auto entry = guards_.find(region_);
+    const auto entry = entry_conditions_.find(region_);
     const bool are_ahead = std::ranges::all_of(args, [&](ir::NodeId arg) {
       return site_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
-    const ValueId guard = entry != guards_.end() && are_ahead ? entry->second : ValueId{};
+    const ValueId entered = entry != entry_conditions_.end() && are_ahead ? entry->second : ValueId{};
     const Region outer = region_;
-    if (guard) enter(kAlways);
-    const std::vector<ValueId> wrapped = access_.wrap_indices(access, indices, guard);
-    if (guard) enter(outer);
-    return cast(access_.gather(access, wrapped), graph_[id].dtype);
+    if (entered) enter(kAlways);
+    const std::vector<ValueId> wrapped = emitter_.wrap_indices(access, indices, entered);
+    if (entered) enter(outer);
+    return cast(emitter_.gather(access, wrapped), graph_[id].dtype);
   }
 
   SymbolId variable_of(ir::NodeId where) {
@@ -205,8 +205,8 @@ class Computation {
   /// Gives a value the author's name, unless it has a fixed name or none.
   void name(ValueId id, std::string author) {
     Value& value = assembly_[id];
-    if (author.empty() || (value.naming != Naming::Auto && value.naming != Naming::Pinned)) return;
-    value.naming = value.naming == Naming::Auto ? Naming::Author : Naming::Always;
+    if (author.empty() || (value.naming != Naming::Auto && value.naming != Naming::Placed)) return;
+    value.naming = value.naming == Naming::Auto ? Naming::Author : Naming::Exact;
     value.name = std::move(author);
   }
 
@@ -233,13 +233,13 @@ class Computation {
   }
 
   ValueId load(uint32_t access, DType dtype) {
-    const ValueId loaded = access_.load(access), value = cast(loaded, dtype);
+    const ValueId loaded = emitter_.load(access), value = cast(loaded, dtype);
     if (ir::is_narrow_float(dtype) && loaded != value) widened_[value] = loaded;
     return value;
   }
 
   ValueId position(uint32_t access) {
-    const std::optional<ValueId> index = access_.position(access);
+    const std::optional<ValueId> index = emitter_.position(access);
     return index ? cast(*index, DType::I64) : literal(DType::I64, ir::HostValue::of(int64_t{0}));
   }
 
@@ -274,7 +274,7 @@ class Computation {
     const ir::OpInfo& info = ir::info(node.op);
     std::vector<ValueId> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(value_of(arg));
-    if (may_divide_by_zero(graph_, id)) operands[1] = access_.checked_divisor(operands[1], number_of_.at(id));
+    if (may_divide_by_zero(graph_, id)) operands[1] = emitter_.checked_divisor(operands[1], number_of_.at(id));
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
     DType compute_dtype = info.rule == ir::Rule::Compare   ? assembly_[operands[0]].type.dtype
@@ -284,7 +284,7 @@ class Computation {
     compute_dtype = ir::compute_type(compute_dtype);
     for (ValueId& operand : operands) operand = cast(operand, compute_dtype);
     if (node.op == Op::Div && compute_dtype == DType::F32)
-      if (const std::optional<ValueId> quotient = access_.quotient(operands[0], operands[1]))
+      if (const std::optional<ValueId> quotient = emitter_.quotient(operands[0], operands[1]))
         return cast(*quotient, node.dtype);
     if (node.op == Op::Exp && compute_dtype == DType::F32 && is_below_largest(node.args[0]))
       return cast(assembly_.add({.kind = Value::Kind::ExpOfNonPositive, .type = {compute_dtype}, .operands = operands}),
@@ -325,7 +325,7 @@ class Computation {
   const KernelContext& context_;
   Assembly& assembly_;
   Memory& memory_;
-  Access& access_;
+  AccessEmitter& emitter_;
   const Job& job_;
   std::map<Site, ValueId> of_site_;
   std::map<ValueId, ValueId> widened_;  ///< for 16-bit values that were loaded as float32: the float32
@@ -337,7 +337,8 @@ class Computation {
   std::map<Site, uint32_t> decision_of_;
   Region region_ = kAlways;
   std::map<Region, Body> bodies_;
-  std::map<Region, ValueId> guards_;  ///< the condition under which a region is entered, if known before the elements
+  std::map<Region, ValueId>
+      entry_conditions_;  ///< the condition under which a region is entered, if known before the elements
 };
 
 }  // namespace
@@ -376,9 +377,9 @@ HoistedPredicates hoisted_predicates_of(const KernelContext& context, const Job&
   return hoisted;
 }
 
-std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,
+std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, AccessEmitter& emitter,
                              const Job& job) {
-  return Computation(context, assembly, memory, access, job).compute();
+  return Computation(context, assembly, memory, emitter, job).compute();
 }
 
 }  // namespace ingot::codegen

@@ -10,15 +10,15 @@
 namespace ingot::codegen {
 
 /// Emits a target's memory accesses and checks.
-class Access {
+class AccessEmitter {
  public:
-  virtual ~Access() = default;
+  virtual ~AccessEmitter() = default;
 
   /// Loads an element, in its type in memory. A float16 may be given as the equal float32.
   virtual ValueId load(uint32_t access) = 0;
   /// Wraps and clamps the indices of a gather, so that they are valid. Checks them where the target or the options
-  /// require it; if there is a `guard`, only if it holds.
-  virtual std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
+  /// require it; if the condition `entered` is given, only if it holds.
+  virtual std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) = 0;
   /// Loads the element at these valid indices.
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// The position of an Index access; nothing if it is always 0.
@@ -60,7 +60,7 @@ Job job_of_output_blocks(const ir::Graph& graph, const KernelOutline& outline);
 
 /// Lowers the job's nodes to the target's operations. Expands operations without a direct spelling: 16-bit floats are
 /// computed in float32, and some scalars follow special rules of eager. Returns a value per root.
-std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,
+std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, AccessEmitter& emitter,
                              const Job& job);
 
 }  // namespace ingot::codegen

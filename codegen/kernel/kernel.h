@@ -119,8 +119,8 @@ struct Value {
     Inline,  ///< no name: written wherever it is used
     Auto,    ///< a name if it is used more than once or the line would be too long; `name` if that is free
     Author,  ///< the author's `name`, unless a store's target already has it
-    Pinned,  ///< a name, because a statement must compute it at this place
-    Always,  ///< exactly this name
+    Placed,  ///< a name, because a statement must compute it at this place
+    Exact,   ///< exactly this name
   } naming = Naming::Auto;
   std::string name = {};
   ir::NodeId node = kNoNode;  ///< the node for which it was created
@@ -256,11 +256,12 @@ struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> accumulators, into;
   uint32_t lanes = 1, threads = 1;
-  uint32_t blocks = 1;     ///< blocks of the cluster that shares a row, each with `threads` threads
-  uint32_t spacing = 1;    ///< distance between the threads of a row; if above 1, all accumulators of a thread
-                           ///< are adjacent
-  uint32_t slot = 0;       ///< the number of this Combine in the kernel, for the prelude's functions
-  bool is_merged = false;  ///< `accumulators` are the `levels` of MergeGroups: the last one is the result of the thread
+  uint32_t blocks = 1;   ///< blocks of the cluster that shares a row, each with `threads` threads
+  uint32_t spacing = 1;  ///< distance between the threads of a row; if above 1, all accumulators of a thread
+                         ///< are adjacent
+  uint32_t slot = 0;     ///< the number of this Combine in the kernel, for the prelude's functions
+  bool is_merged =
+      false;  ///< `accumulators` are the `levels` of MergeAccumulators: the last one is the result of the thread
   bool may_change = false;    ///< the variables `into` may be assigned again later
   ir::NodeId node = kNoNode;  ///< the reduction
 };
@@ -268,7 +269,7 @@ struct Combine {
 /// Merges the result of group `group` of adjacent accumulators into the results of the groups before it, as adding one
 /// to a binary counter carries. The array `levels` has an element for each bit of the group numbers, which holds the
 /// result of 2^bit merged groups, and a last one for the final result.
-struct MergeGroup {
+struct MergeAccumulators {
   ir::ReduceKind kind;
   SymbolId accumulators, levels;
   ValueId group;
@@ -287,7 +288,7 @@ struct CombineRun {
 /// One statement of the tree.
 struct Statement {
   std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, ChunkLoop, Combine,
-               MergeGroup, CombineRun>
+               MergeAccumulators, CombineRun>
       node;
 };
 

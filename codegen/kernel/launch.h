@@ -53,9 +53,9 @@ struct SharedSteps {
 
 /// How a kernel is launched: its entry point, parameters, grid and memory.
 struct LaunchInfo {
-  std::string entry;            ///< extern "C" name
-  uint32_t outline = 0;         ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t partials_owner = 0;  ///< the first of the outline's kernels that share these partial results
+  std::string entry;             ///< extern "C" name
+  uint32_t outline_kernel = 0;   ///< the kernel of the outline that it implements, alone or with other launches
+  uint32_t partials_writer = 0;  ///< the first of the outline's kernels that share these partial results
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;    ///< CUDA
   std::vector<GridFactor> grid;  ///< the number of units is the product of these factors

@@ -282,7 +282,7 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& g
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
                         .operands = std::move(operands),
-                        .naming = may_be_overwritten || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
+                        .naming = may_be_overwritten || in_lambda ? Value::Naming::Placed : Value::Naming::Auto,
                         .name = assembly_[pointer(access)].name + (varies(access) ? space_->suffix() : "_value")});
 }
 
@@ -293,19 +293,19 @@ ValueId Memory::pointee(uint32_t access, Level level) {
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard) {
+ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId entered) {
   const Value& from = assembly_[index];
-  const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
+  const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Exact;
   const bool is_element = from.kind == Value::Kind::Load && !has_author_name;
   const std::string name = is_element ? pointer_name(index) : has_author_name ? from.name : "index";
   Value value{.kind = error ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
               .operands = {index, assembly_.read(gather_extent(access, coordinate))},
-              .naming = error ? Value::Naming::Pinned : Value::Naming::Auto,  // inlined in a `? :`, it could be skipped
+              .naming = error ? Value::Naming::Placed : Value::Naming::Auto,  // inlined in a `? :`, it could be skipped
               .name = name + "_wrapped"};
   if (error) {
     value.operands.push_back(error);
-    if (guard) value.operands.push_back(guard);
+    if (entered) value.operands.push_back(entered);
     value.number = ir::HostValue::of(int64_t{stride_owner(access)} + 1);
   }
   return assembly_.add(std::move(value));

@@ -76,8 +76,8 @@ class Memory {
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& gathered = {}, ValueId condition = {});
   ValueId pointee(uint32_t access, Level level);
   /// Wraps and clamps an index of a gather. If `error` is given, an index out of range writes its code there, but only
-  /// if the `guard`, if any, holds.
-  ValueId wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId guard);
+  /// if the condition `entered`, if given, holds.
+  ValueId wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId entered);
   /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 

@@ -174,7 +174,7 @@ class Printer {
                        combine.spacing > 1 ? "adjacent" : fmt::format("runs of {}", combine.lanes), combine.threads,
                        combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
-  std::string head(const MergeGroup& merge) {
+  std::string head(const MergeAccumulators& merge) {
     return fmt::format("{} merges group {}: {} of accumulators {}", kernel_[merge.levels].name,
                        operand_text(merge.group), ir::info(merge.kind).name, kernel_[merge.accumulators].name);
   }

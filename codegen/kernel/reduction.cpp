@@ -265,7 +265,8 @@ void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_
 }
 
 void RowReductions::merge_group(Body& block, const RowReduction& reduction, ValueId group) {
-  block.push_back({MergeGroup{reduction.kind, reduction.accumulators[0], reduction.levels, group, reduction.node}});
+  block.push_back(
+      {MergeAccumulators{reduction.kind, reduction.accumulators[0], reduction.levels, group, reduction.node}});
 }
 
 void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t runs) {

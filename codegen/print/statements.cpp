@@ -82,8 +82,8 @@ Statements::Statements(const Kernel& kernel)
   for (const Symbol& symbol : kernel.symbols) names_.claim(symbol.name);
   for (uint32_t v = 0; v < kernel.values.size(); ++v) {
     const Value& value = kernel.values[v];
-    if (value.naming == Naming::Author || value.naming == Naming::Always) names_.claim(value.name);
-    if (value.naming == Naming::Always) expressions_.set_name({v}, value.name);
+    if (value.naming == Naming::Author || value.naming == Naming::Exact) names_.claim(value.name);
+    if (value.naming == Naming::Exact) expressions_.set_name({v}, value.name);
   }
 }
 
@@ -158,7 +158,7 @@ bool Statements::must_load_unconditionally(ValueId id) const {
 bool Statements::needs_name(ValueId id) const {
   const Value& value = kernel_[id];
   if (must_load_unconditionally(id)) return true;
-  if (value.naming == Naming::Pinned || usage_[id].count > 1 || usage_[id].is_used_in_other_block) return true;
+  if (value.naming == Naming::Placed || usage_[id].count > 1 || usage_[id].is_used_in_other_block) return true;
   return value.naming == Naming::Author && !is_named_by_store(id);
 }
 
@@ -180,7 +180,7 @@ void Statements::fit(std::vector<ValueId> parts, size_t prefix, Make make) {
 void Statements::print_named(ValueId id) {
   const Value& value = kernel_[id];
   std::string name = value.name;
-  if (value.naming != Naming::Author && value.naming != Naming::Always)
+  if (value.naming != Naming::Author && value.naming != Naming::Exact)
     name = names_.claim(name.empty() ? fmt::format("v{}", ++generated_names_) : name);
   const std::string type = value.type.is_pointer ? "auto" : type_text(value.type);
   ComputedNodes nodes;
@@ -191,7 +191,7 @@ void Statements::print_named(ValueId id) {
 
 void Statements::print_one(const Let& let) {
   const Value& value = kernel_[let.value];
-  if (value.naming == Naming::Always) {
+  if (value.naming == Naming::Exact) {
     if (!usage_.unused_lets.contains(&let)) print_named(let.value);
     return;
   }
@@ -352,7 +352,7 @@ void Statements::print_rows(const Combine& combine) {
             nodes_of(combine.node));
 }
 
-void Statements::print_one(const MergeGroup& merge) {
+void Statements::print_one(const MergeAccumulators& merge) {
   const Symbol& accumulators = kernel_[merge.accumulators];
   const std::string_view kind = name_of(merge.kind);
   statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[merge.levels].name,

@@ -37,7 +37,7 @@ class Statements {
   void print_one(const Combine& combine);
   /// Combines the accumulators of several adjacent rows (CPU): the results are arrays.
   void print_rows(const Combine& combine);
-  void print_one(const MergeGroup& merge);
+  void print_one(const MergeAccumulators& merge);
   void print_one(const CombineRun& combine);
 
   void statement(const std::string& text, ComputedNodes nodes = {});

@@ -128,7 +128,7 @@ bool is_reserved_function(std::string_view name) {
 
 }  // namespace
 
-Words names_at_file_scope(std::string_view text) {
+Words declared_or_called_names(std::string_view text) {
   constexpr std::string_view kBuiltin = "__builtin_", kTemplate = "template <";
   Words words;
   int depth = 0;  // nesting of braces and parentheses

@@ -115,7 +115,7 @@ const std::set<std::string, std::less<>>& reserved_by_preludes() {
       text += spelling_text(target);
       for (const Section& section : sections(target)) text += section.text;
     }
-    return names_at_file_scope(text);
+    return declared_or_called_names(text);
   }();
   return reserved;
 }

@@ -9,7 +9,7 @@
 namespace ingot::codegen {
 
 /// The names that C++ text declares at file scope, or calls anywhere; `__builtin_x` counts as x.
-std::set<std::string, std::less<>> names_at_file_scope(std::string_view text);
+std::set<std::string, std::less<>> declared_or_called_names(std::string_view text);
 
 /// The names that the preludes and the spellings of all targets declare at file scope or call.
 const std::set<std::string, std::less<>>& reserved_by_preludes();

@@ -60,7 +60,7 @@ class BackwardDefinition : public Definition {
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
     forward.gradients = 0;
     for (size_t i = 0; i < param_count; ++i)
-      if (is_requested_[i]) forward.gradients |= uint64_t{1} << std::min<size_t>(i, 63);
+      if (is_requested_[i]) forward.gradients |= ir::gradient_bit(i);
     const Value returned = forward_->evaluate(forward, forward_arguments);
     check_and_clear_refused_gradients(forward);
     if (const size_t result_count = results_of(returned).size(); result_count != incoming.size())

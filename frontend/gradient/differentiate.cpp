@@ -30,18 +30,18 @@
 namespace ingot::frontend {
 namespace {
 
-/// The gradient with respect to a node's value, at an index. If the adjoint has a guard and the guard is false, the
+/// The gradient with respect to a node's value, at an index. If the adjoint has a mask and the mask is false, the
 /// node's value was not used, and the adjoint is meaningless.
 struct Adjoint {
   ir::NodeId value;
-  std::optional<ir::NodeId> guard = {};
+  std::optional<ir::NodeId> mask = {};
 };
 
 /// A read of a source (a parameter or a reduction), with its adjoint.
 struct Read {
   ir::NodeId load;
   IndexedValue adjoint;
-  std::optional<ir::NodeId> guard = {};  ///< if false, the adjoint is 0
+  std::optional<ir::NodeId> mask = {};  ///< if false, the adjoint is 0
 };
 
 class Reverse {
@@ -129,8 +129,8 @@ class Reverse {
 
   ir::NodeId logical(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
 
-  ir::NodeId guarded_value(const Adjoint& adjoint) {
-    return adjoint.guard ? value_where(evaluation_, *adjoint.guard, adjoint.value) : adjoint.value;
+  ir::NodeId masked_value(const Adjoint& adjoint) {
+    return adjoint.mask ? value_where(evaluation_, *adjoint.mask, adjoint.value) : adjoint.value;
   }
 
   /// Whether condition `b` is the negation of condition `a`.
@@ -138,16 +138,16 @@ class Reverse {
     return graph_[b].op == ir::Op::LogicalNot && graph_[b].args[0] == a;
   }
 
-  /// The sum of two adjoints of one node; an adjoint counts as 0 if its guard is false.
+  /// The sum of two adjoints of one node; an adjoint counts as 0 if its mask is false.
   Adjoint sum(const Adjoint& a, const Adjoint& b) {
     const ir::DType dtype = graph_[a.value].dtype;
-    if (a.guard == b.guard) return {graph_.add(ir::Op::Add, dtype, {a.value, b.value}), a.guard};
-    if (a.guard && b.guard) {
-      if (is_opposite(*a.guard, *b.guard)) return {graph_.add(ir::Op::Where, dtype, {*a.guard, a.value, b.value})};
-      if (is_opposite(*b.guard, *a.guard)) return {graph_.add(ir::Op::Where, dtype, {*b.guard, b.value, a.value})};
+    if (a.mask == b.mask) return {graph_.add(ir::Op::Add, dtype, {a.value, b.value}), a.mask};
+    if (a.mask && b.mask) {
+      if (is_opposite(*a.mask, *b.mask)) return {graph_.add(ir::Op::Where, dtype, {*a.mask, a.value, b.value})};
+      if (is_opposite(*b.mask, *a.mask)) return {graph_.add(ir::Op::Where, dtype, {*b.mask, b.value, a.value})};
     }
-    Adjoint result{graph_.add(ir::Op::Add, dtype, {guarded_value(a), guarded_value(b)})};
-    if (a.guard && b.guard) result.guard = logical(ir::Op::LogicalOr, *a.guard, *b.guard);
+    Adjoint result{graph_.add(ir::Op::Add, dtype, {masked_value(a), masked_value(b)})};
+    if (a.mask && b.mask) result.mask = logical(ir::Op::LogicalOr, *a.mask, *b.mask);
     return result;
   }
 
@@ -167,15 +167,15 @@ class Reverse {
         const auto reduction = graph_.reduction_read(id);
         std::vector<Read>& reads =
             reduction ? pending_[*reduction].reads : reads_of_param_.at(graph_.access(id).source.index);
-        reads.push_back({id, {guarded_value(adjoint), spaces_[space]}, adjoint.guard});
+        reads.push_back({id, {masked_value(adjoint), spaces_[space]}, adjoint.mask});
         return;
       }
       case ir::Op::Cast:
         return add(space, node.args[0], adjoint);
       case ir::Op::Where: {
         const ir::NodeId condition = node.args[0];
-        add(space, node.args[1], guarded_by(adjoint, condition));
-        add(space, node.args[2], guarded_by(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {condition})));
+        add(space, node.args[1], masked_by(adjoint, condition));
+        add(space, node.args[2], masked_by(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {condition})));
         return;
       }
       case ir::Op::Call:
@@ -185,8 +185,8 @@ class Reverse {
     }
   }
 
-  Adjoint guarded_by(const Adjoint& adjoint, ir::NodeId condition) {
-    return {adjoint.value, adjoint.guard ? logical(ir::Op::LogicalAnd, *adjoint.guard, condition) : condition};
+  Adjoint masked_by(const Adjoint& adjoint, ir::NodeId condition) {
+    return {adjoint.value, adjoint.mask ? logical(ir::Op::LogicalAnd, *adjoint.mask, condition) : condition};
   }
 
   Value tensor_over(uint32_t space, ir::NodeId node) {
@@ -233,7 +233,7 @@ class Reverse {
     const IndexedValue derivative = indexed_value_of(evaluation_, *value.tensor());
     if (derivative.shape.size() != spaces_[space].size())
       throw_internal("a derivative has another rank than its operand");
-    add(space, node, {derivative.node, adjoint.guard});
+    add(space, node, {derivative.node, adjoint.mask});
   }
 
   [[noreturn]] void fail_without_rule(ir::NodeId id, std::string_view name) {
@@ -286,21 +286,21 @@ class Reverse {
       if (reduction.reduced[dim]) rows[dim] = evaluation_.integer(1);
     const IndexedValue row_gradient =
         indexed_value_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
-    const GuardedGradient gradient = reduction_gradient(evaluation_, id, row_gradient);
-    add(space_of(reduction.domain), graph_[id].args[0], {gradient.value, gradient.guard});
+    const MaskedGradient gradient = reduction_gradient(evaluation_, id, row_gradient);
+    add(space_of(reduction.domain), graph_[id].args[0], {gradient.value, gradient.mask});
   }
 
-  /// The indices of a gather. An index that is itself gathered is evaluated only if the guard of the read is true;
+  /// The indices of a gather. An index that is itself gathered is evaluated only if the mask of the read is true;
   /// otherwise the index is out of range.
   std::vector<ir::NodeId> indices_of(const Read& read) {
     const auto args = graph_.indices(read.load);
     std::vector<ir::NodeId> indices(args.begin(), args.end());
-    if (!read.guard) return indices;
+    if (!read.mask) return indices;
     for (ir::NodeId& index : indices) {
       const std::vector<ir::NodeId> dependencies = ir::nodes_of(graph_, {index});
       if (std::ranges::none_of(dependencies, [&](ir::NodeId id) { return graph_[id].op == ir::Op::Gather; })) continue;
       index = graph_.add(ir::Op::Where, ir::DType::I64,
-                         {*read.guard, cast_to(index, ir::DType::I64), index_outside(evaluation_)});
+                         {*read.mask, cast_to(index, ir::DType::I64), index_outside(evaluation_)});
     }
     return indices;
   }
@@ -353,8 +353,8 @@ std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangen
     for (const Argument& argument : arguments) results.push_back(reverse.gradient(argument));
   }
   for (size_t i = 0; i < results.size(); ++i)
-    results[i].tensor.layout =
-        record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, results[i].tensor));
+    results[i].tensor.handle =
+        record_preserve(evaluation, arguments[i].tensor.handle, shape_of(evaluation, results[i].tensor));
   return results;
 }
 

@@ -73,7 +73,7 @@ class CustomBackward {
   static Value with_own_storage(Evaluation& evaluation, const Value& value) {
     if (!value.is_tensor()) return value;
     Tensor tensor = *value.tensor();
-    tensor.layout = new_storage(evaluation, tensor.layout.step);
+    tensor.handle = new_storage(evaluation, tensor.handle.step);
     return tensor;
   }
 

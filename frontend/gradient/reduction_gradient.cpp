@@ -25,7 +25,7 @@ class ReductionVjp {
       if (reduction_.reduced[dim]) dims_.push_back(dim);
   }
 
-  GuardedGradient run(const IndexedValue& row_gradient) {
+  MaskedGradient run(const IndexedValue& row_gradient) {
     const ir::NodeId gradient = broadcast_rows(row_gradient);
     switch (reduction_.kind) {
       case ir::ReduceKind::Sum:
@@ -173,7 +173,7 @@ class ReductionVjp {
 
 }  // namespace
 
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient) {
+MaskedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient) {
   return ReductionVjp(builder, reduction).run(row_gradient);
 }
 

@@ -6,9 +6,9 @@
 
 namespace ingot::frontend {
 
-struct GuardedGradient {
-  ir::NodeId value;                      ///< over the reduction's domain
-  std::optional<ir::NodeId> guard = {};  ///< the gradient is 0 if this is false
+struct MaskedGradient {
+  ir::NodeId value;                     ///< over the reduction's domain
+  std::optional<ir::NodeId> mask = {};  ///< the gradient is 0 if this is false
 };
 
 /// Computes the gradient with respect to the operand of a reduction. `row_gradient` is the gradient with respect to the
@@ -17,6 +17,6 @@ struct GuardedGradient {
 /// The formulas are those of torch/csrc/autograd/FunctionsManual.cpp. Max and Min: the elements that equal the extreme
 /// share the gradient equally. ArgMax and ArgMin: the gradient goes to the element at the index alone. Prod: the
 /// gradient with respect to an element is the row's gradient times the product of the row's other elements.
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient);
+MaskedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& row_gradient);
 
 }  // namespace ingot::frontend

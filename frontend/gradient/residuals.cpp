@@ -185,7 +185,7 @@ Tensor unknown_gradient(Builder& builder, const Tensor& result) {
   for (uint32_t dim = 0; dim < shape.size(); ++dim) access.dims.push_back({shape[dim], {{dim, builder.integer(1)}}});
   builder.graph.params.push_back({.name = "grad", .dtype = result.dtype, .shape = shape});
   Tensor tensor = whole(builder, builder.graph.load(result.dtype, std::move(access)), result.dtype, shape);
-  tensor.layout = record_contiguous(builder, shape);
+  tensor.handle = record_contiguous(builder, shape);
   return tensor;
 }
 
@@ -193,7 +193,7 @@ std::vector<Argument> requested_arguments(std::span<const std::optional<Value>> 
   std::vector<Argument> result;
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     const Tensor* tensor = arguments[i] ? arguments[i]->tensor() : nullptr;
-    if ((requested >> std::min(i, 63u) & 1) && tensor && ir::category(tensor->dtype) == ir::Category::Floating)
+    if ((requested & ir::gradient_bit(i)) != 0 && tensor && ir::category(tensor->dtype) == ir::Category::Floating)
       result.push_back({i, *tensor});
   }
   return result;

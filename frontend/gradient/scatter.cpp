@@ -18,7 +18,8 @@ std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<co
   VaryingDims varying;
   for (const ir::NodeId index : indices) add_varying(varying, varying_dims_of(builder, index));
   std::vector<bool> indexed(rank);
-  for (size_t j = 0; j < std::min(rank, varying.size()); ++j) indexed[rank - 1 - j] = varying[j].has_value();
+  for (size_t from_last = 0; from_last < std::min(rank, varying.size()); ++from_last)
+    indexed[rank - 1 - from_last] = varying[from_last].has_value();
   return indexed;
 }
 
@@ -36,7 +37,7 @@ class ScatterAddBuilder {
 
   /// Whether the access may read an element twice: along a dim that changes the position in the source only through an
   /// index, if at all.
-  bool may_read_twice() const {
+  bool may_read_element_twice() const {
     for (size_t dim = 0; dim < terms_.size(); ++dim)
       if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;
     return false;
@@ -148,7 +149,7 @@ std::optional<TensorScatterAdd> as_scatter_add(Builder& builder, const IndexedVa
                                                std::span<const ir::NodeId> indices, const Shape& source) {
   if (indices.empty()) return std::nullopt;
   ScatterAddBuilder scatter_add(builder, values, access, indices, source);
-  if (!scatter_add.may_read_twice()) return std::nullopt;
+  if (!scatter_add.may_read_element_twice()) return std::nullopt;
   return scatter_add.run();
 }
 

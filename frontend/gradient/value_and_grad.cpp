@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "frontend/frontend.h"
 #include "frontend/gradient/op_gradients.h"
 #include "frontend/tensor/refused_gradients.h"
@@ -40,8 +38,7 @@ class ValueAndGrad : public Definition {
     const std::vector<Argument> requested = requested_arguments(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
     inside.gradients = 0;
-    for (const Argument& argument : requested)
-      inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
+    for (const Argument& argument : requested) inside.gradients |= ir::gradient_bit(argument.param);
     const Value returned = op_->evaluate(inside, arguments);
     check_and_clear_refused_gradients(inside);
     for (const Argument& argument : requested) check_not_written(evaluation, argument);
@@ -82,7 +79,7 @@ class ValueAndGrad : public Definition {
 
   /// Fails if an argument whose gradient is requested was written in place, as autograd does.
   void check_not_written(Evaluation& evaluation, const Argument& argument) const {
-    const TensorHandle& handle = argument.tensor.layout;
+    const TensorHandle& handle = argument.tensor.handle;
     if (!handle.storage || handle.storage->version == handle.version) return;
     evaluation.fail(fmt::format("`{}` writes into `{}`, but a gradient with respect to it is requested", op_->name(),
                                 evaluation.graph.params[argument.param].name),

@@ -23,8 +23,8 @@ bool same_dims(const VaryingDims& a, const VaryingDims& b) {
 
 VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access) {
   VaryingDims varying;
-  for (size_t j = 0; j < access.dims.size(); ++j) {
-    const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - j];
+  for (size_t from_last = 0; from_last < access.dims.size(); ++from_last) {
+    const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - from_last];
     varying.push_back(dim.terms.empty() || is_one(builder, dim.size) ? std::nullopt : std::optional(dim.size));
   }
   return varying;

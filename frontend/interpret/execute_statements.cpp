@@ -216,7 +216,7 @@ void Frame::check(ExprId test, const std::string& message) {
       evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failure));
       return host.unify(a, b);
     }
-    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failure));
+    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, std::move(failure));
   }
   if (!truth(evaluation_, value, "the condition of an `assert`")) evaluation_.fail(std::move(failure));
 }

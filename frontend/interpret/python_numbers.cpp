@@ -281,7 +281,7 @@ void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> 
   const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });
   const HostId is_zero = evaluation.host(HostOp::Eq, {operands[1], evaluation.integer(0)});
   const HostId is_nonzero = evaluation.host(HostOp::Not, {is_zero});
-  evaluation.require(ir::Condition::Kind::True, is_nonzero, is_nonzero, ir::division_by_zero_message(op, is_float));
+  evaluation.require(ir::Condition::Kind::True, is_nonzero, ir::division_by_zero_message(op, is_float));
 }
 
 }  // namespace
@@ -297,7 +297,7 @@ HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> ope
   if (divides) require_divisor(evaluation, op, operands);
   const HostId result = evaluation.host(op, std::move(operands));
   if (host.is_constant(result)) return result;
-  if (can_raise && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
+  if (can_raise && !divides) evaluation.require(ir::Condition::Kind::RaisesNothing, result);
   if (can_raise || host[result].per_call)
     evaluation.graph.host_locations.emplace(result, evaluation.diagnostics.location());
   return result;
@@ -325,7 +325,7 @@ bool is_same_tensor(const TensorHandle& a, const TensorHandle& b) {
 bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
   const auto parameter = [](const Value& value) {
     const Tensor* tensor = value.tensor();
-    return tensor && tensor->layout.storage && !tensor->layout.view ? tensor->layout.storage->param : std::nullopt;
+    return tensor && tensor->handle.storage && !tensor->handle.view ? tensor->handle.storage->param : std::nullopt;
   };
   const std::optional<uint32_t> first = parameter(a), second = parameter(b);
   if (first && second && *first != *second) {
@@ -358,7 +358,7 @@ bool identical(const Value& a, const Value& b) {
         } else if constexpr (std::is_same_v<T, Range>) {
           return x.start == y.start && x.stop == y.stop && x.step == y.step;
         } else if constexpr (std::is_same_v<T, std::shared_ptr<Tensor>>) {
-          return x == y || is_same_tensor(x->layout, y->layout);
+          return x == y || is_same_tensor(x->handle, y->handle);
         } else if constexpr (std::is_same_v<T, NumberLimits>) {
           return x.type == y.type;
         } else if constexpr (std::is_same_v<T, InPlace>) {

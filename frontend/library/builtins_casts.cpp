@@ -45,13 +45,13 @@ Tensor convert(Builder& builder, const Tensor& x, ir::DType type, const Value& m
   const bool is_new = copy || type != x.dtype;
   if (format == MemoryFormat::Preserve) return copy && type == x.dtype ? copied(builder, result) : result;
   if (format == MemoryFormat::Contiguous && !is_new) {
-    result.layout = record_unformatted(builder, x);
+    result.handle = record_unformatted(builder, x);
     return result;
   }
   if (is_new)
-    result.layout = record_format(builder, format, {}, shape_of(builder, result));
+    result.handle = record_format(builder, format, {}, shape_of(builder, result));
   else
-    result.layout = record_format_conversion(builder, format, x);
+    result.handle = record_format_conversion(builder, format, x);
   return result;
 }
 
@@ -106,7 +106,7 @@ Value call_to(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = parsed.dtype.is_none() ? x.dtype : require_dtype(builder, parsed.dtype);
   const bool copy = builder.static_bool(parsed.copy, "to: `copy`");
   const Tensor moved = on_device(builder, x, parsed.device);
-  const bool is_moved = moved.layout.step != x.layout.step;
+  const bool is_moved = moved.handle.step != x.handle.step;
   return convert(builder, moved, type, args[6], copy && !is_moved);
 }
 
@@ -132,8 +132,8 @@ Value call_identity(Builder& builder, const Builtin& self, Args args) { return i
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
   const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Preserve);
-  const auto like = format == MemoryFormat::Preserve ? std::optional(result.layout) : std::nullopt;
-  result.layout = record_format(builder, format, like, shape_of(builder, result));
+  const auto like = format == MemoryFormat::Preserve ? std::optional(result.handle) : std::nullopt;
+  result.handle = record_format(builder, format, like, shape_of(builder, result));
   return result;
 }
 
@@ -143,7 +143,7 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   if (format == MemoryFormat::Preserve)
     builder.fail("preserve memory format is unsupported by the contiguous operator");
   if (format == MemoryFormat::Contiguous) return contiguous(builder, result);
-  result.layout = record_format_conversion(builder, format, result);
+  result.handle = record_format_conversion(builder, format, result);
   return result;
 }
 
@@ -154,8 +154,8 @@ Tensor filled_like(Builder& builder, const Tensor& x, const Value& number, Args 
   const MemoryFormat format = require_format(builder, options[2], MemoryFormat::Preserve);
   Tensor result = filled(builder, shape_of(builder, x), number, type);
   result.on_host = options[1].is_none() ? x.on_host : is_host_device(builder, options[1]);
-  const auto like = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
-  result.layout = record_format(builder, format, like, result.grid);
+  const auto like = format == MemoryFormat::Preserve ? std::optional(x.handle) : std::nullopt;
+  result.handle = record_format(builder, format, like, result.grid);
   return result;
 }
 
@@ -168,8 +168,8 @@ Value call_empty_like(Builder& builder, const Builtin&, Args args) {
   const MemoryFormat format = require_format(builder, args[3], MemoryFormat::Preserve);
   Tensor result = whole(builder, unwritten_node(builder, type), type, shape_of(builder, x));
   result.on_host = args[2].is_none() ? x.on_host : is_host_device(builder, args[2]);
-  const auto like = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
-  result.layout = record_format(builder, format, like, result.grid);
+  const auto like = format == MemoryFormat::Preserve ? std::optional(x.handle) : std::nullopt;
+  result.handle = record_format(builder, format, like, result.grid);
   return result;
 }
 
@@ -195,7 +195,7 @@ Value promoted_to(const Builder& builder, Args values, ir::DType type) {
   std::vector<Value> result;
   for (const Value& value : values) {
     Tensor tensor = operand_tensor(rounding_builder, value, type, NumberCast::Rounded);
-    if (!value.is_tensor()) tensor.layout = record_contiguous(rounding_builder, {});
+    if (!value.is_tensor()) tensor.handle = record_contiguous(rounding_builder, {});
     result.push_back(std::move(tensor));
   }
   return Value::tuple(std::move(result));
@@ -219,21 +219,21 @@ Value call_promoted(Builder& builder, const Builtin&, Args args) {
 /// Gives a value the strides of a unary op's result on `like`.
 Value call_with_strides_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
-  result.layout = record_preserve(builder, args[1].tensor()->layout, shape_of(builder, result));
+  result.handle = record_preserve(builder, args[1].tensor()->handle, shape_of(builder, result));
   return result;
 }
 
 /// Gives a value the memory format that PyTorch suggests for `like`.
 Value call_in_memory_format_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
-  result.layout = record_cat(builder, {args[1].tensor()->layout}, shape_of(builder, result));
+  result.handle = record_cat(builder, {args[1].tensor()->handle}, shape_of(builder, result));
   return result;
 }
 
 /// Gives a value the layout of F.pad's result; `cropped` is the input after negative padding.
 Value call_padded_like(Builder& builder, const Builtin&, Args args) {
   Tensor result = *args[0].tensor();
-  result.layout = record_pad(builder, args[1].tensor()->layout, args[2].tensor()->layout, shape_of(builder, result));
+  result.handle = record_pad(builder, args[1].tensor()->handle, args[2].tensor()->handle, shape_of(builder, result));
   return result;
 }
 

@@ -89,7 +89,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
   }
   Tensor result = whole(builder, builder.with_location(select_number(builder, nodes, position, 0)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[2]);
-  result.layout = record_contiguous(builder, shape);
+  result.handle = record_contiguous(builder, shape);
   return result;
 }
 

@@ -19,7 +19,7 @@ namespace {
 Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
   Shape shape = sizes_argument(builder, sizes);
   for (const ir::HostId size : shape) {
-    builder.require(ir::Condition::Kind::NonNegative, size, size,
+    builder.require(ir::Condition::Kind::NonNegative, size,
                     fmt::format("{}: Dimension size must be non-negative.", self.name));
   }
   return shape;
@@ -30,7 +30,7 @@ Value make_full(Builder& builder, Shape shape, const Value& number, ir::DType de
   const ir::DType type = options[0].is_none() ? default_dtype : require_dtype(builder, options[0]);
   Tensor result = filled(builder, std::move(shape), number, type);
   result.on_host = is_created_on_cpu(builder, result, options[1]);
-  result.layout = record_contiguous(builder, result.grid);
+  result.handle = record_contiguous(builder, result.grid);
   return result;
 }
 
@@ -97,8 +97,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   if (step == 0) builder.fail("step must be nonzero");
   // The distance from start to end in the direction of the step.
   const ir::HostId span = builder.host(ir::HostOp::Sub, {step > 0 ? end : start, step > 0 ? start : end});
-  builder.require(ir::Condition::Kind::NonNegative, span, span,
-                  "upper bound and lower bound inconsistent with step sign");
+  builder.require(ir::Condition::Kind::NonNegative, span, "upper bound and lower bound inconsistent with step sign");
   const int64_t stride = std::abs(step);
   const ir::HostId rounded = builder.host(ir::HostOp::Add, {span, builder.integer(stride - 1)});
   const ir::HostId quotient = builder.host(ir::HostOp::FloorDiv, {rounded, builder.integer(stride)});
@@ -115,7 +114,7 @@ Value call_arange(Builder& builder, const Builtin&, Args args) {
   if (type == ir::DType::Bool) builder.fail("\"arange\" not implemented for bool", "write torch.arange(n) != 0");
   Tensor result = whole(builder, builder.with_location(rounded_to_dtype(builder, node, type)), type, {length});
   result.on_host = is_created_on_cpu(builder, result, args[4]);
-  result.layout = record_contiguous(builder, result.grid);
+  result.handle = record_contiguous(builder, result.grid);
   return result;
 }
 
@@ -127,7 +126,7 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = args[2].is_none() ? builder.signature.default_dtype : require_dtype(builder, args[2]);
   Tensor result = whole(builder, builder.with_location(rounded_to_dtype(builder, diagonal, type)), type, shape);
   result.on_host = is_created_on_cpu(builder, result, args[3]);
-  result.layout = record_contiguous(builder, shape);
+  result.handle = record_contiguous(builder, shape);
   return result;
 }
 
@@ -145,7 +144,7 @@ Value call_random_words(Builder& builder, const Builtin& self, Args args) {
     const ir::NodeId node = builder.graph.add(ir::Op::RandomWord, ir::DType::I64, {seed, sample, position});
     Tensor word = whole(builder, builder.with_location(node), ir::DType::I64, shape);
     word.on_host = like.on_host;
-    word.layout = record_contiguous(builder, shape);
+    word.handle = record_contiguous(builder, shape);
     words.emplace_back(std::move(word));
   }
   return Value::tuple(std::move(words));

@@ -16,7 +16,7 @@ namespace {
 Value call_detach(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "detach: `input`");
   Tensor result = detached(builder, x);
-  result.layout = detached_storage(x);
+  result.handle = detached_storage(x);
   return result;
 }
 
@@ -26,7 +26,7 @@ Value call_with_derivative_of(Builder& builder, const Builtin&, Args args) {
     return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
   // Give the result a new storage: it may be written, and `value` may share its storage (a detached tensor does).
-  result.layout = value.layout.storage ? new_storage(builder, value.layout.step) : value.layout;
+  result.handle = value.handle.storage ? new_storage(builder, value.handle.step) : value.handle;
   return result;
 }
 

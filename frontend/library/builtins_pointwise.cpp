@@ -43,7 +43,7 @@ Value call_mul(Builder& builder, const Builtin& self, Args args) {
   const bool rounds = builder.signature.numerics == Numerics::Eager && !builder.native && !builder.on_cuda();
   if (!rounds || !args[0].is_number() || !args[1].is_tensor()) return call_primitive(builder, self, args);
   Tensor first = operand_tensor(builder, args[0], result_type(builder, args), NumberCast::Rounded);
-  first.layout = record_contiguous(builder, {});
+  first.handle = record_contiguous(builder, {});
   const std::array<Value, 2> operands{first, args[1]};
   return call_primitive(builder, self, operands);
 }

@@ -99,8 +99,8 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   ir::HostId start = integer_argument(builder, args[2], "narrow: `start`");
   const ir::HostId length = integer_argument(builder, args[3], "narrow: `length`");
   start = index_from_front(builder, start, size);
-  builder.require(ir::Condition::Kind::NonNegative, start, start, "narrow: start {0} is out of range");
-  builder.require(ir::Condition::Kind::NonNegative, length, length, "narrow(): length must be non-negative");
+  builder.require(ir::Condition::Kind::NonNegative, start, "narrow: start {0} is out of range");
+  builder.require(ir::Condition::Kind::NonNegative, length, "narrow(): length must be non-negative");
   builder.require(ir::Condition::Kind::NonNegative, builder.sub(size, builder.add(start, length)), size,
                   "narrow: start + length exceeds the dimension size ({1})");
   return narrow(builder, x, dim, start, length);

@@ -99,9 +99,9 @@ std::optional<bool> Builder::shares_memory(uint32_t query) const {
   return known == lowered_.aliases.end() ? std::nullopt : std::optional(known->second.shares);
 }
 
-void Builder::query_alias(uint32_t query, uint32_t step) {
+void Builder::request_alias(uint32_t query, uint32_t layout_step) {
   if (lowered_.aliases.size() >= kMaxAliasQueries) return;
-  ir::AliasFact answer{ir::alias_query(graph, step), false};
+  ir::AliasFact answer{ir::alias_query(graph, layout_step), false};
   std::vector<ir::HostValue> host_values(answer.query.host.count());
   try {
     ir::evaluate(answer.query.host, symbol_values, host_values);

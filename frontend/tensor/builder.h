@@ -116,6 +116,10 @@ class Builder {
   /// States a condition on the arguments. If both operands are constants, the condition is checked here; only one of
   /// kind Affordable stays in the graph if it does not hold. `message` may contain {0} and {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
+  /// States a condition of a kind that depends on `a` alone.
+  void require(ir::Condition::Kind kind, ir::HostId a, std::string message = {}) {
+    require(kind, a, a, std::move(message));
+  }
 
   /// The graph's random seed, which the first sample of random numbers adds to the graph.
   ir::NodeId seed();
@@ -129,7 +133,7 @@ class Builder {
   std::optional<bool> shares_memory(uint32_t query) const;
   /// Restarts evaluation with the answer to an alias query known, unless there were too many such restarts. `step` is
   /// the tensor's layout step.
-  void query_alias(uint32_t query, uint32_t step);
+  void request_alias(uint32_t query, uint32_t layout_step);
 
   /// Records an author's name for a tensor and its nodes; no effect on other values.
   void name(const Value& value, std::string_view name);

@@ -30,7 +30,7 @@ bool is_skipped(Builder& builder, const Tensor& tensor, bool have_equal_rank) {
 
 std::vector<LayoutId> layouts_of(std::span<const Tensor> tensors) {
   std::vector<LayoutId> layouts;
-  for (const Tensor& tensor : tensors) layouts.push_back(tensor.layout);
+  for (const Tensor& tensor : tensors) layouts.push_back(tensor.handle);
   return layouts;
 }
 
@@ -72,7 +72,7 @@ Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) 
     builder.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
   }
   Tensor result = concatenated_parts(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
-  result.layout = record_cat(builder, layouts_of(parts), shape_of(builder, result));
+  result.handle = record_cat(builder, layouts_of(parts), shape_of(builder, result));
   return result;
 }
 
@@ -90,7 +90,7 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
   Tensor result = concatenated_parts(builder, parts, common_type(builder, parts), new_dim, "stack");
   const Shape shape = shape_of(builder, result);
   if (new_dim == rank) {
-    result.layout = record_cat(builder, layouts_of(parts), shape);
+    result.handle = record_cat(builder, layouts_of(parts), shape);
     return result;
   }
   // Eager concatenates along the dim that follows the new one, and then splits that dim in two.
@@ -98,7 +98,7 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
   Shape cat_shape = shape_of(builder, tensors.front());
   cat_shape[new_dim] = product(builder, new_and_next);
   const LayoutId cat_step = record_cat(builder, layouts_of(tensors), std::move(cat_shape));
-  result.layout = record_step(builder, {.kind = ir::LayoutStep::Kind::Reshape, .inputs = {cat_step}, .shape = shape});
+  result.handle = record_step(builder, {.kind = ir::LayoutStep::Kind::Reshape, .inputs = {cat_step}, .shape = shape});
   return result;
 }
 

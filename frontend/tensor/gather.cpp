@@ -127,7 +127,7 @@ ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const Ali
 /// Turns a vector of one element into a new 0-dim tensor.
 Tensor scalar_of(Builder& builder, const Tensor& vector) {
   Tensor result = selected(builder, vector, 0, builder.integer(0));
-  result.layout = record_contiguous(builder, {});
+  result.handle = record_contiguous(builder, {});
   return result;
 }
 
@@ -173,12 +173,12 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
   }
   result = canonicalized(builder, std::move(result));
 
-  ir::LayoutStep step{.kind = ir::LayoutStep::Kind::Gather, .inputs = {x.layout}, .shape = shape_of(builder, result)};
+  ir::LayoutStep step{.kind = ir::LayoutStep::Kind::Gather, .inputs = {x.handle}, .shape = shape_of(builder, result)};
   for (const auto& [dim, index] : indices) {
-    step.inputs.push_back(index.layout);
+    step.inputs.push_back(index.handle);
     step.dims.push_back(static_cast<uint32_t>(dim));
   }
-  result.layout = record_step(builder, std::move(step));
+  result.handle = record_step(builder, std::move(step));
   return result;
 }
 
@@ -191,7 +191,7 @@ Tensor select_by_tensor(Builder& builder, const Tensor& x, size_t dim, const Ten
   for (uint32_t d = 0; d < x.rank(); ++d) {
     if (d != dim) stride_map.push_back({{d, builder.integer(1)}});
   }
-  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
+  result.handle = record_view(builder, x.handle, std::move(stride_map), shape_of(builder, result));
   return result;
 }
 
@@ -203,7 +203,7 @@ Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
   const Shape shape = shape_of(builder, x);
   const ir::HostId count = product(builder, shape);
   Tensor result = index_by_tensors(builder, reshape(builder, x, {count}), {{0, index}});
-  result.layout = record_contiguous(builder, shape_of(builder, result));
+  result.handle = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 
@@ -218,7 +218,7 @@ Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor&
   require_same_device(builder, std::array{x, index});
   Tensor result = index_by_tensors(builder, x, {{dim, without_wrapping(builder, index)}});
   if (index.rank() == 0) result = unsqueeze(builder, result, dim);
-  result.layout = record_contiguous(builder, shape_of(builder, result));
+  result.handle = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 
@@ -256,7 +256,7 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
     const IndexMap view{std::move(exprs), source.shape, block.shape};
     result.blocks.push_back({reindex(builder, source.node, view), block.shape, {}, block.offsets});
   }
-  result.layout = record_contiguous(builder, shape);
+  result.handle = record_contiguous(builder, shape);
   return result;
 }
 

@@ -66,7 +66,7 @@ Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
 Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast number_cast) {
   if (value.is_number()) {
     Tensor number = number_tensor(builder, value.number(), type, number_cast);
-    number.layout = record_contiguous(builder, {});
+    number.handle = record_contiguous(builder, {});
     return number;
   }
   const Tensor& tensor = *value.tensor();

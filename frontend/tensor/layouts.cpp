@@ -75,7 +75,7 @@ TensorHandle record_pad(Builder& builder, LayoutId cropped, LayoutId input, Shap
 }
 
 TensorHandle record_view(Builder& builder, const Tensor& x, StrideMap stride_map, Shape shape, View view) {
-  return view_storage(x, append_view(builder, x.layout, std::move(stride_map), std::move(shape)), std::move(view));
+  return view_storage(x, append_view(builder, x.handle, std::move(stride_map), std::move(shape)), std::move(view));
 }
 
 TensorHandle record_view(Builder& builder, const TensorHandle& input, StrideMap stride_map, Shape shape) {
@@ -83,18 +83,18 @@ TensorHandle record_view(Builder& builder, const TensorHandle& input, StrideMap 
 }
 
 TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape) {
-  const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {x.layout}, .shape = shape});
+  const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {x.handle}, .shape = shape});
   return shared_or_new_storage(builder, x, step, std::move(shape));
 }
 
 TensorHandle record_format_conversion(Builder& builder, MemoryFormat format, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
-  return shared_or_new_storage(builder, x, record_format(builder, format, x.layout, shape).step, shape);
+  return shared_or_new_storage(builder, x, record_format(builder, format, x.handle, shape).step, shape);
 }
 
 TensorHandle record_unformatted(Builder& builder, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
-  const LayoutId step = append(builder, {.kind = Kind::Unformatted, .inputs = {x.layout}, .shape = shape});
+  const LayoutId step = append(builder, {.kind = Kind::Unformatted, .inputs = {x.handle}, .shape = shape});
   return shared_or_new_storage(builder, x, step, shape);
 }
 

@@ -112,7 +112,7 @@ Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
   }
   Tensor result =
       result_node ? whole(builder, *result_node, tensor.dtype, shape) : without_elements(builder, tensor.dtype, shape);
-  result.layout = tensor.layout;
+  result.handle = tensor.handle;
   result.on_host = tensor.on_host;
   return result;
 }

@@ -45,7 +45,7 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   Tensor result = *body.tensor();
   for (ConcatBlock& block : result.blocks)
     block.node = finished_node(builder, builder.with_location(builder.graph.call(name, block.node, {})), result.dtype);
-  result.layout = record_contiguous(builder, shape_of(builder, result));
+  result.handle = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 

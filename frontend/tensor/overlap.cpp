@@ -152,15 +152,15 @@ bool same_view(const Builder& builder, const View& a, const View& b) {
 
 /// Whether one of two things is known: the tensors share no element, or each element has the same index in both.
 bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
-  if (!read.layout.storage || read.layout.storage != written.layout.storage) return true;
-  const Views written_views = views_of(written.layout), read_views = views_of(read.layout);
+  if (!read.handle.storage || read.handle.storage != written.handle.storage) return true;
+  const Views written_views = views_of(written.handle), read_views = views_of(read.handle);
   const auto same_view_in_both = [&](const View* written_view, const View* read_view) {
     return same_view(builder, *written_view, *read_view);
   };
   const auto fork = std::ranges::mismatch(written_views, read_views, same_view_in_both);
   if (fork.in1 == written_views.end() && fork.in2 == read_views.end()) return true;
   // Both regions are parts of one tensor: the last one in the two chains of views of which both tensors are views.
-  const Tensor common_base = contents_through(builder, written.layout, {written_views.begin(), fork.in1});
+  const Tensor common_base = contents_through(builder, written.handle, {written_views.begin(), fork.in1});
   const Shape shape = shape_of(builder, common_base);
   const auto written_region = region_of(builder, shape, {fork.in1, written_views.end()});
   const auto read_region = region_of(builder, shape, {fork.in2, read_views.end()});

@@ -122,7 +122,7 @@ void require_divisor(Builder& builder, ir::Op op, ir::DType operand_dtype, std::
   const ir::HostId is_empty = builder.host(ir::HostOp::Eq, {product(builder, shape_of(builder, result)), zero});
   const ir::HostId is_valid =
       builder.host(ir::HostOp::Select, {divides_by_zero, is_empty, builder.graph.host.boolean(true)});
-  builder.require(ir::Condition::Kind::True, is_valid, is_valid, "ZeroDivisionError");
+  builder.require(ir::Condition::Kind::True, is_valid, "ZeroDivisionError");
 }
 
 /// The attr of an op's node with a result of dtype `type`: kContractable if ir::contract may fuse the op, else 0.
@@ -154,12 +154,12 @@ void record_layout(Builder& builder, Tensor& result, std::span<const Value> oper
     if (!tensor) {
       inputs.push_back(record_contiguous(builder, {}));
     } else if (tensor->dtype != common && builder.signature.device == Device::Cpu) {
-      inputs.push_back(record_preserve(builder, tensor->layout, shape_of(builder, *tensor)));
+      inputs.push_back(record_preserve(builder, tensor->handle, shape_of(builder, *tensor)));
     } else {
-      inputs.push_back(tensor->layout);
+      inputs.push_back(tensor->handle);
     }
   }
-  result.layout = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
+  result.handle = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
 }
 
 Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
@@ -301,7 +301,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   if (!base.is_tensor()) {
     // number ** tensor: PyTorch's result is contiguous, whatever the exponent's strides.
     Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
-    result.layout = record_contiguous(builder, shape_of(builder, result));
+    result.handle = record_contiguous(builder, shape_of(builder, result));
     return result;
   }
   if (!has_number_exponent) return pointwise(builder, ir::Op::Pow, {base, exponent});
@@ -315,7 +315,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
       const ir::HostId is_equal = builder.host(ir::HostOp::Eq, {value, host.real(constant)});
       if (host.is_constant(is_equal)) return host.value(is_equal).truthy() ? then() : otherwise();
       Tensor condition = number_tensor(builder, is_equal, ir::DType::Bool, NumberCast::Rounded);
-      condition.layout = record_contiguous(builder, {});
+      condition.handle = record_contiguous(builder, {});
       return where(builder, condition, then(), otherwise());
     };
     // PowNumber computes the exponents ±0.5 as square roots, which differ from powers at -inf and -0. Eager's CPU
@@ -405,14 +405,14 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   });
   if (!builder.native) {
     // PyTorch casts the arms before the kernel, on every device.
-    std::vector<LayoutId> inputs{mask->layout};
+    std::vector<LayoutId> inputs{mask->handle};
     for (const Value& arm : arms) {
       const Tensor* tensor = arm.tensor();
       inputs.push_back(!tensor                 ? record_contiguous(builder, {})
-                       : tensor->dtype == type ? tensor->layout
-                                               : record_preserve(builder, tensor->layout, shape_of(builder, *tensor)));
+                       : tensor->dtype == type ? tensor->handle
+                                               : record_preserve(builder, tensor->handle, shape_of(builder, *tensor)));
     }
-    result.layout = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
+    result.handle = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
   }
   return result;
 }

@@ -227,7 +227,7 @@ Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type) {
   result.dtype = type;
   for (ConcatBlock& block : result.blocks)
     block.node = builder.with_location(rounded_to_dtype(builder, block.node, type));
-  if (type != tensor.dtype) result.layout = record_preserve(builder, tensor.layout, shape_of(builder, tensor));
+  if (type != tensor.dtype) result.handle = record_preserve(builder, tensor.handle, shape_of(builder, tensor));
   return result;
 }
 
@@ -246,8 +246,8 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
   }
   Tensor base = tensor;
   // Eager's x.view(dtype) has no gradient, and writing to it does not remove one.
-  base.layout = detached_storage(tensor);
-  result.layout = view_storage(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
+  base.handle = detached_storage(tensor);
+  result.handle = view_storage(base, tensor.handle.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }
 

@@ -36,7 +36,7 @@ void require_elements(Builder& builder, const Tensor& x, std::span<const size_t>
   const Shape shape = shape_of(builder, x);
   if (dims.size() == x.rank()) {
     const ir::HostId elements = builder.sub(product(builder, shape), builder.integer(1));
-    builder.require(ir::Condition::Kind::NonNegative, elements, elements,
+    builder.require(ir::Condition::Kind::NonNegative, elements,
                     fmt::format("{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                                 "reduction dim with the 'dim' argument.",
                                 function));
@@ -100,7 +100,7 @@ std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& 
       std::ranges::sort(ascending);
       for (const size_t dim : ascending) value = unsqueezed(builder, value, dim);
     }
-    value.layout = record_contiguous(builder, shape_of(builder, value));
+    value.handle = record_contiguous(builder, shape_of(builder, value));
     values.push_back(std::move(value));
   }
   return values;

@@ -26,7 +26,7 @@ uint64_t params_with_gradient(const ir::Graph& graph, const Tensor& tensor) {
     if (node.op == ir::Op::Call && graph.callee(id) == ir::kDetach) continue;
     pending.insert(pending.end(), node.args.begin(), node.args.end());
     const bool is_read = node.op == ir::Op::Load || node.op == ir::Op::Gather;
-    if (is_read && !graph.reduction_read(id)) params |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+    if (is_read && !graph.reduction_read(id)) params |= ir::gradient_bit(graph.access(id).source.index);
   }
   return params;
 }

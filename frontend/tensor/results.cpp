@@ -144,7 +144,7 @@ void make_mutation(Builder& builder, const Value& value, uint32_t param) {
   result.mutates = param;
   const auto untouched = [&](const ir::OutputBlock& output) { return is_untouched(builder, output, param); };
   if (!std::ranges::all_of(result.blocks, untouched)) std::erase_if(result.blocks, untouched);
-  result.layout = record_preserve(builder, tensor.layout, result.shape);
+  result.layout = record_preserve(builder, tensor.handle, result.shape);
   builder.graph.results.push_back(std::move(result));
 }
 
@@ -176,9 +176,9 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
 
   // A result never aliases an argument: a view becomes a copy.
   using Kind = ir::LayoutStep::Kind;
-  const Kind kind = builder.graph.eager_layouts[tensor.layout].kind;
+  const Kind kind = builder.graph.eager_layouts[tensor.handle].kind;
   const bool is_view = kind == Kind::Param || kind == Kind::View || kind == Kind::Reshape || kind == Kind::Unformatted;
-  result.layout = is_view ? record_preserve(builder, tensor.layout, result.shape) : tensor.layout;
+  result.layout = is_view ? record_preserve(builder, tensor.handle, result.shape) : tensor.handle;
   builder.graph.results.push_back(std::move(result));
 }
 

@@ -135,7 +135,7 @@ void mark_possible_aliases(Builder& builder, Storage& storage) {
 }
 
 /// Before a write: queries whether the write reaches other tensors, if that depends on strides.
-void query_aliases(Builder& builder, const Storage& storage) {
+void request_aliases(Builder& builder, const Storage& storage) {
   if (!storage.candidates || !builder.symbol_values.strides) return;
   std::optional<Storage::Query> first;
   bool has_others = false;
@@ -145,7 +145,7 @@ void query_aliases(Builder& builder, const Storage& storage) {
     has_others |= other.get() != &storage;
     if (other->query && (!first || other->query->number < first->number)) first = other->query;
   }
-  if (first && (has_others || storage.overlaps_itself)) builder.query_alias(first->number, first->step);
+  if (first && (has_others || storage.overlaps_itself)) builder.request_alias(first->number, first->layout_step);
 }
 
 /// The contents, with the gradients of one history.
@@ -212,11 +212,11 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
 
 /// Stores values that a tensor of one history wrote; the other histories keep their gradients, as in eager.
 void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<History>& history, const Tensor& values) {
-  const TensorHandle handle = storage.contents->layout;
+  const TensorHandle handle = storage.contents->handle;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
     if (!has_written && !contents) return;
     Tensor new_contents = has_written ? values : with_gradients_of(builder, values, *contents);
-    new_contents.layout = handle;
+    new_contents.handle = handle;
     contents = std::make_shared<const Tensor>(std::move(new_contents));
   };
   put(storage.contents, !history);
@@ -235,19 +235,19 @@ void refuse_gradient_of_multi_output(Builder& builder, const TensorHandle& handl
 
 }  // namespace
 
-TensorHandle new_storage(const Builder& builder, uint32_t step) {
+TensorHandle new_storage(const Builder& builder, uint32_t layout_step) {
   if (builder.native) return {};
-  return {step, std::make_shared<Storage>(builder), {}};
+  return {layout_step, std::make_shared<Storage>(builder), {}};
 }
 
-TensorHandle parameter_storage(const Builder& builder, uint32_t step, uint32_t param) {
-  TensorHandle handle = new_storage(builder, step);
+TensorHandle parameter_storage(const Builder& builder, uint32_t layout_step, uint32_t param) {
+  TensorHandle handle = new_storage(builder, layout_step);
   handle.storage->param = param;
   return handle;
 }
 
-TensorHandle maybe_shared_storage(const Builder& builder, uint32_t step, const TensorHandle& other) {
-  TensorHandle handle = new_storage(builder, step);
+TensorHandle maybe_shared_storage(const Builder& builder, uint32_t layout_step, const TensorHandle& other) {
+  TensorHandle handle = new_storage(builder, layout_step);
   if (!handle.storage || !other.storage) return handle;
   auto& candidates = other.storage->candidates;
   if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.storage);
@@ -259,17 +259,17 @@ TensorHandle maybe_shared_storage(const Builder& builder, uint32_t step, const T
   return handle;
 }
 
-TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
-  if (builder.native || !x.layout.storage) return new_storage(builder, step);
+TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t layout_step, Shape shape) {
+  if (builder.native || !x.handle.storage) return new_storage(builder, layout_step);
   const uint32_t query = builder.next_alias_query();
   const std::optional<bool> shares = builder.shares_memory(query);
-  if (shares == true) return view_storage(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
-  if (shares == false) return new_storage(builder, step);
-  TensorHandle handle = maybe_shared_storage(builder, step, x.layout);
-  const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
+  if (shares == true) return view_storage(x, layout_step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
+  if (shares == false) return new_storage(builder, layout_step);
+  TensorHandle handle = maybe_shared_storage(builder, layout_step, x.handle);
+  const bool is_reshape = builder.graph.eager_layouts[layout_step].kind == ir::LayoutStep::Kind::Reshape;
   // A copy in a memory format does not overlap itself.
-  handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.layout);
-  handle.storage->query = {query, step};
+  handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.handle);
+  handle.storage->query = {query, layout_step};
   return handle;
 }
 
@@ -278,23 +278,23 @@ bool overlaps_itself(const TensorHandle& handle) {
   return handle.storage && (handle.storage->overlaps_itself || std::ranges::any_of(views_of(handle), expands));
 }
 
-TensorHandle view_storage(const Tensor& x, uint32_t step, View view) {
-  if (!x.layout.storage) return {step, {}, {}};
+TensorHandle view_storage(const Tensor& x, uint32_t layout_step, View view) {
+  if (!x.handle.storage) return {layout_step, {}, {}};
   set_initial_contents(x);
-  view.base = x.layout.view;
+  view.base = x.handle.view;
   view.depth = view.base ? view.base->depth + 1 : 1;
   view.is_multi_output |= view.base && view.base->is_multi_output;
   if (view.depth > kMaxViews) {
-    x.layout.storage->builder.fail(fmt::format("a chain of more than {} views", kMaxViews), "clone() one of them");
+    x.handle.storage->builder.fail(fmt::format("a chain of more than {} views", kMaxViews), "clone() one of them");
   }
-  TensorHandle handle = x.layout;
-  handle.step = step;
+  TensorHandle handle = x.handle;
+  handle.step = layout_step;
   handle.view = std::make_shared<const View>(std::move(view));
   return handle;
 }
 
 TensorHandle detached_storage(const Tensor& x) {
-  TensorHandle handle = x.layout;
+  TensorHandle handle = x.handle;
   if (!handle.storage) return handle;
   set_initial_contents(x);
   handle.history = std::make_shared<History>();
@@ -308,10 +308,10 @@ TensorHandle detached_storage(const Tensor& x) {
 }
 
 Tensor as_multi_output(Tensor tensor) {
-  if (!tensor.layout.view) return tensor;
-  View view = *tensor.layout.view;
+  if (!tensor.handle.view) return tensor;
+  View view = *tensor.handle.view;
   view.is_multi_output = true;
-  tensor.layout.view = std::make_shared<const View>(std::move(view));
+  tensor.handle.view = std::make_shared<const View>(std::move(view));
   return tensor;
 }
 
@@ -327,19 +327,19 @@ Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<
 }
 
 void set_initial_contents(const Tensor& tensor) {
-  Storage* storage = tensor.layout.storage.get();
-  if (!storage || storage->contents || tensor.layout.view) return;
+  Storage* storage = tensor.handle.storage.get();
+  if (!storage || storage->contents || tensor.handle.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
-  contents->layout.storage.reset();
+  contents->handle.storage.reset();
   storage->contents = std::move(contents);
 }
 
 bool is_stale(const Tensor& tensor) {
-  return tensor.layout.storage && tensor.layout.version != tensor.layout.storage->version;
+  return tensor.handle.storage && tensor.handle.version != tensor.handle.storage->version;
 }
 
 void refresh(Tensor& tensor) {
-  const TensorHandle handle = tensor.layout;
+  const TensorHandle handle = tensor.handle;
   Storage& storage = *handle.storage;
   if (storage.may_alias_written) {
     storage.builder.fail("a tensor was changed in place that may share memory with this one", kMaybeSharedHint);
@@ -347,15 +347,15 @@ void refresh(Tensor& tensor) {
   refuse_gradient_of_multi_output(storage.builder, handle, contents_of(storage.builder, storage, handle.history),
                                   "a view that split, chunk or unbind returned, after its memory was written in place");
   tensor = contents_through(storage.builder, handle, views_of(handle));
-  tensor.layout = handle;
-  tensor.layout.version = storage.version;
+  tensor.handle = handle;
+  tensor.handle.version = storage.version;
 }
 
 void write(Builder& builder, const Tensor& target, const Tensor& values) {
-  const TensorHandle handle = target.layout;
+  const TensorHandle handle = target.handle;
   if (!handle.storage) throw_internal("a tensor without storage is written");
   Storage& storage = *handle.storage;
-  query_aliases(builder, storage);
+  request_aliases(builder, storage);
   if (storage.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "use .clone() first: expanded tensors and overlapping windows share elements");
@@ -370,7 +370,7 @@ void write(Builder& builder, const Tensor& target, const Tensor& values) {
   ++storage.version;
   storage.reshaped = {};
   Tensor contents = values;
-  contents.layout = {};
+  contents.handle = {};
   contents.on_host = storage.contents->on_host;  // also for a number that is written
   for (size_t i = views.size(); i-- > 0;) {
     if (views[i]->kind == View::Kind::Reshape && !storage.reshaped.tensor) {
@@ -408,7 +408,7 @@ void refuse_unwritten(Builder& builder) {
 
 std::optional<uint32_t> mutated_parameter(const Value& value) {
   if (!value.is_tensor()) return std::nullopt;
-  const std::shared_ptr<Storage>& storage = value.as<std::shared_ptr<Tensor>>()->layout.storage;
+  const std::shared_ptr<Storage>& storage = value.as<std::shared_ptr<Tensor>>()->handle.storage;
   return storage && storage->version > 0 ? storage->param : std::nullopt;
 }
 

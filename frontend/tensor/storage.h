@@ -56,9 +56,9 @@ struct Storage {
   /// The storages that may be identical with this one, depending on the strides of a call; this one is included. Null
   /// if no other storage may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
-  /// The alias query whether this is the storage of another tensor; `step` is the tensor's layout step.
+  /// The alias query whether this is the storage of another tensor; `layout_step` is that tensor's layout step.
   struct Query {
-    uint32_t number, step;
+    uint32_t number, layout_step;
   };
   std::optional<Query> query = {};
   /// Whether a storage that may be identical with this one was written; then the contents are unknown.
@@ -69,17 +69,17 @@ struct Storage {
 };
 
 /// A tensor with its own storage.
-TensorHandle new_storage(const Builder& builder, uint32_t step);
+TensorHandle new_storage(const Builder& builder, uint32_t layout_step);
 /// The storage of a parameter.
-TensorHandle parameter_storage(const Builder& builder, uint32_t step, uint32_t param);
+TensorHandle parameter_storage(const Builder& builder, uint32_t layout_step, uint32_t param);
 /// A tensor that is a view of `other` or a copy, depending on strides.
-TensorHandle maybe_shared_storage(const Builder& builder, uint32_t step, const TensorHandle& other);
+TensorHandle maybe_shared_storage(const Builder& builder, uint32_t layout_step, const TensorHandle& other);
 /// A view of `x` or a copy, depending on strides. Lowering queries which of the two only when something is written.
-TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
+TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t layout_step, Shape shape);
 /// Whether several elements of a tensor may be at one address.
 bool overlaps_itself(const TensorHandle& handle);
 /// A view of `x`.
-TensorHandle view_storage(const Tensor& x, uint32_t step, View view);
+TensorHandle view_storage(const Tensor& x, uint32_t layout_step, View view);
 /// x.detach(): the same elements, a new history of gradients.
 TensorHandle detached_storage(const Tensor& x);
 /// Marks a view as one of several that a function returned. While autograd records the call, eager raises an error for

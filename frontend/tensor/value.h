@@ -61,7 +61,7 @@ struct Tensor {
   std::vector<ConcatBlock> blocks;
   Shape grid;            ///< the sizes of the grid
   Reassociation groups;  ///< one per dim of the tensor
-  TensorHandle layout = {};
+  TensorHandle handle = {};
   /// A CPU tensor in an op on CUDA: a CPU scalar, or a tensor computed from CPU scalars and numbers alone.
   bool on_host = false;
   /// The author's last name for the tensor. Equal tensors may share nodes, which then have the names of all of them.

@@ -22,16 +22,16 @@ StrideMap identity_strides(Builder& builder, size_t rank) {
 
 /// Records that `result` is a view of `x`. `stride_map[k]`: the terms of its dim k over the dims of x.
 Tensor as_view_of(Builder& builder, const Tensor& x, Tensor result, StrideMap stride_map, View view) {
-  result.layout = record_view(builder, x, std::move(stride_map), shape_of(builder, result), std::move(view));
+  result.handle = record_view(builder, x, std::move(stride_map), shape_of(builder, result), std::move(view));
   return result;
 }
 
 /// Records that `result`, a change of shape of `x`, must be a view of x's storage. PyTorch raises an error if it cannot
 /// be one.
 Tensor as_shared(Builder& builder, const Tensor& x, Tensor result) {
-  if (result.layout.step == x.layout.step) return result;
-  result.layout =
-      view_storage(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
+  if (result.handle.step == x.handle.step) return result;
+  result.handle =
+      view_storage(x, result.handle.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
   return result;
 }
 
@@ -51,7 +51,7 @@ ir::HostId clamped_bound(Builder& builder, ir::HostId bound, ir::HostId size) {
 
 /// States that a size given at run time is not negative.
 void require_nonnegative(Builder& builder, ir::HostId size, const std::string& message) {
-  if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, size, message);
+  if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, message);
 }
 
 /// A size as its author wrote it; -1 means `inferred`.
@@ -230,7 +230,7 @@ Tensor flip(Builder& builder, const Tensor& x, std::span<const size_t> dims) {
   for (const size_t dim : dims) {
     if (dim < x.rank()) result = flipped(builder, result, dim);
   }
-  result.layout = record_preserve(builder, x.layout, shape_of(builder, x));
+  result.handle = record_preserve(builder, x.handle, shape_of(builder, x));
   return result;
 }
 
@@ -360,7 +360,7 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes) {
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), size,
                   fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
   Tensor result = unflattened(builder, x, dim, sizes);
-  result.layout = record_reshape(builder, x, shape_of(builder, result));
+  result.handle = record_reshape(builder, x, shape_of(builder, result));
   return as_shared(builder, x, std::move(result));
 }
 
@@ -369,7 +369,7 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
   if (first > last) builder.fail("flatten() has invalid args: start_dim cannot come after end_dim");
   if (first == last) return x;
   Tensor result = flattened(builder, x, first, last - first + 1);
-  result.layout = record_reshape(builder, x, shape_of(builder, result));
+  result.handle = record_reshape(builder, x, shape_of(builder, result));
   return result;
 }
 
@@ -378,36 +378,36 @@ Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   sizes = with_inferred(builder, old_sizes, std::move(sizes));
   if (same_shape(builder, old_sizes, sizes)) {  // always a view; eager gives its dims of size 1 new strides
     Tensor result = x;
-    result.layout = record_reshape(builder, x, sizes);
+    result.handle = record_reshape(builder, x, sizes);
     return as_shared(builder, x, std::move(result));
   }
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), product(builder, old_sizes),
                   fmt::format("shape {} is invalid for a tensor of shape {}: it has {{0}} elements, not {{1}}",
                               print_shape(builder, sizes), print_shape(builder, old_sizes)));
   Tensor result = reshaped(builder, x, sizes);
-  result.layout = record_reshape(builder, x, sizes);
+  result.handle = record_reshape(builder, x, sizes);
   return result;
 }
 
 Tensor contiguous(Builder& builder, const Tensor& x) {
   const bool is_known =
-      !builder.native && builder.graph.eager_layouts[x.layout].kind == ir::LayoutStep::Kind::Contiguous;
+      !builder.native && builder.graph.eager_layouts[x.handle].kind == ir::LayoutStep::Kind::Contiguous;
   if (is_known) return x;
   Tensor result = x;
-  result.layout = record_format_conversion(builder, MemoryFormat::Contiguous, x);
+  result.handle = record_format_conversion(builder, MemoryFormat::Contiguous, x);
   return result;
 }
 
 Tensor copied(Builder& builder, const Tensor& x) {
   Tensor result = x;
-  result.layout = record_preserve(builder, x.layout, shape_of(builder, x));
+  result.handle = record_preserve(builder, x.handle, shape_of(builder, x));
   return result;
 }
 
 Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
   Tensor result = as_shared(builder, x, reshape(builder, x, std::move(sizes)));
-  const bool is_recorded = !builder.native && result.layout.step != x.layout.step;
-  if (is_recorded) builder.graph.required_views.push_back({result.layout.step, builder.diagnostics.location()});
+  const bool is_recorded = !builder.native && result.handle.step != x.handle.step;
+  if (is_recorded) builder.graph.required_views.push_back({result.handle.step, builder.diagnostics.location()});
   return result;
 }
 

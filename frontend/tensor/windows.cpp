@@ -96,7 +96,7 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
 Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, int64_t step) {
   const Tensor input = x.rank() == 0 ? unsqueeze(builder, x, 0) : x;
   if (step <= 0) builder.fail(fmt::format("step is {} but must be > 0", step));
-  builder.require(Kind::NonNegative, size, size, "size is {0} but must be >= 0");
+  builder.require(Kind::NonNegative, size, "size is {0} but must be >= 0");
   const Shape shape = shape_of(builder, input);
   const ir::HostId last_start = builder.sub(shape[dim], size);
   builder.require(Kind::NonNegative, last_start, shape[dim],
@@ -108,9 +108,9 @@ Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, in
   std::vector<std::vector<ir::Term>> stride_map;
   for (uint32_t d = 0; d < x.rank(); ++d) stride_map.push_back({{d, builder.integer(d == dim ? step : 1)}});
   stride_map.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
-  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
+  result.handle = record_view(builder, x.handle, std::move(stride_map), shape_of(builder, result));
   const bool is_disjoint = builder.graph.host.known_nonnegative(builder.sub(builder.integer(step), size));
-  if (result.layout.storage && !is_disjoint) result.layout.storage->overlaps_itself = true;
+  if (result.handle.storage && !is_disjoint) result.handle.storage->overlaps_itself = true;
   return result;
 }
 
@@ -131,7 +131,7 @@ Tensor diagonal(Builder& builder, const Tensor& x, ir::HostId offset, size_t dim
   }
   stride_map.push_back(
       {{static_cast<uint32_t>(dim1), builder.integer(1)}, {static_cast<uint32_t>(dim2), builder.integer(1)}});
-  result.layout = record_view(builder, x.layout, std::move(stride_map), shape_of(builder, result));
+  result.handle = record_view(builder, x.handle, std::move(stride_map), shape_of(builder, result));
   return result;
 }
 

@@ -46,7 +46,7 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
       return a.truthy();
     case Kind::NonEmpty:
       return a.as_int() > 0 || b.as_int() == 0;
-    case Kind::Computes:
+    case Kind::RaisesNothing:
       return true;  // the value has been computed, so it exists
   }
   throw_internal("a condition of unknown kind");
@@ -73,7 +73,7 @@ std::string message_of(const Condition& condition, const HostValue& a, const Hos
       return "PyTorch has no such gradient";
     case Kind::NonEmpty:
       return "cannot gather from a dimension of size 0";
-    case Kind::Computes:
+    case Kind::RaisesNothing:
       return "a number cannot be computed";
   }
   throw_internal("a condition of unknown kind");

@@ -16,7 +16,7 @@ struct Condition {
     NonNegative,     ///< a >= 0
     True,            ///< a is true (an assert of the author, an exponent that must not be negative)
     NonEmpty,        ///< a > 0 or b == 0: a dim of size a, from which b indices gather, must not be empty
-    Computes,        ///< the arithmetic of a raises none of Python's errors, even if its value is not used
+    RaisesNothing,   ///< the arithmetic of a raises none of Python's errors, even if its value is not used
     Affordable,      ///< a >= 0; if not, the op must be computed in another way: by another graph, or by the fallback
     GradientsExist,  ///< a is 1: PyTorch has all gradients that the call requests. If a is 0, the fallback reports it
   } kind;

@@ -15,16 +15,16 @@ class EqualSizes {
   EqualSizes(const HostPool& host, std::span<const Condition> conditions) : host_(host) {
     for (const Condition& condition : conditions) {
       if (condition.kind != Condition::Kind::Equal) continue;
-      const HostId a = oldest(condition.a), b = oldest(condition.b);
+      const HostId a = representative(condition.a), b = representative(condition.b);
       if (a != b) equal_to_[std::max(a, b)] = std::min(a, b);
     }
   }
 
-  bool operator()(HostId a, HostId b) const { return oldest(a) == oldest(b); }
+  bool operator()(HostId a, HostId b) const { return representative(a) == representative(b); }
 
  private:
   /// The oldest integer that is equal to this one.
-  HostId oldest(HostId id) const {
+  HostId representative(HostId id) const {
     id = host_.resolve(id);
     for (auto link = equal_to_.find(id); link != equal_to_.end(); link = equal_to_.find(id)) id = link->second;
     return id;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "ir/graph.h"
@@ -14,7 +13,7 @@ void find_gradients(Graph& graph) {
     if (node.op == Op::Call && graph.callee(id) == kDetach) continue;
     for (const NodeId arg : node.args) params_of[i] |= params_of[arg.index];
     const bool reads = node.op == Op::Load || node.op == Op::Gather;
-    if (reads && !graph.reduction_read(id)) params_of[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+    if (reads && !graph.reduction_read(id)) params_of[i] |= gradient_bit(graph.access(id).source.index);
   }
   for (Result& result : graph.results) {
     result.gradients = 0;

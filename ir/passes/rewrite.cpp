@@ -5,13 +5,13 @@
 namespace ingot::ir {
 namespace {
 
-using HostRule = std::function<void(HostId& id)>;
+using HostVisitor = std::function<void(HostId& id)>;
 
-void for_each_host(std::vector<Term>& terms, const HostRule& visit) {
+void for_each_host(std::vector<Term>& terms, const HostVisitor& visit) {
   for (Term& term : terms) visit(term.coef);
 }
 
-void for_each_host(Access& access, const HostRule& visit) {
+void for_each_host(Access& access, const HostVisitor& visit) {
   for (HostId& offset : access.offsets) visit(offset);
   for (AccessDim& dim : access.dims) {
     visit(dim.size);
@@ -26,7 +26,7 @@ void for_each_host(Access& access, const HostRule& visit) {
 /// Visits the host expressions outside the nodes. Calls `visit_fact` for those that state facts about the symbols: the
 /// sizes of parameters, the operands of conditions, `statics` and `unspecialized`. These must not be replaced by equal
 /// expressions. Calls `visit` for all others.
-void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
+void for_each_host(Graph& graph, const HostVisitor& visit, const HostVisitor& visit_fact) {
   for (Param& param : graph.params) {
     for (HostId& size : param.shape) visit_fact(size);
   }
@@ -100,8 +100,8 @@ Graph compact(const Graph& graph) {
   const std::vector<bool> live = graph.live();
 
   std::vector<bool> needed(graph.host.count());
-  const HostRule need_fact = [&](HostId& id) { needed[id.index] = true; };
-  const HostRule need = [&](HostId& id) { needed[graph.host.resolve(id).index] = true; };
+  const HostVisitor need_fact = [&](HostId& id) { needed[id.index] = true; };
+  const HostVisitor need = [&](HostId& id) { needed[graph.host.resolve(id).index] = true; };
   for_each_host(out, need, need_fact);
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i]) continue;
@@ -130,8 +130,8 @@ Graph compact(const Graph& graph) {
   out.host_locations.clear();
   for (const auto& [id, span] : graph.host_locations)
     if (needed[id.index]) out.host_locations.emplace(new_host_ids[id.index], span);
-  const HostRule renumber_fact = [&](HostId& id) { id = new_host_ids[id.index]; };
-  const HostRule renumber = [&](HostId& id) { id = new_host_ids[graph.host.resolve(id).index]; };
+  const HostVisitor renumber_fact = [&](HostId& id) { id = new_host_ids[id.index]; };
+  const HostVisitor renumber = [&](HostId& id) { id = new_host_ids[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
   for (const HostId symbol : out.unspecialized)
     if (out.host[symbol].op == HostOp::Size) out.host.assume_at_least(symbol, kSpecializedSize + 1);

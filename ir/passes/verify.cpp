@@ -33,7 +33,7 @@ class Verifier {
     }
     for (const Condition& condition : graph_.conditions) {
       location_ = "a condition";
-      if (condition.kind == Condition::Kind::True || condition.kind == Condition::Kind::Computes) continue;
+      if (condition.kind == Condition::Kind::True || condition.kind == Condition::Kind::RaisesNothing) continue;
       check_integer(condition.a, "operand");
       if (has_two_operands(condition)) check_integer(condition.b, "operand");
     }

@@ -118,7 +118,7 @@ std::string OpState::emit_backward(const runtime::Program& forward, const CallKe
   const auto& [op, arguments, placeholders, names, returned_count] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
   const CallKey gradient_key = op->key_of(call, key);
-  const bool sums = runtime::has_sums(*op->choose_program(gradient_key, 0).program);
+  const bool sums = runtime::has_scatter_sums(*op->choose_program(gradient_key, 0).program);
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(gradient_key, {.may_scatter = sums});
   const Recomputed recomputed(*graph, gradient_key, parameters.size(), returned_count);
 

@@ -90,7 +90,8 @@ EmitContext OpState::make_emit_context(std::span<const Argument> arguments, cons
 
 std::shared_ptr<const ir::Graph> OpState::graph_of(const EmitContext& context) const {
   const runtime::Program& program = *context.program;
-  return program.graph ? program.graph : programs_.graph(context.key, {.may_scatter = runtime::has_sums(program)});
+  return program.graph ? program.graph
+                       : programs_.graph(context.key, {.may_scatter = runtime::has_scatter_sums(program)});
 }
 
 Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target) const {

@@ -33,8 +33,7 @@ std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKe
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     const at::Tensor* tensor = key.arguments[i].tensor;
     wanted.push_back(tensor != nullptr && at::isFloatingType(tensor->scalar_type()) &&
-                     (differentiable >> std::min<size_t>(i, 63) & 1) != 0 &&
-                     (!any_requires_grad || tensor->requires_grad()));
+                     (differentiable & ir::gradient_bit(i)) != 0 && (!any_requires_grad || tensor->requires_grad()));
   }
   return wanted;
 }
@@ -42,7 +41,7 @@ std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKe
 uint64_t bits_of(const std::vector<bool>& wanted) {
   uint64_t bits = 0;
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i]) bits |= uint64_t{1} << std::min<size_t>(i, 63);
+    if (wanted[i]) bits |= ir::gradient_bit(i);
   return bits;
 }
 

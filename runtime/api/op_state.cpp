@@ -50,7 +50,7 @@ bool lacks_caching_allocator() {
 /// Returns the variant of the op for which the program was made.
 runtime::Variant variant_of(const runtime::Program& program, const CallKey& key) {
   const bool has_residuals = std::ranges::any_of(program.results, &runtime::Program::Result::is_residual);
-  return {has_residuals ? key.gradients : 0, runtime::has_sums(program)};
+  return {has_residuals ? key.gradients : 0, runtime::has_scatter_sums(program)};
 }
 
 /// Rejects tensors without storage that the program accesses. A tensor without storage replaces an argument that a call
@@ -64,7 +64,7 @@ void refuse_without_storage(const runtime::Program& program, const CallKey& key)
   };
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
   for (size_t i = 0; i < key.arguments.size(); ++i)
-    if ((used >> std::min<size_t>(i, 63) & 1) != 0 && key.arguments[i].kind == frontend::ArgumentSpec::Kind::Tensor &&
+    if ((used & ir::gradient_bit(i)) != 0 && key.arguments[i].kind == frontend::ArgumentSpec::Kind::Tensor &&
         runtime::lacks_storage(*key.arguments[i].tensor))
       refuse(runtime::parameter_name(key, i));
   for (size_t i = 0; i < key.outs.size(); ++i)
@@ -151,8 +151,8 @@ runtime::ProgramCache::Match OpState::choose_program(const CallKey& key, uint64_
   runtime::ProgramCache::Match match = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*match.program)) return match;  // resolving the call reports it
   if (!runtime::has_small_residuals(*match.program, key)) match.program = programs_.find(key).program;
-  // Too many comparisons: `run` sums the gradients of the gathers instead (runtime/call/sums.h). The variant with such
-  // sums needs no residuals, because the sums are differentiated like the comparisons that they replace.
+  // Too many comparisons: `run` sums the gradients of the gathers instead (runtime/call/scatter_sums.h). The variant
+  // with such sums needs no residuals, because the sums are differentiated like the comparisons that they replace.
   if (!runtime::is_affordable(*match.program, key)) match.program = programs_.find(key, {.may_scatter = true}).program;
   return match;
 }

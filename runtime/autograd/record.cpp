@@ -95,7 +95,7 @@ class OpBackward : public torch::autograd::Node {
       const BoundArgument& argument = key.arguments[i];
       const at::Tensor* tensor = argument.tensor;
       const bool has_gradient =
-          tensor != nullptr && tensor->requires_grad() && (differentiable >> std::min<size_t>(i, 63) & 1);
+          tensor != nullptr && tensor->requires_grad() && (differentiable & ir::gradient_bit(i)) != 0;
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
       if (tensor != nullptr && (needs_->may_read(i) || !needs_->placeholders[i].defined()))
@@ -212,7 +212,7 @@ class OpBackward : public torch::autograd::Node {
     } catch (const Error&) {  // eager computes the gradient from all arguments
     }
     for (const auto& [index, error] : unpacked.unavailable)
-      if ((reads >> std::min<size_t>(index, 63) & 1) != 0) std::rethrow_exception(error);
+      if ((reads & ir::gradient_bit(index)) != 0) std::rethrow_exception(error);
   }
 
   std::shared_ptr<const OpState> op_;

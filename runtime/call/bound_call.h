@@ -68,7 +68,7 @@ struct BoundCall {
     std::vector<int64_t> sizes, strides;    ///< of the memory to allocate, if the kernels do not write the caller's
     bool is_partial = false;                ///< elements outside of all output blocks keep the caller's values
     std::optional<uint32_t> forwards = {};  ///< the parameter that equals this result, which no kernel computes
-    bool is_sum = false;                    ///< a sum of scattered values, added up after the kernels (sums.h)
+    bool is_scatter_sum = false;            ///< a sum of scattered values, added up after the kernels (scatter_sums.h)
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< omits kernels that have nothing to do
@@ -78,8 +78,8 @@ struct BoundCall {
   /// Conditions on numbers, whose ids refer to `numbers`.
   std::vector<Program::Check> checks;
 
-  bool has_sums = false;  ///< whether `is_sum` holds for any result
-  bool atomics = false;   ///< the op's option: a GPU may add up these sums in any order
+  bool has_scatter_sums = false;  ///< whether `is_scatter_sum` holds for any result
+  bool atomics = false;           ///< the op's option: a GPU may add up these sums in any order
 
   std::shared_ptr<const Program> program;
   std::shared_ptr<const frontend::Residuals>

@@ -155,7 +155,7 @@ uint64_t requested_gradients(const CallKey& key) {
   uint64_t requested = 0;
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if (const at::Tensor* tensor = key.arguments[i].tensor; tensor != nullptr && tensor->requires_grad())
-      requested |= uint64_t{1} << std::min<size_t>(i, 63);
+      requested |= ir::gradient_bit(i);
   return requested;
 }
 

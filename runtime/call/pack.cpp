@@ -56,9 +56,9 @@ class WorkspaceMap {
     if (kernel_set == nullptr) return;
     for (const Kernel& kernel : kernel_set->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
-      if (partials_.contains(info.partials_owner)) continue;
-      const int64_t elements = codegen::count(info.partial_count, resolved.geometries[info.outline].extents);
-      for (const ir::DType dtype : info.partials) partials_[info.partials_owner].push_back(reserve(elements, dtype));
+      if (partials_.contains(info.partials_writer)) continue;
+      const int64_t elements = codegen::count(info.partial_count, resolved.geometries[info.outline_kernel].extents);
+      for (const ir::DType dtype : info.partials) partials_[info.partials_writer].push_back(reserve(elements, dtype));
     }
   }
 
@@ -88,7 +88,7 @@ class Packer {
       : program_(program), resolved_(resolved), workspace_(workspace), numbers_(numbers) {}
 
   BoundKernel pack(const Kernel& kernel) {
-    const uint32_t index = kernel.info.outline;
+    const uint32_t index = kernel.info.outline_kernel;
     const codegen::KernelOutline& outline = program_.outlines.of(resolved_.strategy).kernels[index];
     const codegen::KernelGeometry& geometry = resolved_.geometries[index];
     const codegen::LaunchInfo& info = kernel.info;
@@ -155,7 +155,7 @@ class Packer {
         bound_.pointers.push_back({.offset = reserve(sizeof(void*)),
                                    .source = BoundKernel::Pointer::Source::Workspace,
                                    .tensor = 0,
-                                   .shift = workspace_.partials(bound_.kernel->info.partials_owner, parameter.a)});
+                                   .shift = workspace_.partials(bound_.kernel->info.partials_writer, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);
@@ -213,7 +213,7 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Ker
     call.results.push_back({resolved.destinations[r], scalar_type(program->results[r].dtype), resolved.results[r].sizes,
                             resolved.results[r].strides, is_partial(*program, resolved, r),
                             program->results[r].forwards, !program->results[r].scatters.empty()});
-  call.has_sums = has_sums(*program);
+  call.has_scatter_sums = has_scatter_sums(*program);
 
   Numbers numbers(*program, resolved);
   for (const Program::Check& check : program->checks) {
@@ -229,7 +229,7 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Ker
     call.workspace_bytes = workspace.bytes();
     Packer packer(*program, resolved, workspace, numbers);
     for (const Kernel& kernel : kernel_set->kernels)
-      if (kernel.info.units(resolved.geometries[kernel.info.outline].extents) > 0)
+      if (kernel.info.units(resolved.geometries[kernel.info.outline_kernel].extents) > 0)
         call.kernels.push_back(packer.pack(kernel));
   }
   call.numbers = std::move(numbers.pool);

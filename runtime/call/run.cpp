@@ -11,7 +11,7 @@
 #include "runtime/call/host_run.h"
 #include "runtime/call/inline_buffer.h"
 #include "runtime/call/scalar_bytes.h"
-#include "runtime/call/sums.h"
+#include "runtime/call/scatter_sums.h"
 
 // The part of a call that runs every time. This part allocates the results, and one workspace if kernels need it. It
 // takes no lock, and computes nothing again that the key determines.
@@ -46,7 +46,7 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
 }
 
 at::Tensor allocate_result(const BoundCall::Result& result, const CallKey& key, AtomicCounters& counters) {
-  if (result.is_sum) return {};
+  if (result.is_scatter_sum) return {};
   if (result.forwards) {
     // With a destination of the caller's, copies the argument first, because another result may overwrite it.
     const at::Tensor& argument = *key.arguments[*result.forwards].tensor;
@@ -192,7 +192,7 @@ void run(const BoundCall& call, const CallKey& key, Results& results, bool debug
       run_cpu(call, kernel, key, outputs, host_values);
     AtomicCounters::add(counters.launches);
   }
-  if (call.has_sums) add_scatter_sums(call, results);
+  if (call.has_scatter_sums) add_scatter_sums(call, results);
   versions.begin_copies();
   for (size_t r = 0; r < call.results.size(); ++r) {
     const Destination& destination = call.results[r].destination;

@@ -101,7 +101,7 @@ frontend::Residuals residuals_of(const Program& program, uint64_t gradients) {
   return residuals;
 }
 
-bool has_sums(const Program& program) {
+bool has_scatter_sums(const Program& program) {
   return std::ranges::any_of(program.results, [](const Program::Result& result) { return !result.scatters.empty(); });
 }
 
@@ -135,7 +135,7 @@ std::vector<uint64_t> params_read_by_nodes(const ir::Graph& graph) {
     const ir::NodeId id{i};
     for (const ir::NodeId arg : graph[id].args) reads[i] |= reads[arg.index];
     const bool is_read = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
-    if (is_read && !graph.reduction_read(id)) reads[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+    if (is_read && !graph.reduction_read(id)) reads[i] |= ir::gradient_bit(graph.access(id).source.index);
   }
   return reads;
 }
@@ -155,7 +155,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for (const ir::Result& result : graph->results) {
     uint64_t result_reads = 0;
     for (const ir::OutputBlock& block : result.blocks) result_reads |= reads[block.node.index];
-    if (result.forwards) result_reads |= uint64_t{1} << std::min(*result.forwards, 63u);
+    if (result.forwards) result_reads |= ir::gradient_bit(*result.forwards);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
                                result.gradients, result_reads, result.use, result.scatters, result.addend});
   }

@@ -76,7 +76,7 @@ struct Program {
 frontend::Residuals residuals_of(const Program& program, uint64_t gradients);
 
 /// Whether some of its results are sums of scattered values.
-bool has_sums(const Program& program);
+bool has_scatter_sums(const Program& program);
 
 /// The parameters on which the results depend; bits as in Result::reads.
 uint64_t read_params(const Program& program);

@@ -21,7 +21,7 @@ struct Runtime;
 /// Selects among an op's programs for one signature (frontend::Signature).
 struct Variant {
   uint64_t gradients = 0;    ///< the parameters (bits) for whose gradients the program saves residuals of reductions
-  bool may_scatter = false;  ///< whether gradients of gathers may be sums that `run` computes (call/sums.h)
+  bool may_scatter = false;  ///< whether gradients of gathers may be sums that `run` computes (call/scatter_sums.h)
 };
 
 /// An input of a lowering beyond the signature: a size, a number, a part of the variant, or whether tensors share

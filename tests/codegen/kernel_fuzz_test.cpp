@@ -7,8 +7,8 @@
 #include <random>
 
 #include "codegen/kernel/build.h"
+#include "tests/case_count.h"
 #include "tests/codegen/random_kernels.h"
-#include "tests/rounds.h"
 
 namespace ingot::codegen {
 namespace {
@@ -155,8 +155,8 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
   schedules.resize(std::min(schedules.size(), kVariants));
   std::vector<Variant> variants;
   for (const Schedule& candidate : schedules)
-    variants.push_back(
-        {candidate, build(test_case.graph, outline, prepared.layouts[0], candidate, target, {true, false})[0]});
+    variants.push_back({candidate, build(test_case.graph, outline, prepared.layouts[0], candidate, target,
+                                         {.check_indices = true})[0]});
   return variants;
 }
 
@@ -297,7 +297,7 @@ class KernelFuzz : public testing::TestWithParam<uint32_t> {};
 TEST_P(KernelFuzz, BothTargetsMatchTheGraph) {
   const uint32_t seed = GetParam();
   std::vector<Case> cases;
-  for (unsigned k = 0; k < rounds(kKernels); ++k) {
+  for (unsigned k = 0; k < case_count(kKernels); ++k) {
     RandomKernelMaker maker(seed * 1000 + k);
     cases.push_back(maker.make("kernel" + std::to_string(k)));
     ir::verify(cases.back().graph);

@@ -182,7 +182,7 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
     workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
   std::map<uint32_t, std::vector<Bytes>> partials;
   for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {})) {
-    const uint32_t k = kernel.launch.outline;
+    const uint32_t k = kernel.launch.outline_kernel;
     const KernelGeometry& geometry = prepared.geometries[k];
     std::vector<std::byte*> data, partials_data;
     for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
@@ -192,7 +192,7 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
                      : is_store         ? results[use.tensor].data()
                                         : reinterpret_cast<std::byte*>(const_cast<float*>(test_case.x.memory.data())));
     }
-    const uint32_t owner = kernel.launch.partials_owner;
+    const uint32_t owner = kernel.launch.partials_writer;
     if (!partials.contains(owner))
       for (size_t s = 0; s < kernel.launch.partials.size(); ++s)
         partials[owner].emplace_back(static_cast<size_t>(8 * count(kernel.launch.partial_count, geometry.extents)));

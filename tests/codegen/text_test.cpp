@@ -38,7 +38,7 @@ TEST(Names, KernelNamesDoNotClashWithPreludes) {
 }
 
 TEST(Names, FileScopeNamesIncludeCalledFunctions) {
-  const auto names = names_at_file_scope(
+  const auto names = declared_or_called_names(
       "// note: nothing\ntemplate <typename T, int n>\nstruct Box {\n  T first[n];\n  T get(int at) { return "
       "__builtin_fmaf(at, "
       "more(at), 1); }\n};\nnamespace space {\nint inner;\n}\n");

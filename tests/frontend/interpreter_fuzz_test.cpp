@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/case_count.h"
 #include "tests/frontend/evaluating.h"
-#include "tests/rounds.h"
 
 // Lowering any program ends with a graph or with an error of Fault::Author.
 
@@ -91,14 +91,14 @@ void expect_graph_or_author_error(const std::string& text) {
 
 TEST(InterpreterFuzz, RandomExpressions) {
   Generator generator(1);
-  for (unsigned round = 0; round < rounds(3000); ++round)
+  for (unsigned round = 0; round < case_count(3000); ++round)
     expect_graph_or_author_error("def f(x, y, k: int, h: float, i=3): return " +
                                  generator.expression(1 + static_cast<int>(round % 4)));
 }
 
 TEST(InterpreterFuzz, RandomStatements) {
   Generator generator(2);
-  for (unsigned round = 0; round < rounds(1000); ++round) {
+  for (unsigned round = 0; round < case_count(1000); ++round) {
     const auto expression = [&] { return generator.expression(static_cast<int>(round % 3)); };
     expect_graph_or_author_error("def f(x, y, k: int, h: float, i=3):\n    a, b = " + expression() + ", " +
                                  expression() + "\n    for i in " + expression() + ":\n        a = " + expression() +

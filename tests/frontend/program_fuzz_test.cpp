@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/case_count.h"
 #include "tests/frontend/tensor_testing.h"
-#include "tests/rounds.h"
 
 // Random programs of statements, loops, conditions, helper functions, lists, dicts and views. Each program is written
 // as source text and, at the same time, executed on arrays. The graph of the source must give the same values. If some
@@ -408,7 +408,7 @@ void check_program(unsigned seed) {
 }
 
 TEST(ProgramFuzz, GraphMatchesDirectExecution) {
-  for (unsigned seed = 0; seed < rounds(300); ++seed) {
+  for (unsigned seed = 0; seed < case_count(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check_program(seed);
     if (HasFailure()) return;
@@ -433,7 +433,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 TEST(ProgramFuzz, ChangedProgramsLowerOrFailAtALocation) {
   unsigned accepted = 0;
-  for (unsigned seed = 0; seed < rounds(600); ++seed) {
+  for (unsigned seed = 0; seed < case_count(600); ++seed) {
     std::mt19937 random(seed);
     std::vector<std::string> words = words_of(Program(seed % 100).text);
     const auto random_index = [&] { return random() % words.size(); };
@@ -462,7 +462,7 @@ TEST(ProgramFuzz, ChangedProgramsLowerOrFailAtALocation) {
     }
     if (HasFailure()) break;
   }
-  EXPECT_GT(accepted, rounds(30));  // otherwise the changes only cause syntax errors
+  EXPECT_GT(accepted, case_count(30));  // otherwise the changes only cause syntax errors
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/case_count.h"
 #include "tests/frontend/tensor_testing.h"
-#include "tests/rounds.h"
 
 // Random programs of views, pointwise ops, stacks, cats and gathers. Their graphs must give the same values as arrays
 // whose elements each operation computes directly, by index.
@@ -306,7 +306,7 @@ void check(unsigned seed) {
 }
 
 TEST(TensorFuzz, MatchesDirectIndexing) {
-  for (unsigned seed = 0; seed < rounds(1500); ++seed) {
+  for (unsigned seed = 0; seed < case_count(1500); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check(seed);
     if (HasFailure()) break;

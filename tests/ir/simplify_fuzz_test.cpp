@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/case_count.h"
 #include "tests/ir/reference.h"
 #include "tests/ir/testing.h"
-#include "tests/rounds.h"
 
 // Random pointwise graphs before and after simplification: the results have the same bits, for values at which
 // exactness is easily lost.
@@ -152,7 +152,7 @@ class RandomGraph {
 
 TEST(SimplifyFuzz, KeepsEveryBit) {
   size_t before = 0, after = 0;
-  for (uint32_t seed = 0; seed < rounds(1500); ++seed) {
+  for (uint32_t seed = 0; seed < case_count(1500); ++seed) {
     RandomGraph random(seed);
     const Graph& graph = random.graph();
     verify(graph);

@@ -12,7 +12,7 @@
 namespace ingot::codegen {
 
 /// The common part of all CPU kernels: parameters and error checks.
-class CpuKernel : public Space, public Access {
+class CpuKernel : public Space, public AccessEmitter {
  public:
   explicit CpuKernel(const KernelContext& context);
 
@@ -22,10 +22,10 @@ class CpuKernel : public Space, public Access {
 
   Level level_of_names() const override { return Level::Element; }
 
-  // Access
+  // AccessEmitter
 
   ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }

@@ -40,7 +40,7 @@ class Columns : public CudaReduce {
     return axis + 1 < row_axes_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
   }
 
-  // Access
+  // AccessEmitter
 
   ValueId load(uint32_t access) override {
     const bool is_vector = lanes_ > 1 && how(access).how == How::Vector;

@@ -19,7 +19,7 @@ using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
 /// Builds a kernel that reduces nothing and has no tiles.
-class ElementsKernel : public Access {
+class ElementsKernel : public AccessEmitter {
  public:
   explicit ElementsKernel(const KernelContext& context)
       : context_(context),
@@ -42,7 +42,7 @@ class ElementsKernel : public Access {
     return assembly_.finish(context_);
   }
 
-  // Access
+  // AccessEmitter
 
   ValueId load(uint32_t access) override {
     switch (schedule_.accesses[access].how) {
@@ -61,12 +61,12 @@ class ElementsKernel : public Access {
     return memory_.load(access, Level::Thread);
   }
 
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override {
     std::vector<ValueId> wrapped;
     const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
     for (uint32_t l = 0; l < indices.size(); ++l)
-      wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, guard));
-    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, guard);
+      wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entered));
+    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, entered);
     return wrapped;
   }
 
@@ -97,14 +97,14 @@ class ElementsKernel : public Access {
   ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
 
  private:
-  /// Loads a thread's elements of the row that a gather's indices select, as a vector; if there is a guard, only if it
-  /// holds.
-  void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
-    if (schedule_.accesses[access].is_masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
+  /// Loads a thread's elements of the row that a gather's indices select, as a vector; if `entered` is given, only if
+  /// it holds.
+  void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId entered) {
+    if (schedule_.accesses[access].is_masked && !entered) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
     const ValueId vector = vector_at(access, Value::Kind::Vector, wrapped);
-    body_.thread.push_back({Declare{row, guard ? ValueId{} : vector}});
-    if (guard) body_.thread.push_back({If{guard, {{Assign{assembly_.read(row), vector}}}, {}}});
+    body_.thread.push_back({Declare{row, entered ? ValueId{} : vector}});
+    if (entered) body_.thread.push_back({If{entered, {{Assign{assembly_.read(row), vector}}}, {}}});
   }
 
   // Loads

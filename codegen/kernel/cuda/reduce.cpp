@@ -66,11 +66,11 @@ void CudaReduce::arrive() {
   if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
 
-std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) {
   std::vector<ValueId> wrapped;
   const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
   for (uint32_t l = 0; l < indices.size(); ++l)
-    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, guard));
+    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entered));
   return wrapped;
 }
 
@@ -89,7 +89,7 @@ ValueId CudaReduce::let(Body& block, ValueId value, std::string_view preferred) 
 }
 
 ValueId CudaReduce::named(ValueId value, const std::string& name) {
-  assembly_[value].naming = Value::Naming::Always;
+  assembly_[value].naming = Value::Naming::Exact;
   assembly_[value].name = name;
   assembly_[value].type = {context_.index_dtype()};
   return value;

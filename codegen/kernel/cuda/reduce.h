@@ -13,7 +13,7 @@ namespace ingot::codegen {
 /// The common part of CUDA kernels that reduce. The threads of a row traverse its elements together, phase by phase.
 /// Their accumulators are combined so that all of them know the row's results in the next phase. Derived classes
 /// distribute rows and elements over threads.
-class CudaReduce : public Space, public Access {
+class CudaReduce : public Space, public AccessEmitter {
  public:
   Kernel build();
 
@@ -26,9 +26,9 @@ class CudaReduce : public Space, public Access {
   Level level_of_names() const override { return Level::Thread; }
   std::string suffix() override { return lanes_ > 1 ? "_" + assembly_[lane_].name : "_i"; }
 
-  // Access
+  // AccessEmitter
 
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }

@@ -38,7 +38,7 @@ class Rows : public CudaReduce {
   ValueId coordinate(uint32_t axis, Level level) override;
   ValueId base(uint32_t access) override;
 
-  // Access
+  // AccessEmitter
 
   ValueId load(uint32_t access) override;
 

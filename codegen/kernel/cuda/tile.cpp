@@ -20,7 +20,7 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-class Tile : public Space, public Access {
+class Tile : public Space, public AccessEmitter {
  public:
   explicit Tile(const KernelContext& context)
       : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
@@ -81,7 +81,7 @@ class Tile : public Space, public Access {
   Level level_of_names() const override { return Level::Element; }
   std::string suffix() override { return "_" + name_of("k"); }
 
-  // Access
+  // AccessEmitter
 
   ValueId load(uint32_t access) override {
     const How how = schedule_.accesses[access].how;

@@ -1,4 +1,4 @@
-#include "runtime/call/sums.h"
+#include "runtime/call/scatter_sums.h"
 
 #include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -64,7 +64,7 @@ void add_scatter_sums(const BoundCall& call, Results& results) {
   const at::AutoDispatchBelowADInplaceOrView raw;
   for (size_t r = 0; r < call.results.size(); ++r) {
     const BoundCall::Result& result = call.results[r];
-    if (!result.is_sum) continue;
+    if (!result.is_scatter_sum) continue;
     const Program::Result& program_result = call.program->results[r];
     if (call.atomics && results[program_result.scatters.front().values].is_cuda())
       at::globalContext().alertNotDeterministic(call.program->name + " with atomics=True");
