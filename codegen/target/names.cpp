@@ -42,16 +42,13 @@ linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
 // kernel must not have such a name; a local variable may. Each name also covers its float (f) and long double (l)
 // forms. Functions that the preludes call need not be listed: see reserved_by_preludes.
 constexpr std::string_view kFunctions = R"(
-abs acos acosh acoshf acosf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf brev cbrt cbrtf ceil ceilf
-clz copysign copysignf cos cosf cosh coshf cospi cospif cyl_bessel_i0 cyl_bessel_i1 drem dremf erf erfc erfcf erfcinv
-erfcx erff erfinv exit exp exp10 exp10f exp2 exp2f expf expm1 expm1f fabs fabsf fdim fdimf ffs finite floor floorf
-fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp gamma gammaf hypot hypotf ilogb index isfinite isinf isnan isnormal
-j0 j0f j1 j1f jn jnf labs ldexp lgamma lgammaf llabs llmax llmin llrint llround log log10 log10f log1p log1pf log2
-log2f logb logf lrint lround max min modf mul24 mulhi nan nearbyint nextafter nextafterf norm norm3d norm4d normcdf
-normcdfinv pow powf powi popc rand rcbrt remainder remquo rhypot rint rnorm round roundf rsqrt rsqrtf saturate scalbn
-significand sin sincos sincosf sincospi sinf sinh sinhf sinpi sqrt sqrtf tan tanf tanh tanhf tgamma trunc truncf
-ullmax ullmin umax umin umul24 umulhi y0 y0f y1 y1f yn ynf read write open close send time signal select
-memcmp memmove strlen abort
+abs acos acosh asin asinh atan atan2 atanh brev cbrt ceil clz copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 drem
+erf erfc erfcinv erfcx erfinv exit exp exp10 exp2 expm1 fabs fdim ffs finite floor fma fmax fmin fmod frexp gamma
+hypot ilogb index isfinite isinf isnan isnormal j0 j1 jn labs ldexp lgamma llabs llmax llmin llrint llround log log10
+log1p log2 logb lrint lround max min modf mul24 mulhi nan nearbyint nextafter norm norm3d norm4d normcdf normcdfinv
+pow powi popc rand rcbrt remainder remquo rhypot rint rnorm round rsqrt saturate scalbn significand sin sincos
+sincospi sinh sinpi sqrt tan tanh tgamma trunc ullmax ullmin umax umin umul24 umulhi y0 y1 yn read write open close
+send time signal select memcmp memmove strlen abort
 )";
 
 constexpr std::array<std::string_view, 25> kGreek = {
