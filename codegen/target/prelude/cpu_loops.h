@@ -1,5 +1,5 @@
 // The loops of generated CPU kernels: float16 conversions in bulk, vectorised loops, loops over
-// chunks, and prefetching.
+// pieces of a range, and prefetching.
 
 // ingot: to_floats
 // Converts n consecutive float16 by the processor's own instructions, which GCC does not use in
@@ -110,7 +110,7 @@ inline void will_write(const T* elements, int64 count) {
 }
 
 // ingot: in_pieces
-// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
 // but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {

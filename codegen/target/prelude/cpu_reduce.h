@@ -1,9 +1,9 @@
-// The prelude of generated CPU kernels that reduce: loops over aligned chunks of a row, and the
+// The prelude of generated CPU kernels that reduce: loops over aligned pieces of a row, and the
 // combination of a row's accumulators.
 
 // ingot: in_aligned_pieces
-// As in_pieces, for chunks that begin and end at multiples of their size; the first and the last
-// chunk may be shorter.
+// As in_pieces, for pieces that begin and end at multiples of their size; the first and the last
+// piece may be shorter.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
                                                              const Work& work) {

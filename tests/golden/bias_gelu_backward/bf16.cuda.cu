@@ -93,9 +93,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Merges the result of a group into the results of the groups before it, as a binary counter
-// carries: adjacent groups are combined first. After the last group, the highest level holds the
-// result of all groups.
+// Merges the result of a group of adjacent accumulators into the results of the groups before it,
+// as a binary counter carries: adjacent groups are combined first. After the last group, the
+// highest level holds the result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;

@@ -136,7 +136,7 @@ struct Part {
     operator int64() const { return number; }
 };
 
-// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
 // but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {

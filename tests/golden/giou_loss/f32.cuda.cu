@@ -105,22 +105,22 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// a / b by the steps of a division without overflow or underflow on the way: valid where the
-// exponents are from -48 to 47. Zero numerators take this path, too; the processor's own division
-// leaves them to a function.
+// a / b by the steps of a division without overflow or underflow on the way: valid if the exponents
+// of b and of the quotient are from -48 to 47. Zero numerators take this path, too; the processor's
+// own division leaves them to a function.
 __device__ inline float quotient_of(float a, float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // a zero: an addition would lose its sign
+    const bool is_zero = a == 0.0f;  // the fma below would lose the sign of a zero quotient
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
 
-// Shared memory that the reductions of a kernel use one after the other; reductions that need as
-// many bytes share it.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need
+// equally many bytes use the same memory.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -133,7 +133,7 @@ __device__ inline T& in_turn() {
 }
 
 // How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
-// `kept` runs. A run is a number of adjacent accumulators.
+// `kept` runs. Each thread of the row has a vector of adjacent accumulators in each run.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
@@ -141,9 +141,9 @@ struct Deal {
 };
 
 // Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
-// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
-// first runs of all threads follow each other in thread order, then the second runs, and so on.
-// Within a warp, runs are distributed: of two threads, each continues with one half.
+// the bits of the accumulators' numbers, lowest first. A thread's part of a run is `lanes` adjacent
+// accumulators. In each run, the parts follow each other in thread order; the runs follow each
+// other, too. Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;

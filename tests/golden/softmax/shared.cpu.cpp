@@ -124,7 +124,7 @@ inline void will_write(const T* elements, int64 count) {
     for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
 }
 
-// Calls work(first, count) for chunks of [begin, end). The compiler knows the count of all chunks
+// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
 // but the last.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {

@@ -89,16 +89,16 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// a / b by the steps of a division without overflow or underflow on the way: valid where the
-// exponents are from -48 to 47. Zero numerators take this path, too; the processor's own division
-// leaves them to a function.
+// a / b by the steps of a division without overflow or underflow on the way: valid if the exponents
+// of b and of the quotient are from -48 to 47. Zero numerators take this path, too; the processor's
+// own division leaves them to a function.
 __device__ inline float quotient_of(float a, float b) {
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
     const float first = a * reciprocal;
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // a zero: an addition would lose its sign
+    const bool is_zero = a == 0.0f;  // the fma below would lose the sign of a zero quotient
     const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
@@ -117,9 +117,9 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-// Merges the result of a group into the results of the groups before it, as a binary counter
-// carries: adjacent groups are combined first. After the last group, the highest level holds the
-// result of all groups.
+// Merges the result of a group of adjacent accumulators into the results of the groups before it,
+// as a binary counter carries: adjacent groups are combined first. After the last group, the
+// highest level holds the result of all groups.
 template <typename Kind, typename T, int n>
 __device__ inline void carry(T (&levels)[n], int group, T found) {
     bool carries = true;

@@ -129,8 +129,8 @@ __device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float div
     return found;
 }
 
-// Shared memory that the reductions of a kernel use one after the other; reductions that need as
-// many bytes share it.
+// Shared memory that the reductions of a kernel use one after the other; reductions that need
+// equally many bytes use the same memory.
 template <int bytes>
 __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
@@ -143,7 +143,7 @@ __device__ inline T& in_turn() {
 }
 
 // How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
-// `kept` runs. A run is a number of adjacent accumulators.
+// `kept` runs. Each thread of the row has a vector of adjacent accumulators in each run.
 template <int runs, int threads>
 struct Deal {
     static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
@@ -151,9 +151,9 @@ struct Deal {
 };
 
 // Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
-// the bits of the accumulators' numbers, lowest first. A run is `lanes` adjacent accumulators. The
-// first runs of all threads follow each other in thread order, then the second runs, and so on.
-// Within a warp, runs are distributed: of two threads, each continues with one half.
+// the bits of the accumulators' numbers, lowest first. A thread's part of a run is `lanes` adjacent
+// accumulators. In each run, the parts follow each other in thread order; the runs follow each
+// other, too. Within a warp, runs are distributed: of two threads, each continues with one half.
 template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
 __device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
     using Dealt = Deal<runs, threads>;
