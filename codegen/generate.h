@@ -18,8 +18,8 @@ namespace ingot::codegen {
 /// CUDA: `extern "C" __global__ void entry(arguments…)`, no includes, compiles with NVRTC.
 /// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` computes the units
 /// [begin, end) of those that LaunchInfo::grid counts. A unit is an element, a row or a tile of the domain; in a kernel
-/// that reduces, it is a row, some adjacent rows, or a chunk of these. arguments[k] points to the value of the k-th
-/// argument, as in cuLaunchKernel.
+/// that reduces, it is a row, some adjacent rows, or one chunk of the elements of these rows. arguments[k] points to
+/// the value of the k-th argument, as in cuLaunchKernel.
 struct Source {
   std::string text;
   std::vector<LaunchInfo> kernels;   ///< one or two per kernel of the outline, in its order

@@ -53,7 +53,8 @@ std::vector<SizesAndStrides> eager_tensors(std::span<const LayoutStep> steps, st
 /// HostPool, by id.
 bool shares_memory(const AliasQuery& query, std::span<const HostValue> host,
                    std::span<const SizesAndStrides> arguments);
-/// Returns the query whether the tensor of a graph's layout step `step` shares the storage of the step's input.
+/// Returns the data from which `shares_memory` can decide, for the strides of a call, whether the tensor of layout step
+/// `step` shares the storage of the step's input. `graph`: the lowered op without its nodes.
 AliasQuery alias_query(const GraphFrame& graph, uint32_t step);
 /// Whether input.view(sizes) exists, that is, needs no copy.
 bool has_view(const SizesAndStrides& input, std::span<const int64_t> sizes);

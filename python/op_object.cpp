@@ -275,7 +275,8 @@ PyObject* op_define_value_and_grad(PyObject* object, PyObject* args) {
   });
 }
 
-/// _register(name, schema, numbers_in_tensors): ingot::register_op.
+/// _register(name, schema, numbers_in_tensors): ingot::register_op. The list names the parameters whose numbers arrive
+/// in 0-dim CPU tensors.
 PyObject* op_register(PyObject* object, PyObject* args) {
   const char *name, *schema;
   PyObject* list;

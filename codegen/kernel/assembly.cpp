@@ -18,7 +18,9 @@ using Kind = KernelParameter::Kind;
 /// (docs/performance.md: compile-limits).
 constexpr size_t kMostValues = 10'000;
 
-/// Sort order of parameters: inputs, scalars, results, then sizes.
+/// Sort order of parameters: inputs, scalars, results, then sizes. `a` and `b` are those of KernelParameter: an access
+/// and an axis or gathered coordinate, a scalar, or a buffer of partial results. In the key, the parameter's group is
+/// followed by its position in the group.
 std::tuple<int, uint32_t, uint32_t, uint32_t> sort_key(const KernelContext& context, const KernelParameter& parameter) {
   const auto [kind, a, b, dtype, name] = parameter;
   switch (kind) {
@@ -193,8 +195,10 @@ class Pruner {
   std::vector<bool> needed_, read_;
 };
 
-/// Whether all floats that are read are bfloat16, and no integer's bits are reinterpreted as a float. Conversion to
-/// bfloat16 then needs no check for NaN (docs/performance.md: cpu-bfloat16-rounding).
+/// Whether all floats that are read are bfloat16, and no integer's bits are reinterpreted as a float. The low 16 bits
+/// of every float32 NaN are then zeros, because the NaN comes from a bfloat16 or from an operation. Rounding to
+/// bfloat16 cannot carry such a NaN to infinity, and so needs no check for NaN (docs/performance.md:
+/// cpu-bfloat16-rounding).
 bool nans_end_in_zeros(const KernelContext& context) {
   const auto is_other_float = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
   const auto reads_other_float = [&](const AccessUse& use) {

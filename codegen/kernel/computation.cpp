@@ -17,7 +17,7 @@ using Naming = Value::Naming;
 
 constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than the number of regions in any op
 
-/// Lowers the nodes of one job.
+/// Turns graph nodes into values of the kernel: the nodes that one Job (computation.h) requests.
 class Computation {
  public:
   Computation(const KernelContext& context, Assembly& assembly, Memory& memory, AccessEmitter& emitter, const Job& job)
@@ -50,7 +50,7 @@ class Computation {
 
  private:
   /// Numbers accesses, and likewise divisions, in the graph's order, independent of the order in which they are
-  /// lowered.
+  /// computed.
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
     for (const ir::NodeId id : nodes_of(graph_, context_.outline)) {
@@ -117,8 +117,8 @@ class Computation {
   }
   ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
 
-  /// Lowers the lazy `where`s of a decision to one branch. The results are variables; if one arm of a `where` is
-  /// computed anyway, its variable is initialised with that arm.
+  /// Emits one branch for a Decision (regions.h): lazy `where`s with one condition. The results are variables; if one
+  /// arm of a `where` is computed anyway, its variable is initialised with that arm.
   void decide(uint32_t number) {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
@@ -153,6 +153,7 @@ class Computation {
 
   // Conditions that are uniform for a row
 
+  /// Whether the value is computed once per kernel, row or thread, before the loops over elements.
   bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
 
   /// Records the conditions under which the decision's regions are entered, if they are known before the elements.
@@ -174,7 +175,7 @@ class Computation {
                           .naming = Naming::Inline});
   }
 
-  /// Lowers a gather. Indices that are known before a row's elements are checked there, if the conditions around the
+  /// Emits a gather. Indices that are known before a row's elements are checked there, if the conditions around the
   /// gather are known there too.
   ValueId gather(ir::NodeId id) {
     const uint32_t access = number_of_.at(id);
@@ -202,7 +203,8 @@ class Computation {
 
   // Nodes
 
-  /// Gives a value the author's name, unless it has a fixed name or none.
+  /// Gives a value the author's name, if its naming is Auto or Placed. A value with another naming keeps its name, or
+  /// has none.
   void name(ValueId id, std::string author) {
     Value& value = assembly_[id];
     if (author.empty() || (value.naming != Naming::Auto && value.naming != Naming::Placed)) return;

@@ -33,7 +33,7 @@ class AccessEmitter {
 /// A reduction node and the index of one of its values.
 using ReducedValue = std::pair<ir::NodeId, uint32_t>;
 
-/// A lowering job: the nodes to compute, their types, and the values that are available already.
+/// The input of `compute`: the nodes to compute, their types, and the values that are available already.
 struct Job {
   struct Root {
     ir::NodeId node;
@@ -58,7 +58,7 @@ HoistedPredicates hoisted_predicates_of(const KernelContext& context, const Job&
 /// The job of all output blocks of a kernel without reductions.
 Job job_of_output_blocks(const ir::Graph& graph, const KernelOutline& outline);
 
-/// Lowers the job's nodes to the target's operations. Expands operations without a direct spelling: 16-bit floats are
+/// Emits the target's operations for the job's nodes. Expands operations without a direct spelling: 16-bit floats are
 /// computed in float32, and some scalars follow special rules of eager. Returns a value per root.
 std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, AccessEmitter& emitter,
                              const Job& job);

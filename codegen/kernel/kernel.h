@@ -100,7 +100,7 @@ struct Value {
     Pack,              ///< a vector made of the operands
     Wrap,       ///< the index operand 0 into a dim of size operand 1: wrapped if negative, then clamped to the dim
     Check,      ///< as Wrap; if the index is out of range, the code `number` is written to operand 2. If operand 3, a
-                ///< guard, is given and does not hold: 0, without a check
+                ///< condition, is given and does not hold: 0, without a check
     Primitive,  ///< `op` on operands of type `operand_type`
     Cast,       ///< from type `operand_type`
     Bitcast,
@@ -266,9 +266,9 @@ struct Combine {
   ir::NodeId node = kNoNode;  ///< the reduction
 };
 
-/// Merges the result of group `group` of adjacent accumulators into the results of the groups before it, as adding one
-/// to a binary counter carries. The array `levels` has an element for each bit of the group numbers, which holds the
-/// result of 2^bit merged groups, and a last one for the final result.
+/// Merges the result of the `group`-th group of adjacent accumulators into the results of the groups before it, as
+/// adding one to a binary counter carries. The array `levels` has an element for each bit of the group numbers, which
+/// holds the result of 2^bit merged groups, and a last one for the final result.
 struct MergeAccumulators {
   ir::ReduceKind kind;
   SymbolId accumulators, levels;

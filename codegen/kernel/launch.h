@@ -55,7 +55,8 @@ struct SharedSteps {
 struct LaunchInfo {
   std::string entry;             ///< extern "C" name
   uint32_t outline_kernel = 0;   ///< the kernel of the outline that it implements, alone or with other launches
-  uint32_t partials_writer = 0;  ///< the first of the outline's kernels that share these partial results
+  uint32_t partials_writer = 0;  ///< the kernel of the outline that writes the partial results: if `outline_kernel`
+                                 ///< finalizes fused column partials, an earlier one
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;    ///< CUDA
   std::vector<GridFactor> grid;  ///< the number of units is the product of these factors

@@ -39,8 +39,8 @@ linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
 )";
 
 // Functions that C and CUDA declare, or may declare, with C linkage, and functions that compilers call implicitly. A
-// kernel must not have such a name; a local variable may. Each name also covers its float (f) and long double (l)
-// forms. Functions that the preludes call need not be listed: see reserved_by_preludes.
+// kernel must not have such a name; a local variable may. Each name also reserves its float (f) and long double (l)
+// forms, which are not listed. Functions that the preludes call need not be listed: see reserved_by_preludes.
 constexpr std::string_view kFunctions = R"(
 abs acos acosh asin asinh atan atan2 atanh brev cbrt ceil clz copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 drem
 erf erfc erfcinv erfcx erfinv exit exp exp10 exp2 expm1 fabs fdim ffs finite floor fma fmax fmin fmod frexp gamma

@@ -151,8 +151,8 @@ class ReductionVjp {
     const ir::NodeId quotient = node(ir::Op::Div, nonzero_product, operand_);
     const ir::NodeId value =
         select(is_zero, select(has_one_zero, nonzero_product, zero), select(has_no_zero, quotient, zero));
-    // The product of all zeros, and, for each of two zeros, the other zero. Their values are 0, but they have
-    // derivatives.
+    // Two expressions of the elements that are 0: the product of these elements, and, in a row with two of them, for
+    // each the other one. Both depend on the operand, so they have derivatives although their values are 0.
     const ir::NodeId product_of_zeros = reduced(ir::ReduceKind::Prod, select(is_zero, operand_, one));
     const ir::NodeId other_zero =
         node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, select(is_zero, operand_, zero)), operand_);

@@ -6,6 +6,7 @@
 
 namespace ingot::frontend {
 
+/// A gradient that is 0 for a part of the elements.
 struct MaskedGradient {
   ir::NodeId value;                     ///< over the reduction's domain
   std::optional<ir::NodeId> mask = {};  ///< the gradient is 0 if this is false

@@ -13,7 +13,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// For each dim of the values, whether an index varies along the dim.
+/// For each dim of the values, whether an index varies along the dim. `rank`: the number of dims of the values.
 std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
   VaryingDims varying;
   for (const ir::NodeId index : indices) add_varying(varying, varying_dims_of(builder, index));
@@ -35,8 +35,8 @@ class ScatterAddBuilder {
         terms_(terms_of(builder, values.shape, access)),
         indexed_(indexed_dims(builder, values.shape.size(), indices)) {}
 
-  /// Whether the access may read an element twice: along a dim that changes the position in the source only through an
-  /// index, if at all.
+  /// Whether the access may read an element twice. True if some dim of the values, of a size other than 1, has no
+  /// affine term: elements along this dim differ in position by an index alone, or not at all.
   bool may_read_element_twice() const {
     for (size_t dim = 0; dim < terms_.size(); ++dim)
       if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;

@@ -10,6 +10,9 @@
 // In one kernel, every element of the gathered tensor compares its position with all indices (transpose.h). If that
 // tensor and the indices are large, this takes too long: the values and their positions become results instead, and the
 // caller of the graph adds the values up (ir::ScatterAdd).
+//
+// In this file, the values are those that are added: the gradient with respect to the gather's result, over its domain.
+// The source is the tensor from which the gather reads.
 
 namespace ingot::frontend {
 

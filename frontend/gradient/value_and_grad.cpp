@@ -34,13 +34,14 @@ class ValueAndGrad : public Definition {
   bool writes_arguments() const override { return op_->writes_arguments(); }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
+    // The loss is a result, too, so its bits must be those that it has without a gradient.
     if (!evaluation.tape) evaluation.tape.emplace().values_are_results = true;
     const std::vector<Argument> requested = requested_arguments(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
     inside.gradients = 0;
     for (const Argument& argument : requested) inside.gradients |= ir::gradient_bit(argument.param);
     const Value returned = op_->evaluate(inside, arguments);
-    check_and_clear_refused_gradients(inside);
+    check_and_clear_refused_gradients(inside);  // fails for gradients that PyTorch does not have
     for (const Argument& argument : requested) check_not_written(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);

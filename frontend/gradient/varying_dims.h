@@ -10,7 +10,8 @@
 
 namespace ingot::frontend {
 
-/// For each dim, the last one first: its size if the value varies along the dim, else nullopt.
+/// For each dim, the last one first (entry j is the j-th dim from the end): its size if the value varies along the dim,
+/// else nullopt.
 using VaryingDims = std::vector<std::optional<ir::HostId>>;
 
 /// Adds the dims of `more` to those of `varying`.

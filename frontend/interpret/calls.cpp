@@ -285,6 +285,7 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
       if (return_span) *return_span = frame.return_span;
     }
   }
+  // A function closes over the scope, so it must outlive the call.
   if (scope->is_captured) evaluation.call_stack.owned_objects.push_back(std::move(scope));
   if (is_reduction) return reduction_result(evaluation, definition.name, result);
   return is_native ? native_result(evaluation, definition.name, result, operands) : result;

@@ -9,7 +9,7 @@
 #include "frontend/tensor/tensors.h"
 
 // Pointwise ops on values, with the meaning of PyTorch's functions of the same names: promotion, broadcasting,
-// rounding, and one step in the record of eager's layouts.
+// rounding, and one layout step (the strides that eager gives the result: ir/eager_layout.h).
 
 namespace ingot::frontend {
 
@@ -19,13 +19,14 @@ inline Value pointwise(Builder& builder, ir::Op op, std::initializer_list<Value>
   return pointwise(builder, op, std::span(operands.begin(), operands.size()));
 }
 
-/// Records the layout step of an op over these operands of a common dtype, as TensorIterator sees them, and sets the
-/// result's layout. An operand that is None was omitted.
+/// Records how eager lays out the result of an op over these operands of a common dtype, as TensorIterator sees them,
+/// and sets the result's handle. An operand that is None was omitted.
 void record_layout(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common);
 
 // Functions whose formula depends on more than their operands' types.
 
-/// a / b as Python's operator: if `a` is a number, the reciprocal of b times the number.
+/// a / b as Python's operator: if `a` is a number, the reciprocal of b times the number, except in a native function,
+/// which divides.
 Value divide_operator(Builder& builder, const Value& a, const Value& b);
 /// torch.div without a rounding mode.
 Value divide(Builder& builder, const Value& a, const Value& b);

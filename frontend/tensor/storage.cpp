@@ -134,7 +134,7 @@ void mark_possible_aliases(Builder& builder, Storage& storage) {
   }
 }
 
-/// Before a write: queries whether the write reaches other tensors, if that depends on strides.
+/// Before a write: requests the answer whether the write reaches other tensors, if that depends on strides.
 void request_aliases(Builder& builder, const Storage& storage) {
   if (!storage.candidates || !builder.symbol_values.strides) return;
   std::optional<Storage::Query> first;
@@ -148,7 +148,8 @@ void request_aliases(Builder& builder, const Storage& storage) {
   if (first && (has_others || storage.overlaps_itself)) builder.request_alias(first->number, first->layout_step);
 }
 
-/// The contents, with the gradients of one history.
+/// The contents, with the gradients that the tensors of one detach() see. A null `history` represents the tensors that
+/// are not detached.
 Tensor contents_of(Builder& builder, const Storage& storage, const std::shared_ptr<History>& history) {
   if (!history) return *storage.contents;
   return history->contents ? *history->contents : detached(builder, *storage.contents);
@@ -210,7 +211,7 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
   });
 }
 
-/// Stores values that a tensor of one history wrote; the other histories keep their gradients, as in eager.
+/// Stores values that a tensor with this history wrote; tensors with other histories keep their gradients, as in eager.
 void put_contents(Builder& builder, Storage& storage, const std::shared_ptr<History>& history, const Tensor& values) {
   const TensorHandle handle = storage.contents->handle;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {

@@ -28,8 +28,8 @@ struct View {
   std::shared_ptr<const View> base = {};  ///< the view that this is a view of; null: the whole storage
 };
 
-/// The contents of a storage for one x.detach() and its views: the same values, but gradients flow only to the values
-/// that were written through these tensors.
+/// The contents of a storage as the tensor of one x.detach() and its views see them: the same values, but gradients
+/// flow only to the values that were written through these tensors.
 struct History {
   std::shared_ptr<const Tensor> contents;  ///< null if nothing was written through it yet; then no gradient flows
 };

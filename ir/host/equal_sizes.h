@@ -23,7 +23,7 @@ class EqualSizes {
   bool operator()(HostId a, HostId b) const { return representative(a) == representative(b); }
 
  private:
-  /// The oldest integer that is equal to this one.
+  /// The representative of the integers that are equal to this one: the integer with the smallest id.
   HostId representative(HostId id) const {
     id = host_.resolve(id);
     for (auto link = equal_to_.find(id); link != equal_to_.end(); link = equal_to_.find(id)) id = link->second;
@@ -31,7 +31,7 @@ class EqualSizes {
   }
 
   const HostPool& host_;
-  std::map<HostId, HostId> equal_to_;  ///< maps each integer to an older equal one
+  std::map<HostId, HostId> equal_to_;  ///< maps an integer to an equal one with a smaller id
 };
 
 }  // namespace ingot::ir

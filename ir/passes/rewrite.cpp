@@ -5,6 +5,7 @@
 namespace ingot::ir {
 namespace {
 
+/// Reads or replaces the id of a host expression.
 using HostVisitor = std::function<void(HostId& id)>;
 
 void for_each_host(std::vector<Term>& terms, const HostVisitor& visit) {
@@ -24,8 +25,9 @@ void for_each_host(Access& access, const HostVisitor& visit) {
 }
 
 /// Visits the host expressions outside the nodes. Calls `visit_fact` for those that state facts about the symbols: the
-/// sizes of parameters, the operands of conditions, `statics` and `unspecialized`. These must not be replaced by equal
-/// expressions. Calls `visit` for all others.
+/// sizes of parameters, the operands of conditions, the symbols that lowering fixed to a value (`statics`), and those
+/// that it found not to be a special value (`unspecialized`). These must not be replaced by equal expressions. Calls
+/// `visit` for all others.
 void for_each_host(Graph& graph, const HostVisitor& visit, const HostVisitor& visit_fact) {
   for (Param& param : graph.params) {
     for (HostId& size : param.shape) visit_fact(size);

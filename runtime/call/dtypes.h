@@ -8,7 +8,7 @@
 
 namespace ingot::runtime {
 
-/// The dtype in Ingot; empty for unsupported types: complex, quantized, of less than a byte.
+/// The dtype in Ingot; empty for unsupported types, such as complex and quantized ones.
 constexpr std::optional<ir::DType> dtype_of(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Bool:

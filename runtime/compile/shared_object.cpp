@@ -35,7 +35,7 @@ bool write_all(int descriptor, std::string_view bytes) {
 
 /// Returns a new path to the descriptor's file, which no earlier call has returned. The loader identifies a library by
 /// its path, and descriptors are reused; keeping descriptors open would cost one for each kernel. The path therefore
-/// encodes a running number in binary, with two no-op path parts: "/." and "/".
+/// encodes a running number in binary, with two path parts that have no effect: "./" and "/".
 std::string path_of(int descriptor) {
   static std::atomic<uint64_t> count = 0;
   std::string path = "/proc/self/fd/";

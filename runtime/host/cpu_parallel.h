@@ -4,8 +4,8 @@
 
 namespace ingot::runtime {
 
-/// A kernel that the host compiler made: it computes the units [begin, end) of its domain. A unit is
-/// an element, a tile, or in reductions adjacent rows or a chunk of them.
+/// A kernel that the host compiler made: it computes the units [begin, end) of its domain. A unit is an element, a row
+/// or a tile; in a kernel that reduces, some adjacent rows or one chunk of the elements of these rows.
 using CpuKernel = void(const void* const* arguments, int64_t begin, int64_t end);
 
 /// Runs all of [0, units) on PyTorch's threads, in ranges of at least `grain` units that begin at multiples of

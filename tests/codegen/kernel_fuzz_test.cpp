@@ -123,6 +123,7 @@ class Evaluator {
     if (ir::is_narrow_float(node.dtype)) {
       uint16_t bits;
       std::memcpy(&bits, at, sizeof(bits));
+      // The tensors hold integers from -20 on (random_kernels.h). Finds the one with these bits.
       double value = -20;
       while (half_bits(static_cast<float>(value), node.dtype) != bits) ++value;
       return value;
@@ -160,7 +161,8 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
   return variants;
 }
 
-/// Counts kernels of kinds that only some layouts allow. `small_steps`: kernels with an AccessLayout::inner_step.
+/// Counts kernels of kinds that only some layouts allow. `spread` and `repeated`: see AccessSchedule::How. `widened`
+/// and `masked`: see AccessSchedule. `lazy`: see Schedule. `small_steps`: kernels with an AccessLayout::inner_step.
 struct Coverage {
   int tiles = 0, transposed_short_rows = 0, spread = 0, repeated = 0, widened = 0, small_steps = 0, lazy = 0,
       masked = 0;

@@ -222,8 +222,10 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
       return std::trunc(a);
     case Op::Round:
       return std::nearbyint(a);
-    // Eager's vectorised CPU kernels return b if a equals b: the second of two zeros. CUDA distinguishes zeros by sign;
-    // but if it calls a function (float64, and all types before sm_80), the host's function is called here.
+    // Eager's vectorised CPU kernels return b if a equals b: the second of two zeros. CUDA distinguishes zeros by sign,
+    // if an instruction computes the result. For float64, and for all types before sm_80, the generated CUDA source
+    // calls a function such as fmax. These tests run that call as the host's function, whose sign of zero is
+    // unspecified.
     case Op::Maximum:
       if (a == 0 && b == 0 && is_cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
       return has_nan ? std::numeric_limits<T>::quiet_NaN() : a == b && is_cuda && std::signbit(b) ? a : a > b ? a : b;
@@ -323,7 +325,7 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
     }
     case Op::ScaledErfc: {
       if (!(a >= 0 && a < 100)) return 1;
-      const long double x = 400.0L / a - 4;
+      const long double x = 400.0L / a - 4;  // the op computes exp(x * x) * erfc(x) from its operand a = 400 / (4 + x)
       if (x < 50) return std::exp(x * x) * std::erfc(x);
       long double term = 1, sum = 1;
       for (int k = 1; k <= 8; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
