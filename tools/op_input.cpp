@@ -64,7 +64,9 @@ std::string list(c10::IntArrayRef values) {
 void OpInput::add_to(CLI::App& command) {
   command.add_option("op", words, "FILE[:op], then name=value for each parameter");
   command.add_option("-e,--expression", expression, "an expression instead of a file: -e \"relu(x) + y\"");
-  command.add_option("--numerics", numerics, "how 16-bit floats round: default, eager or fast")
+  command
+      .add_option("--numerics", numerics,
+                  "rounding: default; eager rounds 16-bit floats after each operation; fast allows fast math")
       ->check(CLI::IsMember({"default", "eager", "fast"}));
   command
       .add_option("--lazy", lazy,
