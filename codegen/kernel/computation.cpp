@@ -108,7 +108,7 @@ class Computation {
       for (const ir::NodeId arg : graph_[id].args)
         if (graph_[arg].op != Op::Reduce) value_of(arg);
       assembly_.set_node(id);
-      const ValueId value = lower(id);
+      const ValueId value = emit(id);
       of_site_[site] = value;
       name(value, memory_.author_name(id));
     }
@@ -212,7 +212,7 @@ class Computation {
     value.name = std::move(author);
   }
 
-  ValueId lower(ir::NodeId id) {
+  ValueId emit(ir::NodeId id) {
     const ir::Node& node = graph_[id];
     switch (node.op) {
       case Op::Load:

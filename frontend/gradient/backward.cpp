@@ -62,7 +62,7 @@ class BackwardDefinition : public Definition {
     for (size_t i = 0; i < param_count; ++i)
       if (is_requested_[i]) forward.gradients |= ir::gradient_bit(i);
     const Value returned = forward_->evaluate(forward, forward_arguments);
-    check_and_clear_refused_gradients(forward);
+    check_and_clear_missing_gradients(forward);
     if (const size_t result_count = results_of(returned).size(); result_count != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), result_count, incoming.size()));
