@@ -134,7 +134,7 @@ class Pruner {
   }
 
   void mark_one(const Barrier&) {}
-  void mark_one(const ChunkLoop& loop) {
+  void mark_one(const PieceLoop& loop) {
     mark(loop.body);
     if (!has_effect(loop.body)) return;
     need(loop.begin);
@@ -181,7 +181,7 @@ class Pruner {
 
   bool stays(const Barrier&) const { return true; }
   bool stays(const Call& call) const { return !call.filled || read_[call.filled.index]; }
-  bool stays(const ChunkLoop& loop) const { return has_effect(loop.body); }
+  bool stays(const PieceLoop& loop) const { return has_effect(loop.body); }
 
   /// Removes the statements without effect.
   void sweep(Body& block) {

@@ -237,14 +237,14 @@ struct Call {
   ir::NodeId node = kNoNode;  ///< the node that it computes
 };
 
-/// A loop over [begin, end) that executes `body` once per chunk of `size` elements. Here a chunk is only the range of
-/// one iteration: `count` elements from `first` on. `count` is the constant `size`, except in the last chunk.
-struct ChunkLoop {
+/// A loop over [begin, end) that executes `body` once per piece of `size` elements. A piece is the range of one
+/// iteration: `count` elements from `first` on. `count` is the constant `size`, except in the last piece.
+struct PieceLoop {
   uint32_t size;
   SymbolId first, count;
   ValueId begin, end;
   Body body;
-  bool is_aligned = false;  ///< chunks end at multiples of `size`; the first one, too, may be shorter
+  bool is_aligned = false;  ///< pieces end at multiples of `size`; the first one, too, may be shorter
 };
 
 /// Combines the accumulators of a row: reduces the arrays `accumulators` to the variables `into`, which are declared
@@ -287,7 +287,7 @@ struct CombineRun {
 
 /// One statement of the tree.
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, ChunkLoop, Combine,
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, PieceLoop, Combine,
                MergeAccumulators, CombineRun>
       node;
 };

@@ -162,8 +162,8 @@ class Printer {
     for (const ValueId operand : call.operands) operands.push_back(operand_text(operand));
     return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
   }
-  std::string head(const ChunkLoop& loop) {
-    return fmt::format("chunks of {} from {} to {}", loop.size, operand_text(loop.begin), operand_text(loop.end));
+  std::string head(const PieceLoop& loop) {
+    return fmt::format("pieces of {} from {} to {}", loop.size, operand_text(loop.begin), operand_text(loop.end));
   }
   std::string head(const Combine& combine) {
     std::vector<std::string> accumulators, into;

@@ -298,7 +298,7 @@ void Statements::print_one(const Call& call) {
   statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")), nodes_of(call.node));
 }
 
-void Statements::print_one(const ChunkLoop& loop) {
+void Statements::print_one(const PieceLoop& loop) {
   statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
                         loop.is_aligned ? "in_aligned_pieces" : "in_pieces", loop.size,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, kernel_[loop.first].name,

@@ -33,7 +33,7 @@ class Statements {
   void print_one(const Return& leave);
   void print_one(const Barrier& barrier);
   void print_one(const Call& call);
-  void print_one(const ChunkLoop& loop);
+  void print_one(const PieceLoop& loop);
   void print_one(const Combine& combine);
   /// Combines the accumulators of several adjacent rows (CPU): the results are arrays.
   void print_rows(const Combine& combine);

@@ -70,7 +70,7 @@ class UsageCounter {
   void visit_one(const Combine&) {}
   void visit_one(const MergeAccumulators& merge) { count_use(merge.group); }
   void visit_one(const CombineRun& combine) { count_operands(combine.into); }
-  void visit_one(const ChunkLoop& loop) { count_use(loop.begin), count_use(loop.end); }
+  void visit_one(const PieceLoop& loop) { count_use(loop.begin), count_use(loop.end); }
   void visit_one(const Call& call) {
     for (const ValueId id : call.operands) count_use(id);
   }

@@ -44,7 +44,7 @@ class Execution {
       return classify(prepared.outline.kernels[0], geometry, addresses, false);
     }();
     const bool is_cuda = target.kind == Target::Kind::Cuda;
-    const Options options{true, false};
+    const Options options{.check_indices = true};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
     const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
     const SharedLibrary library(
@@ -266,7 +266,8 @@ TEST(Divisions, ChecksOnlyDivisionsThatMayFail) {
     const size_t checked_count = outline(sketch.graph).kernels[0].divisions.size();
     const Tensors tensors{{contiguous({16}), contiguous({16})}, {}, {}, {}};
     EXPECT_EQ(generate_for(sketch.graph, tensors, kCpu).text.find("status") != std::string::npos, checked_count > 0);
-    EXPECT_EQ(generate_for(sketch.graph, tensors, kCuda, "", {true, false}).text.find("status"), std::string::npos);
+    EXPECT_EQ(generate_for(sketch.graph, tensors, kCuda, "", {.check_indices = true}).text.find("status"),
+              std::string::npos);
     return checked_count;
   };
   EXPECT_EQ(checked_divisions(DType::I32, std::nullopt), 1u);

@@ -72,7 +72,7 @@ class Columns : public CpuReduce {
   Body units(Body body) override {
     Body unit = std::move(units_);
     append(body, std::move(written_));
-    unit.push_back({ChunkLoop{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
+    unit.push_back({PieceLoop{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
     const ValueId begin = assembly_.read(assembly_.kernel.begin), end = assembly_.read(assembly_.kernel.end);
     return {{Loop{Loop::Kind::Serial, unit_, begin, end, std::move(unit)}}};
   }

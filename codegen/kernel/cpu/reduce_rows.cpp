@@ -92,24 +92,24 @@ class Rows : public CpuReduce {
     return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= rows_.accumulators;
   }
 
-  /// Vectors (the ranges of ChunkLoop) start and end at multiples of the number of accumulators, so that an accumulator
+  /// Vectors (the ranges of PieceLoop) start and end at multiples of the number of accumulators, so that an accumulator
   /// has the same place in each vector.
   void loop_over(Body& block, ValueId from, ValueId to) override {
-    ChunkLoop chunk_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_chunk_),
+    PieceLoop piece_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_piece_),
                          !begins_with_first_accumulator()};
     Loop elements = simd(in_vector_, integer(0), assembly_.read(count_), take(element_));
     if (computes_past_end()) elements.kind = Loop::Kind::SimdWhole, elements.valid = valid_;
-    chunk_loop.body.push_back({std::move(elements)});
+    piece_loop.body.push_back({std::move(elements)});
     if (!row_has_several_axes()) {
       append(block, take(line_lets_));
-      block.push_back({std::move(chunk_loop)});
+      block.push_back({std::move(piece_loop)});
     } else {
       const ValueId at = assembly_.read(line_element_);
       const ValueId next = assembly_.index(IndexOp::Add, line_begin(), places_.extent(context_.rank() - 1));
       const ValueId end = let_of_line(assembly_.index(IndexOp::Min, next, to), "run_end");
-      chunk_loop.begin = at, chunk_loop.end = end;
+      piece_loop.begin = at, piece_loop.end = end;
       Body body = take(line_lets_);
-      body.push_back({std::move(chunk_loop)});
+      body.push_back({std::move(piece_loop)});
       body.push_back({Advance{line_element_, assembly_.index(IndexOp::Sub, end, at)}});
       block.push_back({Loop{Loop::Kind::BodyAdvances, line_element_, from, to, std::move(body)}});
     }
@@ -133,7 +133,7 @@ class Rows : public CpuReduce {
   void prefetch_access(uint32_t access) override {
     if (row_has_several_axes()) return;
     const ValueId place = assembly_.index(IndexOp::Add, base(access), assembly_.read(first_));
-    in_chunk_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
+    in_piece_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
   }
 
   ValueId accumulator_index() override {
@@ -143,7 +143,7 @@ class Rows : public CpuReduce {
     const ValueId accumulator_of_first =
         assembly_.index(IndexOp::Rem, assembly_.read(first_), integer(rows_.accumulators));
     if (counter_name_.empty()) counter_name_ = assembly_.claim("class_of_first");
-    return assembly_.index(IndexOp::Add, assembly_.let(in_chunk_, accumulator_of_first, counter_name_), in_vector);
+    return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, accumulator_of_first, counter_name_), in_vector);
   }
 
   SymbolId line_element_;       ///< the variable of the loop over lines: the first element to compute in the line
@@ -153,7 +153,7 @@ class Rows : public CpuReduce {
   std::map<std::string, std::string> line_names_;
   ValueId line_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  Body line_lets_, in_chunk_;  ///< statements that run once per line, and once per vector
+  Body line_lets_, in_piece_;  ///< statements that run once per line, and once per vector
 };
 
 }  // namespace

@@ -94,13 +94,13 @@ void Rows::store(uint32_t access, ValueId value) {
 
 Body Rows::around(Loop elements) {
   if (block_elements() == 0) return CpuFrame::around(std::move(elements));
-  ChunkLoop chunk_loop{block_elements(), first_of_block_, count_, elements.begin, elements.end, std::move(declared_)};
+  PieceLoop piece_loop{block_elements(), first_of_block_, count_, elements.begin, elements.end, std::move(declared_)};
   elements.begin = assembly_.read(first_of_block_);
   elements.end = assembly_.index(IndexOp::Add, elements.begin, assembly_.read(count_));
-  append(chunk_loop.body, std::move(filled_));
-  chunk_loop.body.push_back({std::move(elements)});
-  append(chunk_loop.body, std::move(written_));
-  return {{std::move(chunk_loop)}};
+  append(piece_loop.body, std::move(filled_));
+  piece_loop.body.push_back({std::move(elements)});
+  append(piece_loop.body, std::move(written_));
+  return {{std::move(piece_loop)}};
 }
 
 Body Rows::loops() {
