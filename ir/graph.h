@@ -199,9 +199,9 @@ struct LayoutStep {
   std::vector<uint32_t> dims = {};  ///< Gather: the dims of the first input that the indices replace, ascending
 };
 
-/// The query whether the tensor of the last step shares the storage of the step's input. It does if the step is a
-/// Reshape that can be a view, or a conversion to a memory format that the input already has. The answer depends only
-/// on these steps.
+/// A question about a call's strides: does the tensor of the last step share the storage of the step's input? It does
+/// if the step is a Reshape that can be a view, or a conversion to a memory format that the input already has. The
+/// answer depends only on these steps (see shares_memory in ir/eager_layout.h).
 struct AliasQuery {
   HostPool host;
   std::vector<LayoutStep> steps;

@@ -56,7 +56,8 @@ struct Storage {
   /// The storages that may be identical with this one, depending on the strides of a call; this one is included. Null
   /// if no other storage may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
-  /// The alias query whether this is the storage of another tensor; `layout_step` is that tensor's layout step.
+  /// The alias query (ir::AliasQuery) that decides whether this is the storage of another tensor: its index, and the
+  /// layout step of the tensor that was made with this storage.
   struct Query {
     uint32_t number, layout_step;
   };

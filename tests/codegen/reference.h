@@ -78,7 +78,7 @@ T wrap(__int128 a) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(static_cast<unsigned __int128>(a)));
 }
 
-/// The result of an op on integers; nothing if PyTorch promises none.
+/// The result of an op on integers; nullopt if PyTorch does not specify it.
 template <typename T>
 std::optional<T> expected_integer(Op op, T x, T y) {
   const __int128 a = x, b = y;
@@ -254,7 +254,7 @@ std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
   }
 }
 
-/// The result of any other op on floats, in more precision than the op's type; nothing if the op is not in the list.
+/// The result of any other op on floats, in more precision than the op's type; nullopt if the op is not in the list.
 inline std::optional<long double> expected_real(Op op, long double a, long double b) {
   switch (op) {
     case Op::Pow:

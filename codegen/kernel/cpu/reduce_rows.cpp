@@ -2,9 +2,10 @@
 
 #include "codegen/kernel/cpu/reduce.h"
 
-// A call computes rows [begin, end), or chunks of them, one after the other. The kernel loops over the elements of a
-// row with vector instructions, over as many elements at a time as there are accumulators, but at least kVector. If a
-// row has several axes, there is an outer loop over its lines along the innermost axis. Row results are variables.
+// A call computes units [begin, end), one after the other: rows, or chunks of the elements of a row. The kernel loops
+// over the elements of a row with vector instructions. One piece has as many elements as a row has accumulators, but at
+// least kVector. If a row has several axes, there is an outer loop over its lines along the innermost axis. Row results
+// are variables.
 
 namespace ingot::codegen {
 namespace {
@@ -92,8 +93,8 @@ class Rows : public CpuReduce {
     return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= rows_.accumulators;
   }
 
-  /// Vectors (the ranges of PieceLoop) start and end at multiples of the number of accumulators, so that an accumulator
-  /// has the same place in each vector.
+  /// The pieces of a PieceLoop start and end at multiples of the number of accumulators, so that an accumulator has the
+  /// same place in each piece.
   void loop_over(Body& block, ValueId from, ValueId to) override {
     PieceLoop piece_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_piece_),
                          !begins_with_first_accumulator()};
@@ -153,7 +154,7 @@ class Rows : public CpuReduce {
   std::map<std::string, std::string> line_names_;
   ValueId line_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  Body line_lets_, in_piece_;  ///< statements that run once per line, and once per vector
+  Body line_lets_, in_piece_;  ///< statements that run once per line, and once per piece
 };
 
 }  // namespace
