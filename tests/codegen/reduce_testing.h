@@ -192,11 +192,11 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
                      : is_store         ? results[use.tensor].data()
                                         : reinterpret_cast<std::byte*>(const_cast<float*>(test_case.x.memory.data())));
     }
-    const uint32_t owner = kernel.launch.partials_writer;
-    if (!partials.contains(owner))
+    const uint32_t writer = kernel.launch.partials_writer;
+    if (!partials.contains(writer))
       for (size_t s = 0; s < kernel.launch.partials.size(); ++s)
-        partials[owner].emplace_back(static_cast<size_t>(8 * count(kernel.launch.partial_count, geometry.extents)));
-    for (Bytes& buffer : partials[owner]) partials_data.push_back(buffer.data());
+        partials[writer].emplace_back(static_cast<size_t>(8 * count(kernel.launch.partial_count, geometry.extents)));
+    for (Bytes& buffer : partials[writer]) partials_data.push_back(buffer.data());
     int status = 0;
     const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
                               partials_data);
