@@ -469,7 +469,7 @@ std::vector<Builtin> cast_builtins() {
                     kMethod,
                     {},
                     call_cast_method,
-                    "the values converted to that dtype"});
+                    "the values converted to the dtype of that name"});
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-"""Ingot compiles a function of PyTorch operations to one fused kernel.
+"""Ingot compiles a function of PyTorch operations to fused kernels.
 
     @ingot.op
     def relu_add(x, y, bias: float):
