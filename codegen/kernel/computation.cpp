@@ -186,11 +186,11 @@ class Computation {
     const bool are_ahead = std::ranges::all_of(args, [&](ir::NodeId arg) {
       return site_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
-    const ValueId entered = entry != entry_conditions_.end() && are_ahead ? entry->second : ValueId{};
+    const ValueId entry_condition = entry != entry_conditions_.end() && are_ahead ? entry->second : ValueId{};
     const Region outer = region_;
-    if (entered) enter(kAlways);
-    const std::vector<ValueId> wrapped = emitter_.wrap_indices(access, indices, entered);
-    if (entered) enter(outer);
+    if (entry_condition) enter(kAlways);
+    const std::vector<ValueId> wrapped = emitter_.wrap_indices(access, indices, entry_condition);
+    if (entry_condition) enter(outer);
     return cast(emitter_.gather(access, wrapped), graph_[id].dtype);
   }
 

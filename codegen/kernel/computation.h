@@ -17,8 +17,9 @@ class AccessEmitter {
   /// Loads an element, in its type in memory. A float16 may be given as the equal float32.
   virtual ValueId load(uint32_t access) = 0;
   /// Wraps and clamps the indices of a gather, so that they are valid. Checks them where the target or the options
-  /// require it; if the condition `entered` is given, only if it holds.
-  virtual std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) = 0;
+  /// require it; if the condition `entry_condition` is given, only if it holds.
+  virtual std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                            ValueId entry_condition) = 0;
   /// Loads the element at these valid indices.
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// The position of an Index access; nothing if it is always 0.

@@ -52,7 +52,8 @@ Memory::Memory(const KernelContext& context, Assembly& assembly) : context_(cont
 /// The name of the pointer from which a value is loaded.
 const std::string& Memory::pointer_name(ValueId load) const {
   ValueId base = assembly_[load].operands[0];
-  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // of a pointer to a row, the tensor's pointer
+  // A pointer to a row is computed from the tensor's pointer.
+  while (!assembly_[base].symbol) base = assembly_[base].operands[0];
   return assembly_[assembly_[base].symbol].name;
 }
 
@@ -249,9 +250,9 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_
 bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).is_linear; }
 
 ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& gathered) {
-  const bool is_counted = is_linear(access) && space_->has_linear();
+  const bool uses_linear = is_linear(access) && space_->has_linear();
   std::vector<ValueId> all =
-      is_counted ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
+      uses_linear ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
   if (neighbour != 0) all.push_back(assembly_.integer(neighbour));
   for (uint32_t l = 0; l < gathered.size(); ++l)
     all.push_back(assembly_.index(IndexOp::Mul, gathered[l], assembly_.read(gather_stride(access, l))));
@@ -286,14 +287,15 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& g
                         .name = assembly_[pointer(access)].name + (varies(access) ? space_->suffix() : "_value")});
 }
 
-ValueId Memory::pointee(uint32_t access, Level level) {
+ValueId Memory::element_lvalue(uint32_t access, Level level) {
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
                         .operands = {space_->base(access), index(access, level, layout(access).neighbour)},
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId entered) {
+ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error,
+                           ValueId entry_condition) {
   const Value& from = assembly_[index];
   const bool has_author_name = from.naming == Value::Naming::Author || from.naming == Value::Naming::Exact;
   const bool is_element = from.kind == Value::Kind::Load && !has_author_name;
@@ -305,14 +307,14 @@ ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, 
               .name = name + "_wrapped"};
   if (error) {
     value.operands.push_back(error);
-    if (entered) value.operands.push_back(entered);
+    if (entry_condition) value.operands.push_back(entry_condition);
     value.number = ir::HostValue::of(int64_t{stride_owner(access)} + 1);
   }
   return assembly_.add(std::move(value));
 }
 
 std::optional<ValueId> Memory::position(uint32_t access, Level level) {
-  if (is_linear(access) && space_->counts_domain()) return space_->linear(level);
+  if (is_linear(access) && space_->linear_spans_domain()) return space_->linear(level);
   const std::vector<ValueId> all = terms(access, level, 0);
   if (all.empty()) return std::nullopt;
   return assembly_.sum(all);

@@ -23,7 +23,7 @@ class Space {
   /// Whether `linear` may be used.
   virtual bool has_linear() const { return true; }
   /// Whether the linear index counts from the domain's first element, rather than from a row's first.
-  virtual bool counts_domain() const { return false; }
+  virtual bool linear_spans_domain() const { return false; }
   /// The coordinate along an axis, of the same element as `linear` at this level.
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
   /// The pointer to which an access adds the index of an element; and the first axis that this index covers, since
@@ -72,12 +72,12 @@ class Memory {
   /// coordinates.
   ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& gathered = {});
   /// An element of memory, in its type in memory. `load`: a value that may get a name; zero if there is a condition and
-  /// it does not hold. `pointee`: inline, as the target of an assignment, or to read it in one place.
+  /// it does not hold. `element_lvalue`: inline, as the target of an assignment, or to read it in one place.
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& gathered = {}, ValueId condition = {});
-  ValueId pointee(uint32_t access, Level level);
+  ValueId element_lvalue(uint32_t access, Level level);
   /// Wraps and clamps an index of a gather. If `error` is given, an index out of range writes its code there, but only
-  /// if the condition `entered`, if given, holds.
-  ValueId wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId entered);
+  /// if the condition `entry_condition`, if given, holds.
+  ValueId wrap_index(uint32_t access, uint32_t coordinate, ValueId index, ValueId error, ValueId entry_condition);
   /// The position that an Index access gives; nothing if it varies along no axis and so is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 

@@ -140,7 +140,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   facts.phases = outline.phases();
   for (const KernelOutline::ReductionRef& reduction : outline.column_reductions)
     facts.column_partial_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
-  facts.finalizes_partials = outline.partials_kernel.has_value();
+  facts.finalizes_partials = outline.partials_writer.has_value();
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];

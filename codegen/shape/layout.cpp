@@ -160,9 +160,9 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     }
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
     layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRowsBits));
-    if (!kernel.column_reductions.empty() || kernel.partials_kernel)
+    if (!kernel.column_reductions.empty() || kernel.partials_writer)
       layout.column_chunks =
-          static_cast<uint16_t>(chunks_of_column(kernel.partials_kernel ? geometry.rows() : geometry.length));
+          static_cast<uint16_t>(chunks_of_column(kernel.partials_writer ? geometry.rows() : geometry.length));
   }
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);

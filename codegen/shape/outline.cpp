@@ -141,7 +141,7 @@ class Outliner {
       if (std::ranges::binary_search(late_, id)) continue;
       const ir::Reduction& reduction = graph_.reduction(id);
       const bool goes_ahead =
-          strategy_ == PartitionStrategy::Passing && is_along(reduction.domain, reduction.reduced) &&
+          strategy_ == PartitionStrategy::FusedColumns && is_along(reduction.domain, reduction.reduced) &&
           std::ranges::all_of(reads_of(graph_[id].args[0]),
                               [&](ir::NodeId load) { return ahead.contains(*graph_.reduction_read(load)); });
       if (goes_ahead) ahead.insert(id);
@@ -254,8 +254,8 @@ class Outliner {
     if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return SplitReason::OtherRows;
     if (reads_later(k, reader)) return SplitReason::LaterReads;
     // A kernel that combines fused column partials does not read elements: it only has the values of its rows.
-    if (kernel.partials_kernel && !reader.reduced && !of_row) return SplitReason::OtherRows;
-    if (kernel.partials_kernel && reader.reduced && !can_compute_columns_of(*kernel.partials_kernel, reader))
+    if (kernel.partials_writer && !reader.reduced && !of_row) return SplitReason::OtherRows;
+    if (kernel.partials_writer && reader.reduced && !can_compute_columns_of(*kernel.partials_writer, reader))
       return SplitReason::OtherReduction;
     if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return SplitReason::LoneRow;
     return std::nullopt;
@@ -294,10 +294,11 @@ class Outliner {
 
   /// The kernel that can compute fused column partials of a reduction, if there is one.
   std::optional<uint32_t> row_kernel_for_columns(ir::NodeId id, const Reader& reader) const {
-    if (strategy_ != PartitionStrategy::Passing || !column_accumulators_fit(graph_.reduction(id))) return std::nullopt;
+    if (strategy_ != PartitionStrategy::FusedColumns || !column_accumulators_fit(graph_.reduction(id)))
+      return std::nullopt;
     for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
       const KernelOutline& kernel = outline_.kernels[k];
-      if (kernel.partials_kernel || !kernel.column_reductions.empty() || has_lone_row(host_, kernel)) continue;
+      if (kernel.partials_writer || !kernel.column_reductions.empty() || has_lone_row(host_, kernel)) continue;
       if (!is_along(kernel.domain, kernel.reduced)) continue;
       if (are_across(kernel, reader) && can_compute_columns_of(k, reader) && shares_reads(kernel, graph_[id].args[0]))
         return k;
@@ -309,7 +310,7 @@ class Outliner {
   /// it, and reads only reductions that are placed already.
   bool has_matching_output_block(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (strategy_ != PartitionStrategy::Passing || !column_accumulators_fit(reduction) ||
+    if (strategy_ != PartitionStrategy::FusedColumns || !column_accumulators_fit(reduction) ||
         is_along(reduction.domain, reduction.reduced))
       return false;
     const auto is_known = [&](ir::NodeId load) { return kernel_of_.contains(*graph_.reduction_read(load)); };
@@ -345,7 +346,7 @@ class Outliner {
     KernelOutline& kernel = outline_.kernels.emplace_back();
     kernel.domain = reduction.domain;
     kernel.reduced = reduction.reduced;
-    kernel.partials_kernel = row_kernel;
+    kernel.partials_writer = row_kernel;
     return outline_.kernels.size() - 1;
   }
 
@@ -360,7 +361,7 @@ class Outliner {
     kernel_of_[id] = k;
     phase_of_[id] = phase_after(k, reader);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
-    const std::optional<uint32_t> row_kernel = outline_.kernels[k].partials_kernel;
+    const std::optional<uint32_t> row_kernel = outline_.kernels[k].partials_writer;
     if (row_kernel) outline_.kernels[*row_kernel].column_reductions.push_back({id, phase_after(*row_kernel, reader)});
     add_workspaces(row_kernel.value_or(k), reader);
   }
@@ -488,7 +489,7 @@ std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& ke
   std::vector<ir::NodeId> roots;
   for (const KernelOutline::OutputBlockRef& ref : kernel.output_blocks)
     roots.push_back(graph.results[ref.result].blocks[ref.block].node);
-  if (!kernel.partials_kernel)
+  if (!kernel.partials_writer)
     for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
   for (const KernelOutline::ReductionRef& ref : kernel.column_reductions) roots.push_back(graph[ref.node].args[0]);
   return roots;

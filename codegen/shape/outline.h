@@ -90,7 +90,7 @@ struct KernelOutline {
   std::vector<ReductionRef> column_reductions;
   /// The earlier kernel that computes fused column partials of this kernel's reductions. This kernel combines them, and
   /// does not read the elements that are reduced.
-  std::optional<uint32_t> partials_kernel;
+  std::optional<uint32_t> partials_writer;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
@@ -120,10 +120,10 @@ struct Outline {
 
 /// How a graph is partitioned into kernels, if that depends on sizes.
 enum class PartitionStrategy : uint8_t {
-  Shared,   ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
-  Whole,    ///< one kernel computes all phases of a lone row, as of any other row
-  Passing,  ///< CUDA: as Shared; and kernels that traverse rows compute fused column partials if they can
-            ///< (KernelOutline::column_reductions)
+  Shared,        ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
+  Whole,         ///< one kernel computes all phases of a lone row, as of any other row
+  FusedColumns,  ///< CUDA: as Shared; and kernels that traverse rows compute fused column partials if they can
+                 ///< (KernelOutline::column_reductions)
 };
 
 /// Divides a graph's output blocks, and the reductions that they need, among kernels. The graph must be simplified, its

@@ -38,9 +38,10 @@ bool column_partials_pay_off(const Rows& rows) {
 }  // namespace
 
 Outlines outlines(const ir::Graph& graph) {
-  Outlines all{outline(graph), outline(graph, PartitionStrategy::Whole), outline(graph, PartitionStrategy::Passing)};
+  Outlines all{outline(graph), outline(graph, PartitionStrategy::Whole),
+               outline(graph, PartitionStrategy::FusedColumns)};
   if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
-  if (std::ranges::none_of(all.passing->kernels, writes_column_partials)) all.passing.reset();
+  if (std::ranges::none_of(all.fused_columns->kernels, writes_column_partials)) all.fused_columns.reset();
   return all;
 }
 
@@ -52,13 +53,15 @@ uint32_t chunks_of_column(int64_t columns) {
   return static_cast<uint32_t>(std::clamp(kElements / padded_columns, kFewest, kMost));
 }
 
-PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
+PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host,
+                                        bool may_fuse_columns) {
   constexpr int64_t kShort = 1 << 15;
   const auto has_suitable_rows = [&](const KernelOutline& kernel) {
     return !writes_column_partials(kernel) || column_partials_pay_off(rows_of(kernel, host));
   };
-  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, has_suitable_rows))
-    return PartitionStrategy::Passing;
+  if (may_fuse_columns && outlines.fused_columns &&
+      std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows))
+    return PartitionStrategy::FusedColumns;
   if (!outlines.whole) return PartitionStrategy::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
     if (!kernel.reduces()) return true;

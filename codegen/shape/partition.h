@@ -15,22 +15,24 @@ namespace ingot::codegen {
 /// All outlines of a graph.
 struct Outlines {
   Outline shared;
-  std::optional<Outline> whole, passing;  ///< if they differ from `shared`
+  std::optional<Outline> whole, fused_columns;  ///< if they differ from `shared`
 
   /// The outline for a partition strategy.
   const Outline& of(PartitionStrategy strategy) const {
-    return strategy == PartitionStrategy::Whole && whole       ? *whole
-           : strategy == PartitionStrategy::Passing && passing ? *passing
-                                                               : shared;
+    return strategy == PartitionStrategy::Whole && whole                  ? *whole
+           : strategy == PartitionStrategy::FusedColumns && fused_columns ? *fused_columns
+                                                                          : shared;
   }
 };
 /// The outlines of a graph for all partition strategies.
 Outlines outlines(const ir::Graph& graph);
 
 /// The partition strategy that a call should use: Whole if all lone rows are short (the bits are the same as with
-/// Shared); Passing (fused column partials) if `may_pass`, and if all rows lie along one dim, have 129 to 8192 elements
-/// and are numerous enough. `may_pass`: the target is CUDA, and loads_along_rows is not known to be false.
-PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
+/// Shared); FusedColumns (fused column partials) if `may_fuse_columns`, and if all rows lie along one dim, have 129 to
+/// 8192 elements and are numerous enough. `may_fuse_columns`: the target is CUDA, and loads_along_rows is not known to
+/// be false.
+PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host,
+                                        bool may_fuse_columns);
 
 /// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows
 /// are distributed to the chunks in turn.

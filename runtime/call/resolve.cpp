@@ -96,14 +96,14 @@ void set_destination_strides(const CallKey& key, Resolved& resolved) {
 
 /// Chooses the partition strategy, and the workspaces that it needs.
 void choose_strategy(const Program& program, bool on_cuda, Resolved& resolved) {
-  const auto choose = [&](bool may_pass) {
-    resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
+  const auto choose = [&](bool may_fuse_columns) {
+    resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_fuse_columns);
     resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
   };
   choose(on_cuda);
-  if (resolved.strategy != codegen::PartitionStrategy::Passing) return;
+  if (resolved.strategy != codegen::PartitionStrategy::FusedColumns) return;
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
-  if (!codegen::loads_along_rows(outline, geometries_of(outline, resolved))) choose(/*may_pass=*/false);
+  if (!codegen::loads_along_rows(outline, geometries_of(outline, resolved))) choose(/*may_fuse_columns=*/false);
 }
 
 /// Decides which results are written directly into the caller's tensors. The other results are computed in temporary

@@ -58,7 +58,7 @@ std::string key_of(const KernelRequest& request) {
   if (request.target.never_reads_past_end) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
   if (request.strategy == codegen::PartitionStrategy::Whole) key += "whole\n";
-  if (request.strategy == codegen::PartitionStrategy::Passing) key += "passing\n";
+  if (request.strategy == codegen::PartitionStrategy::FusedColumns) key += "fused columns\n";
   if (request.options.lazy != codegen::Lazy::Auto)
     key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);

@@ -123,10 +123,10 @@ TEST(Outline, FusesColumnPartials) {
     const auto definition = frontend::define(row.text);
     const ir::Graph graph = graph_of(*definition, row.ranks);
     const Outlines all = outlines(graph);
-    EXPECT_EQ(all.passing.has_value(), !row.column_reductions.empty()) << row.text;
-    if (!all.passing) continue;
+    EXPECT_EQ(all.fused_columns.has_value(), !row.column_reductions.empty()) << row.text;
+    if (!all.fused_columns) continue;
     std::vector<std::vector<uint32_t>> column_reductions;
-    for (const KernelOutline& kernel : all.passing->kernels) {
+    for (const KernelOutline& kernel : all.fused_columns->kernels) {
       column_reductions.emplace_back();
       for (const KernelOutline::ReductionRef& ref : kernel.column_reductions)
         column_reductions.back().push_back(ref.phase);
@@ -142,8 +142,8 @@ TEST(Outline, FusesColumnPartialsOnlyOfManyLongRows) {
   const auto passes = [&](const ir::Sizes& sizes) {
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    EXPECT_NE(partition_strategy_of(all, host, /*may_pass=*/false), PartitionStrategy::Passing);
-    return partition_strategy_of(all, host, true) == PartitionStrategy::Passing;
+    EXPECT_NE(partition_strategy_of(all, host, /*may_fuse_columns=*/false), PartitionStrategy::FusedColumns);
+    return partition_strategy_of(all, host, true) == PartitionStrategy::FusedColumns;
   };
   EXPECT_TRUE(passes({1, 2048, 4096}));
   EXPECT_TRUE(passes({8, 256, 4096}));

@@ -30,7 +30,7 @@ TEST(Cpu, TransposesStridedOperands) {
   EXPECT_EQ(cpu_tile_rows({.accesses = {wide, wide, stored(8)}, .rank = 2}), 32u);
 }
 
-TEST(Cpu, BatchesShortRowsIfOperandsCanBeCopied) {
+TEST(Cpu, ComputesShortRowsInOneLoopIfOperandsCanBeCopied) {
   AccessFacts row = row_bias(4), column = column_bias(4), transposed = strided(4), padded = in_rows(4);
   row.next_outer = StrideClass::Zero;
   column.next_outer = StrideClass::Other;
@@ -59,8 +59,8 @@ TEST(Cpu, ConvertsContiguousFloat16InBulk) {
   EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or a use of the exact bits";
   EXPECT_FALSE(is_widened(transposed, How::Single));
   EXPECT_FALSE(is_widened(transposed, How::Staged));
-  EXPECT_FALSE(is_widened(column, How::Fixed));
-  EXPECT_TRUE(is_widened(column, How::Spread));
+  EXPECT_FALSE(is_widened(column, How::Fixed)) << "it is one value of a row";
+  EXPECT_TRUE(is_widened(column, How::Spread)) << "it is a buffer of the batch";
 }
 
 TEST(Cpu, UsesShortVectorsInMemoryBoundKernels) {
@@ -71,13 +71,13 @@ TEST(Cpu, UsesShortVectorsInMemoryBoundKernels) {
   EXPECT_EQ(cpu_simd(facts({along(1), stored(1)})), 32u);
   EXPECT_EQ(cpu_simd(facts({along(4), stored(4)}, 13)), 0u) << "more than 6 instructions an access";
   EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "the elements have two widths";
-  KernelFacts calls = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
-  EXPECT_EQ(cpu_simd(calls), 8u);
-  calls.has_transcendentals = true;
-  EXPECT_EQ(cpu_simd(calls), 0u);
+  KernelFacts four_loads = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
+  EXPECT_EQ(cpu_simd(four_loads), 8u);
+  four_loads.has_transcendentals = true;
+  EXPECT_EQ(cpu_simd(four_loads), 0u);
 }
 
-TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulator) {
+TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulatorOrMoreInLongRows) {
   EXPECT_EQ(cpu_chunk_length(10), 0u);
   EXPECT_EQ(cpu_chunk_length(11), 1024u);
   EXPECT_EQ(cpu_chunk_length(20), 1024u);

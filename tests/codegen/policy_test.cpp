@@ -27,6 +27,8 @@ TEST(Lanes, FillSixteenBytesWithTheWidestElement) {
   EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "gathers do not limit the vector";
 }
 
+// A thread of a heavy kernel has two vectors: adjacent ones (twice the lanes) or, if it may take steps, one per step.
+
 TEST(Lanes, DoubleForHeavyBodiesWithoutSteps) {
   EXPECT_EQ(lanes({along(4), along(4)}, 50), 4u);
   EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u) << "the load is shifted";
@@ -66,7 +68,7 @@ TEST(Steps, AreTwoForHeavyBodiesWithVectorsOrUniformAccesses) {
   EXPECT_EQ(steps_for({{along(4), stored(4)}, 1, 16, 50}, Preset::Flat, 4).threads, 64u);
 }
 
-TEST(Blocks, AreSmallerForBusyOrConditionalKernels) {
+TEST(Blocks, AreSmallerIfArithmeticMattersOrLoadsWaitForACondition) {
   const auto threads = [](std::vector<AccessFacts> accesses, uint32_t cost, Preset preset = Preset::Flat) {
     return steps_for({std::move(accesses), 1, 16, cost}, preset, 4).threads;
   };
@@ -76,6 +78,9 @@ TEST(Blocks, AreSmallerForBusyOrConditionalKernels) {
   AccessFacts group = along(4);
   group.is_grouped = true;
   EXPECT_EQ(threads({group, stored(4)}, 66), 256u);
+  AccessFacts masked = along(4);
+  masked.is_masked = true;
+  EXPECT_EQ(threads({masked, stored(4)}, 2), 128u);
 }
 
 TEST(Lanes, AreOneForUniformAccessesAndGroups) {
@@ -128,7 +133,7 @@ TEST(Presets, AreRowByRowForLongUnalignedRows) {
 TEST(Presets, AreRowByRowForCostlyRowValues) {
   KernelFacts facts{{along(2), column_bias(4), stored(2)}, 2, 8, 0};
   facts.row_cost = 20;
-  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors per row";
+  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "the domain is small";
   facts.has_many_steps = true;
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::RowByRow);
   EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 4u);

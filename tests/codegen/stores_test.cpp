@@ -1,5 +1,5 @@
-// Access groups that a kernel that reduces stores: as vectors if one phase computes all elements of a group, otherwise
-// element by element.
+// Stores of access groups by kernels with reductions: as vectors if one phase computes all elements of a group,
+// otherwise element by element.
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 namespace ingot::codegen {
 namespace {
 
-struct Row {
+struct StoreOp {
   const char* text;
   bool reads_total;  ///< the first of the four stored results reads the row's total
   bool is_vector;
 };
 
-constexpr Row kRows[] = {
+constexpr StoreOp kStoreOps[] = {
     {R"(
 def op(x):
     a, b, c, d = x[..., 0], x[..., 1], x[..., 2], x[..., 3]
@@ -40,11 +40,11 @@ TEST_P(Stores, StoresCorrectNeighbours) {
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<std::shared_ptr<const frontend::Definition>> definitions;
   std::vector<ReduceCase> cases;
-  std::vector<Row> rows;
-  for (const Row& row : kRows)
+  std::vector<StoreOp> ops;
+  for (const StoreOp& op : kStoreOps)
     for (const int64_t n : {1, 7, 100, 1025, 5000}) {
-      definitions.push_back(frontend::define(row.text));
-      rows.push_back(row);
+      definitions.push_back(frontend::define(op.text));
+      ops.push_back(op);
       ReduceCase& test_case = cases.emplace_back();
       test_case.name = "case" + std::to_string(cases.size());
       test_case.graph = graph_of(*definitions.back(), {3});
@@ -56,7 +56,7 @@ TEST_P(Stores, StoresCorrectNeighbours) {
   for (size_t c = 0; c < cases.size(); ++c) {
     if (GetParam().cuda() && cases[c].x.extents.sizes[1] > 1) {
       const bool has_vector = source_of(cases[c], GetParam()).find("store(out1_row") != std::string::npos;
-      EXPECT_EQ(has_vector, rows[c].is_vector) << rows[c].text;
+      EXPECT_EQ(has_vector, ops[c].is_vector) << ops[c].text;
     }
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
     Floats& x = cases[c].x;
@@ -67,10 +67,10 @@ TEST_P(Stores, StoresCorrectNeighbours) {
       ASSERT_EQ(element<float>(results[0], r), total);
       for (int64_t i = 0; i < n; ++i) {
         const auto at = [&](int64_t k) { return x.at({r, i, k}); };
-        const float expected[] = {at(0) - at(1) + (rows[c].reads_total ? total : 0), at(1) * at(2), at(2) + at(3),
+        const float expected[] = {at(0) - at(1) + (ops[c].reads_total ? total : 0), at(1) * at(2), at(2) + at(3),
                                   at(3)};
         for (int64_t k = 0; k < 4; ++k)
-          ASSERT_EQ(element<float>(results[1], (r * n + i) * 4 + k), expected[k]) << rows[c].text << n;
+          ASSERT_EQ(element<float>(results[1], (r * n + i) * 4 + k), expected[k]) << ops[c].text << n;
       }
     }
   }

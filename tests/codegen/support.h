@@ -92,10 +92,10 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// Prepares a call of the graph. `strategy`: if omitted, the runtime's choice; `may_pass`: whether that choice may be
-/// fused column partials.
+/// Prepares a call of the graph. `strategy`: if omitted, the runtime's choice; `may_fuse_columns`: whether that choice
+/// may be fused column partials.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
-                        std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
+                        std::optional<PartitionStrategy> strategy = {}, bool may_fuse_columns = false) {
   Prepared prepared;
   tensors.params.resize(graph.params.size());  // a random seed is a parameter without dims
   prepared.host.resize(graph.host.count());
@@ -108,7 +108,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                 }},
                prepared.host);
   const Outlines all = outlines(graph);
-  prepared.outline = all.of(strategy.value_or(partition_strategy_of(all, prepared.host, may_pass)));
+  prepared.outline = all.of(strategy.value_or(partition_strategy_of(all, prepared.host, may_fuse_columns)));
   const std::vector<ir::SizesAndStrides> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
@@ -129,8 +129,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     }
     prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
   }
-  if (!strategy && may_pass && !loads_along_rows(prepared.outline, prepared.geometries))
-    return prepare(graph, std::move(tensors), results_alias, strategy, /*may_pass=*/false);
+  if (!strategy && may_fuse_columns && !loads_along_rows(prepared.outline, prepared.geometries))
+    return prepare(graph, std::move(tensors), results_alias, strategy, /*may_fuse_columns=*/false);
   return prepared;
 }
 

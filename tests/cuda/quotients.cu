@@ -36,6 +36,6 @@ int main() {
   for (unsigned first = 0; first < kSignificands; first += kDivisors) try_all<<<kDivisors, 256>>>(first, wrong);
   cudaMemcpy(&total, wrong, sizeof(total), cudaMemcpyDeviceToHost);
   if (cudaGetLastError() != cudaSuccess) return std::puts("the GPU failed"), 2;
-  std::printf("%llu of 2^46 quotients are not the nearest\n", total);
+  std::printf("%llu of 2 * 2^46 quotients, 2^46 by each formula, are not the nearest\n", total);
   return total == 0 ? 0 : 1;
 }

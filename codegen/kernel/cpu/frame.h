@@ -40,7 +40,7 @@ class CpuFrame : public CpuKernel {
   /// The suffix, after the tensor's name, of a pointer to the start of a row.
   virtual std::string row_suffix() { return "_row"; }
 
-  virtual void store(uint32_t access, ValueId value) { assign(memory_.pointee(access, Level::Element), value); }
+  virtual void store(uint32_t access, ValueId value) { assign(memory_.element_lvalue(access, Level::Element), value); }
   /// Wraps the loop over elements.
   virtual Body around(Loop elements) { return {{std::move(elements)}}; }
 

@@ -21,10 +21,11 @@ Kernel CpuKernel::finish() {
   return assembly_.finish(context_);
 }
 
-std::vector<ValueId> CpuKernel::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) {
+std::vector<ValueId> CpuKernel::wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                             ValueId entry_condition) {
   std::vector<ValueId> wrapped;
   for (uint32_t l = 0; l < indices.size(); ++l) {
-    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error_code(), entered));
+    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error_code(), entry_condition));
     checks_elements_ |= is_inner(wrapped.back());
   }
   return wrapped;

@@ -25,7 +25,8 @@ class CpuKernel : public Space, public AccessEmitter {
   // AccessEmitter
 
   ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                    ValueId entry_condition) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }

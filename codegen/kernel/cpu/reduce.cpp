@@ -104,7 +104,7 @@ void CpuReduce::emit_phase(uint32_t phase) {
   if (has_chunk_results)
     for (RowReduction& reduction : chunk_reductions)
       for (SymbolId& result : reduction.results)
-        result = reductions_.result(assembly_[result].name + "_of_piece", assembly_[result].type.dtype);
+        result = reductions_.result(assembly_[result].name + "_of_chunk", assembly_[result].type.dtype);
   auto value = values.begin();
   const ValueId number = reductions.empty() ? ValueId{} : accumulator_index();
   Body declared;
@@ -155,7 +155,7 @@ void CpuReduce::prefetch_stores() {
 }
 
 void CpuReduce::store(uint32_t access, ValueId value) {
-  Assign assign{memory_.pointee(access, Level::Element), value};
+  Assign assign{memory_.element_lvalue(access, Level::Element), value};
   if (valid())
     element_.push_back({If{valid(), {{std::move(assign)}}}});
   else
@@ -174,7 +174,7 @@ void CpuReduce::set_empty_results(const RowWork& work) {
 /// Reduces the chunks of a long row one after the other.
 void CpuReduce::reduce_chunks_in_turn(const std::vector<RowReduction*>& reductions,
                                       std::vector<RowReduction>& chunk_reductions, Body declared) {
-  const SymbolId chunk = assembly_.variable("piece", {ir::DType::I64}, Level::Thread);
+  const SymbolId chunk = assembly_.variable("chunk", {ir::DType::I64}, Level::Thread);
   const ValueId number = assembly_.read(chunk);
   for (RowReduction* reduction : reductions)
     reductions_.declare(body_, *reduction, kChunkAccumulators, Loop::Kind::Serial);
@@ -213,7 +213,7 @@ void CpuReduce::store_partials() {
 }
 
 void CpuReduce::combine_chunks() {
-  const SymbolId chunk = assembly_.variable("piece", {ir::DType::I64}, Level::Thread);
+  const SymbolId chunk = assembly_.variable("chunk", {ir::DType::I64}, Level::Thread);
   const ValueId number = assembly_.read(chunk);
   Body of_row;
   flush_row();
@@ -238,9 +238,9 @@ void CpuReduce::store_rows() {
   assembly_.set_block({Level::Thread, Level::Fetch, Level::Element}, of_row);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   for (size_t s = 0; s < values.size(); ++s)
-    of_row.push_back({Assign{memory_.pointee(work.stores[s], Level::Row), values[s]}});
+    of_row.push_back({Assign{memory_.element_lvalue(work.stores[s], Level::Row), values[s]}});
   for (const auto& [access, value] : reductions_.values_for_later_kernels())
-    of_row.push_back({Assign{memory_.pointee(access, Level::Row), value}});
+    of_row.push_back({Assign{memory_.element_lvalue(access, Level::Row), value}});
   for_each_row(row_, std::move(of_row));
 }
 

@@ -18,7 +18,7 @@ class Columns : public CpuReduce {
     unit_ = index("unit", Level::Row);
     first_ = index("row", Level::Row);
     count_ = index("rows", Level::Row);
-    element_in_row_ = index("i", Level::Thread);
+    element_in_row_ = index("i", Level::Thread);  // per element index, for all adjacent rows
     assembly_.set_block({Level::Thread}, step_);
   }
 
@@ -42,7 +42,7 @@ class Columns : public CpuReduce {
   void find_row() override {
     const uint32_t axis = row_axes_ - 1;
     std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
-    grid = {{0, axis, 1}, {axis, 1, lanes_}};
+    grid = {{.first = 0, .axes = axis}, {.first = axis, .axes = 1, .step = lanes_}};
     const ValueId extent = places_.extent(axis), padded = assembly_.index(IndexOp::Add, extent, integer(lanes_ - 1));
     const ValueId units_along_axis = assembly_.index(IndexOp::Div, padded, integer(lanes_));
     ValueId at = assembly_.read(unit_);
@@ -50,8 +50,8 @@ class Columns : public CpuReduce {
       grid.push_back({row_axes_, context_.layout.reduced_axes, rows_.chunk_length});
       const ValueId units_of_chunk =
           axis == 0 ? units_along_axis : assembly_.index(IndexOp::Mul, places_.elements(0, axis), units_along_axis);
-      const ValueId units = let(units_, units_of_chunk, "units_of_piece");
-      chunk_ = let(units_, assembly_.index(IndexOp::Div, at, units), "piece");
+      const ValueId units = let(units_, units_of_chunk, "units_of_chunk");
+      chunk_ = let(units_, assembly_.index(IndexOp::Div, at, units), "chunk");
       at = assembly_.index(IndexOp::Rem, at, units);
     }
     ValueId base = integer(0);
@@ -146,8 +146,8 @@ class Columns : public CpuReduce {
 
   /// The partial results of one chunk are adjacent for adjacent rows.
   ValueId index_of_partial(ValueId chunk) override {
-    const ValueId units_of_chunk = assembly_.index(IndexOp::Mul, chunk, places_.elements(0, row_axes_));
-    return assembly_.index(IndexOp::Add, units_of_chunk,
+    const ValueId first_of_chunk = assembly_.index(IndexOp::Mul, chunk, places_.elements(0, row_axes_));
+    return assembly_.index(IndexOp::Add, first_of_chunk,
                            assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
   }
 

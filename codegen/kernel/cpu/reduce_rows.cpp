@@ -45,7 +45,7 @@ class Rows : public CpuReduce {
     row_number_ = assembly_.read(unit_);
     if (part_ == RowPart::Chunks) {
       grid = assembly_.kernel.launch.partial_count;
-      chunk_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), chunks()), "piece");
+      chunk_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), chunks()), "chunk");
       row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), chunks()), "row");
     }
     places_.set_row(row_number_);

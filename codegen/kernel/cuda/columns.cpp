@@ -73,7 +73,7 @@ class Columns : public CudaReduce {
     assembly_[array].extents = {group_accumulators_};
     const ValueId index = element_index_;
     if (group_accumulators_ > 1) element_index_ = loaded_index_;
-    const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.pointee(access, Level::Thread);
+    const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.element_lvalue(access, Level::Thread);
     element_index_ = index;
     loads_.declared.push_back({Declare{array}});
     if (group_accumulators_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
@@ -97,7 +97,7 @@ class Columns : public CudaReduce {
       // Blocks are numbered by rows first, then by chunk: those that run at the same time should read adjacent memory.
       const ValueId padded = assembly_.index(IndexOp::Add, all, integer(rows - 1));
       const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, padded, integer(rows)), "blocks");
-      chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
+      chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "chunk");
       block = assembly_.index(IndexOp::Rem, block, blocks);
     }
     thread_ = threads_ == 1 ? integer(0) : let(indices, assembly_.index(IndexOp::Div, self, integer(kWarp)), "thread");
@@ -278,7 +278,7 @@ class Columns : public CudaReduce {
 }  // namespace
 
 std::vector<Kernel> build_cuda_columns(const KernelContext& context) {
-  if (context.outline.partials_kernel) return {Columns(context, RowPart::Finalize).build()};
+  if (context.outline.partials_writer) return {Columns(context, RowPart::Finalize).build()};
   if (!context.schedule.rows.is_split) return {Columns(context, RowPart::Whole).build()};
   return {Columns(context, RowPart::Chunks).build(), Columns(context, RowPart::Finalize).build()};
 }

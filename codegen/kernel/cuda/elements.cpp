@@ -61,12 +61,13 @@ class ElementsKernel : public AccessEmitter {
     return memory_.load(access, Level::Thread);
   }
 
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override {
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                    ValueId entry_condition) override {
     std::vector<ValueId> wrapped;
     const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
     for (uint32_t l = 0; l < indices.size(); ++l)
-      wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entered));
-    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, entered);
+      wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entry_condition));
+    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, entry_condition);
     return wrapped;
   }
 
@@ -97,14 +98,15 @@ class ElementsKernel : public AccessEmitter {
   ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
 
  private:
-  /// Loads a thread's elements of the row that a gather's indices select, as a vector; if `entered` is given, only if
-  /// it holds.
-  void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId entered) {
-    if (schedule_.accesses[access].is_masked && !entered) throw_internal("a row is fetched that a `where` may exclude");
+  /// Loads a thread's elements of the row that a gather's indices select, as a vector; if `entry_condition` is given,
+  /// only if it holds.
+  void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId entry_condition) {
+    if (schedule_.accesses[access].is_masked && !entry_condition)
+      throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
     const ValueId vector = vector_at(access, Value::Kind::Vector, wrapped);
-    body_.thread.push_back({Declare{row, entered ? ValueId{} : vector}});
-    if (entered) body_.thread.push_back({If{entered, {{Assign{assembly_.read(row), vector}}}, {}}});
+    body_.thread.push_back({Declare{row, entry_condition ? ValueId{} : vector}});
+    if (entry_condition) body_.thread.push_back({If{entry_condition, {{Assign{assembly_.read(row), vector}}}, {}}});
   }
 
   // Loads
@@ -283,7 +285,7 @@ class ElementsKernel : public AccessEmitter {
   /// Stores a single element.
   void store_one(uint32_t access, ValueId value) {
     Body& stores = stores_of_a_lane();
-    stores.push_back({Assign{memory_.pointee(access, Level::Element), value}});
+    stores.push_back({Assign{memory_.element_lvalue(access, Level::Element), value}});
   }
 
   /// The block of statements for an element's stores. It has a guard if elements may be past the end.

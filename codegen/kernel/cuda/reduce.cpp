@@ -66,11 +66,12 @@ void CudaReduce::arrive() {
   if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
 
-std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) {
+std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                              ValueId entry_condition) {
   std::vector<ValueId> wrapped;
   const ValueId error = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
   for (uint32_t l = 0; l < indices.size(); ++l)
-    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entered));
+    wrapped.push_back(memory_.wrap_index(access, l, indices[l], error, entry_condition));
   return wrapped;
 }
 
@@ -137,7 +138,7 @@ ValueId CudaReduce::vector_at(uint32_t access) {
 
 void CudaReduce::store(uint32_t access, ValueId value, Body& after) {
   if (how(access).how != AccessSchedule::How::Vector || lanes_ == 1) {
-    element().push_back({Assign{memory_.pointee(access, Level::Element), value}});
+    element().push_back({Assign{memory_.element_lvalue(access, Level::Element), value}});
     return;
   }
   const SymbolId vector = vector_of(access);

@@ -28,7 +28,8 @@ class CudaReduce : public Space, public AccessEmitter {
 
   // AccessEmitter
 
-  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices, ValueId entered) override;
+  std::vector<ValueId> wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
+                                    ValueId entry_condition) override;
   ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
     return memory_.load(access, Level::Element, wrapped);
   }

@@ -34,7 +34,7 @@ void Rows::find_row() {
   launch(threads, rows);
   ValueId block = block_number(context_, assembly_);
   if (part_ == RowPart::Chunks) {
-    chunk_ = let(indices, assembly_.index(IndexOp::Rem, block, integer(rows_.chunks)), "piece");
+    chunk_ = let(indices, assembly_.index(IndexOp::Rem, block, integer(rows_.chunks)), "chunk");
     block = assembly_.index(IndexOp::Div, block, integer(rows_.chunks));
   }
   const ValueId self = thread_number(assembly_, Level::Row);
@@ -144,9 +144,9 @@ void Rows::store_rows() {
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   flush_row();
   for (size_t s = 0; s < values.size(); ++s)
-    row_stores_.push_back({Assign{memory_.pointee(work.stores[s], Level::Row), values[s]}});
+    row_stores_.push_back({Assign{memory_.element_lvalue(work.stores[s], Level::Row), values[s]}});
   for (const auto& [access, value] : reductions_.values_for_later_kernels())
-    row_stores_.push_back({Assign{memory_.pointee(access, Level::Row), value}});
+    row_stores_.push_back({Assign{memory_.element_lvalue(access, Level::Row), value}});
   flush_row();
 }
 

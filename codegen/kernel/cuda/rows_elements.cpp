@@ -110,12 +110,12 @@ ValueId Rows::cached_load(uint32_t access) {
 void Rows::load(uint32_t access, SymbolId array, Loads& loads) {
   const ValueId place = step_element(array);
   if (lanes_ == 1)
-    loads.step.push_back({Assign{place, memory_.pointee(access, Level::Thread)}});
+    loads.step.push_back({Assign{place, memory_.element_lvalue(access, Level::Thread)}});
   else if (is_vector(access))
     loads.step.push_back({Assign{place, vector_at(access)}});
   else
     loads.lane.push_back(
-        {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.pointee(access, Level::Element)}});
+        {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.element_lvalue(access, Level::Element)}});
 }
 
 void Rows::read_ahead() {
@@ -137,7 +137,7 @@ void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
     const uint32_t leader = context_.layout.accesses[access].leader;
     const std::optional<std::map<uint32_t, ValueId>> group = whole_group(leader, values);
     if (!group)
-      element().push_back({Assign{memory_.pointee(access, Level::Element), value}});
+      element().push_back({Assign{memory_.element_lvalue(access, Level::Element), value}});
     else if (access == leader)
       for (const GroupVector& group_vector : how(leader).group_vectors)
         store_group_vector(leader, group_vector, *group);

@@ -72,7 +72,7 @@ class ThreadElements : public Space {
   ValueId linear(Level level) override {
     return level <= Level::Thread || !has_lanes() ? first_ : element_index(level);
   }
-  bool counts_domain() const override { return true; }
+  bool linear_spans_domain() const override { return true; }
   ValueId coordinate(uint32_t axis, Level level) override;
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
   uint32_t first_axis(uint32_t) const override { return 0; }

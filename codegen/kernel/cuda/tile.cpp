@@ -250,7 +250,7 @@ class Tile : public Space, public AccessEmitter {
       const uint32_t access = first_store + r;
       const Type type{memory_.type_in_memory(access), lanes_};
       enter(compute_);
-      const auto target = [&] { return memory_.pointee(access, Level::Element); };
+      const auto target = [&] { return memory_.element_lvalue(access, Level::Element); };
       if (lanes_ == 1 || schedule_.accesses[access].how != How::Vector) {
         guarded_.push_back({Assign{target(), results[r]}});
         continue;

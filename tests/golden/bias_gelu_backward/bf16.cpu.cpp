@@ -212,12 +212,12 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
-            const int64 from = piece * 1024;
+        for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+            const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
-            float sum_of_piece_of[64];
+            float sum_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_of_piece_of[c] = 0.0f;
+                sum_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
@@ -227,14 +227,14 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
                     const float v3 = v2 * (exp_of(-0.5f * v2 * v2) * 0.3989423f);
                     const float v4 = float(grad_k) * (0.5f * (1.0f + erff(v2 * 0.70710677f)) + v3);
                     const bfloat16 v5 = to_bfloat16(v4);
-                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v4 : sum_of_piece_of[k];
+                    sum_of_chunk_of[k] = valid ? sum_of_chunk_of[k] + v4 : sum_of_chunk_of[k];
                     if (valid) {
                         out0_row[(first + k) * out0_stride1] = v5;
                     }
                 });
             });
-            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
-            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+            const float sum_of_chunk = combined<Sum>(sum_of_chunk_of);
+            sum_of[chunk % 64] = sum_of[chunk % 64] + sum_of_chunk;
         }
         const float sum = combined<Sum>(sum_of);
         out1[row] = to_bfloat16(sum);

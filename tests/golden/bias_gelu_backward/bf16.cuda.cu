@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const int x_stride1,
         const int out0_stride1) {
     const int blocks = (n0 + 255) / 256;
-    const int piece = blockIdx.x / blocks;
+    const int chunk = blockIdx.x / blocks;
     const int thread = threadIdx.x / 32;
     const int row = blockIdx.x % blocks * 256 + threadIdx.x % 32 * 8;
     if (row >= n0) return;
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
             sum_of[c][k] = 0.0f;
         }
     }
-    for (int from = (piece * 8 + thread) * 4; from < n1; from += 4096) {
+    for (int from = (chunk * 8 + thread) * 4; from < n1; from += 4096) {
         Vec<bfloat16, 8> grad8[4], x8[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
     }
     const Vec<float, 8> sum = combined_across<Sum, 8, 32, 0>(tree<Sum, 4>(sum_of));
     if (thread == 0) {
-        store(found, piece * n0 + row, sum);
+        store(found, chunk * n0 + row, sum);
     }
 }
 

@@ -63,9 +63,9 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
     const int64 y_stride1 = argument<int64>(arguments[6]);
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 units_of_piece = (n0 + 63) / 64;
-        const int64 piece = unit / units_of_piece;
-        const int64 from_row = unit % units_of_piece * 64;
+        const int64 units_of_chunk = (n0 + 63) / 64;
+        const int64 chunk = unit / units_of_chunk;
+        const int64 from_row = unit % units_of_chunk * 64;
         const int64 to_row = smaller_of(from_row + 64, n0);
         in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
             float sum_of[64][64];
@@ -74,7 +74,7 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
                     sum_of[c][k] = 0.0f;
                 }
             }
-            const int64 from = piece * 1024;
+            const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
             for (int64 i = from; i < to; ++i) {
                 const int64 class_of_i = i % 64;
@@ -88,7 +88,7 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
             combine_rows<Sum>(sum_of, sum);
 #pragma omp simd
             for (int64 k = 0; k < rows; ++k) {
-                found[piece * n0 + (row + k)] = sum[k];
+                found[chunk * n0 + (row + k)] = sum[k];
             }
         });
     }
@@ -110,10 +110,10 @@ extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64
                     sum_of[c][k] = 0.0f;
                 }
             }
-            for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
+            for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
 #pragma omp simd
                 for (int64 k = 0; k < rows; ++k) {
-                    sum_of[piece % 64][k] = sum_of[piece % 64][k] + found[piece * n0 + (row + k)];
+                    sum_of[chunk % 64][k] = sum_of[chunk % 64][k] + found[chunk * n0 + (row + k)];
                 }
             }
             float sum[64];

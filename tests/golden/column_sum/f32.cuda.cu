@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
         const int x_stride1,
         const int y_stride1) {
     const int blocks = (n0 + 127) / 128;
-    const int piece = blockIdx.x / blocks;
+    const int chunk = blockIdx.x / blocks;
     const int thread = threadIdx.x / 32;
     const int row = blockIdx.x % blocks * 128 + threadIdx.x % 32 * 4;
     if (row >= n0) return;
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
             sum_of[c][k] = 0.0f;
         }
     }
-    for (int from = (piece * 8 + thread) * 4; from < n1; from += 4096) {
+    for (int from = (chunk * 8 + thread) * 4; from < n1; from += 4096) {
         Vec<float, 4> x4[4], y4[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
     }
     const Vec<float, 4> sum = combined_across<Sum, 8, 32, 0>(tree<Sum, 4>(sum_of));
     if (thread == 0) {
-        store(found, piece * n0 + row, sum);
+        store(found, chunk * n0 + row, sum);
     }
 }
 

@@ -231,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
         const uint32 n0,                   // extent of i0
         const int target_stride,
         const int pred_stride) {
-    const int piece = blockIdx.x % 32;
+    const int chunk = blockIdx.x % 32;
     const int row = blockIdx.x / 32;
     const int last = n0 - 1;
 
@@ -245,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
     for (int c = 0; c < 1; ++c) {
         sum_1_of[c] = 0LL;
     }
-    for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
+    for (int from = chunk * 1024 + threadIdx.x; from < n0; from += 32768) {
         Vec<float, 4> target4[2];
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
@@ -289,8 +289,8 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
     const float sum = combined<Sum, 1, 512, 0>(sum_of);
     const int64 sum_1 = combined<Sum, 1, 512, 1>(sum_1_of);
     if (threadIdx.x == 0) {
-        found[row * 32 + piece] = sum;
-        found_1[row * 32 + piece] = sum_1;
+        found[row * 32 + chunk] = sum;
+        found_1[row * 32 + chunk] = sum_1;
     }
 }
 

@@ -230,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
         const int target_stride,
         const int pred_stride,
         const int out1_stride) {
-    const int piece = blockIdx.x % 32;
+    const int chunk = blockIdx.x % 32;
     const int row = blockIdx.x / 32;
     const int last = n0 - 1;
 
@@ -239,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
     for (int c = 0; c < 2; ++c) {
         sum_of[c] = 0.0f;
     }
-    for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
+    for (int from = chunk * 1024 + threadIdx.x; from < n0; from += 32768) {
         Vec<float, 4> target4[2], pred4[2];
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
@@ -334,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
     }
     const float sum = combined<Sum, 1, 512, 0>(sum_of);
     if (threadIdx.x == 0) {
-        found[row * 32 + piece] = sum;
+        found[row * 32 + chunk] = sum;
     }
 }
 

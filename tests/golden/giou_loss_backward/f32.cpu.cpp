@@ -116,12 +116,12 @@ extern "C" void giou_loss_backward(const void* const* arguments, int64 begin, in
     const int64 n0 = argument<int64>(arguments[2]);                         // extent of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n0 + 1023) / 1024);
+        const int64 chunk = unit % ((n0 + 1023) / 1024);
         int64 sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0LL;
         }
-        const int64 from = piece * 1024;
+        const int64 from = chunk * 1024;
         const int64 to = smaller_of(from + 1024, n0);
         in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid_1) __attribute__((always_inline)) {
@@ -148,8 +148,8 @@ extern "C" void giou_loss_backward_rest(const void* const* arguments, int64 begi
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0LL;
         }
-        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
-            sum_of[piece % 64] = add(sum_of[piece % 64], found[row * ((n0 + 1023) / 1024) + piece]);
+        for (int64 chunk = 0; chunk < (n0 + 1023) / 1024; ++chunk) {
+            sum_of[chunk % 64] = add(sum_of[chunk % 64], found[row * ((n0 + 1023) / 1024) + chunk]);
         }
         const int64 sum = combined<Sum>(sum_of);
         workspace[0] = sum;

@@ -100,21 +100,21 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
-            const int64 from = piece * 1024;
+        for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+            const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
-            float sum_of_piece_of[64];
+            float sum_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_of_piece_of[c] = 0.0f;
+                sum_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float x_k = valid ? x_row[first + k] : 0.0f;
-                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + x_k : sum_of_piece_of[k];
+                    sum_of_chunk_of[k] = valid ? sum_of_chunk_of[k] + x_k : sum_of_chunk_of[k];
                 });
             });
-            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
-            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+            const float sum_of_chunk = combined<Sum>(sum_of_chunk_of);
+            sum_of[chunk % 64] = sum_of[chunk % 64] + sum_of_chunk;
         }
         const float sum = combined<Sum>(sum_of);
         const float v1 = sum / s1;
@@ -122,21 +122,21 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
         for (int c = 0; c < 64; ++c) {
             sum_1_of[c] = 0.0f;
         }
-        for (int64 piece_1 = 0; piece_1 < (n1 + 1023) / 1024; ++piece_1) {
-            const int64 from_1 = piece_1 * 1024;
+        for (int64 chunk_1 = 0; chunk_1 < (n1 + 1023) / 1024; ++chunk_1) {
+            const int64 from_1 = chunk_1 * 1024;
             const int64 to_1 = smaller_of(from_1 + 1024, n1);
-            float sum_1_of_piece_of[64];
+            float sum_1_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_1_of_piece_of[c] = 0.0f;
+                sum_1_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from_1, to_1, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float v2 = (valid ? x_row[first + k] : 0.0f) - v1;
-                    sum_1_of_piece_of[k] = valid ? sum_1_of_piece_of[k] + v2 * v2 : sum_1_of_piece_of[k];
+                    sum_1_of_chunk_of[k] = valid ? sum_1_of_chunk_of[k] + v2 * v2 : sum_1_of_chunk_of[k];
                 });
             });
-            const float sum_1_of_piece = combined<Sum>(sum_1_of_piece_of);
-            sum_1_of[piece_1 % 64] = sum_1_of[piece_1 % 64] + sum_1_of_piece;
+            const float sum_1_of_chunk = combined<Sum>(sum_1_of_chunk_of);
+            sum_1_of[chunk_1 % 64] = sum_1_of[chunk_1 % 64] + sum_1_of_chunk;
         }
         const float sum_1 = combined<Sum>(sum_1_of);
         const float v3 = 1.0f / sqrtf(sum_1 / s1 + 1e-05f);
@@ -150,31 +150,31 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
         for (int c = 0; c < 64; ++c) {
             sum_3_of[c] = 0.0f;
         }
-        for (int64 piece_2 = 0; piece_2 < (n1 + 1023) / 1024; ++piece_2) {
-            const int64 from_2 = piece_2 * 1024;
+        for (int64 chunk_2 = 0; chunk_2 < (n1 + 1023) / 1024; ++chunk_2) {
+            const int64 from_2 = chunk_2 * 1024;
             const int64 to_2 = smaller_of(from_2 + 1024, n1);
-            float sum_2_of_piece_of[64];
+            float sum_2_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_2_of_piece_of[c] = 0.0f;
+                sum_2_of_chunk_of[c] = 0.0f;
             }
-            float sum_3_of_piece_of[64];
+            float sum_3_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_3_of_piece_of[c] = 0.0f;
+                sum_3_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from_2, to_2, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float grad_k = valid ? grad_row[first + k] : 0.0f;
                     const float v5 = grad_k * (valid ? weight[first + k] : 0.0f);
                     const float v6 = v4 * (v5 * ((valid ? x_row[first + k] : 0.0f) - v1) * v3) / s1;
-                    sum_2_of_piece_of[k] = valid ? sum_2_of_piece_of[k] + v6 : sum_2_of_piece_of[k];
+                    sum_2_of_chunk_of[k] = valid ? sum_2_of_chunk_of[k] + v6 : sum_2_of_chunk_of[k];
                     const float v7 = -(v5 * v3) / s1;
-                    sum_3_of_piece_of[k] = valid ? sum_3_of_piece_of[k] + v7 : sum_3_of_piece_of[k];
+                    sum_3_of_chunk_of[k] = valid ? sum_3_of_chunk_of[k] + v7 : sum_3_of_chunk_of[k];
                 });
             });
-            const float sum_2_of_piece = combined<Sum>(sum_2_of_piece_of);
-            const float sum_3_of_piece = combined<Sum>(sum_3_of_piece_of);
-            sum_2_of[piece_2 % 64] = sum_2_of[piece_2 % 64] + sum_2_of_piece;
-            sum_3_of[piece_2 % 64] = sum_3_of[piece_2 % 64] + sum_3_of_piece;
+            const float sum_2_of_chunk = combined<Sum>(sum_2_of_chunk_of);
+            const float sum_3_of_chunk = combined<Sum>(sum_3_of_chunk_of);
+            sum_2_of[chunk_2 % 64] = sum_2_of[chunk_2 % 64] + sum_2_of_chunk;
+            sum_3_of[chunk_2 % 64] = sum_3_of[chunk_2 % 64] + sum_3_of_chunk;
         }
         const float sum_2 = combined<Sum>(sum_2_of);
         const float sum_3 = combined<Sum>(sum_3_of);
@@ -218,16 +218,16 @@ extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin,
         for (int c = 0; c < 64; ++c) {
             sum_1_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
-            const int64 from = piece * 1024;
+        for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+            const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
-            float sum_of_piece_of[64];
+            float sum_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_of_piece_of[c] = 0.0f;
+                sum_of_chunk_of[c] = 0.0f;
             }
-            float sum_1_of_piece_of[64];
+            float sum_1_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_1_of_piece_of[c] = 0.0f;
+                sum_1_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
@@ -236,14 +236,14 @@ extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin,
                     const float grad_k = valid ? grad_row[(first + k) * grad_stride1] : 0.0f;
                     const float v2 = x_k - (valid ? workspace[first + k] : 0.0f) / s1;
                     const float v3 = grad_k * (v2 * (1.0f / sqrtf(v1)));
-                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v3 : sum_of_piece_of[k];
-                    sum_1_of_piece_of[k] = valid ? sum_1_of_piece_of[k] + grad_k : sum_1_of_piece_of[k];
+                    sum_of_chunk_of[k] = valid ? sum_of_chunk_of[k] + v3 : sum_of_chunk_of[k];
+                    sum_1_of_chunk_of[k] = valid ? sum_1_of_chunk_of[k] + grad_k : sum_1_of_chunk_of[k];
                 });
             });
-            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
-            const float sum_1_of_piece = combined<Sum>(sum_1_of_piece_of);
-            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
-            sum_1_of[piece % 64] = sum_1_of[piece % 64] + sum_1_of_piece;
+            const float sum_of_chunk = combined<Sum>(sum_of_chunk_of);
+            const float sum_1_of_chunk = combined<Sum>(sum_1_of_chunk_of);
+            sum_of[chunk % 64] = sum_of[chunk % 64] + sum_of_chunk;
+            sum_1_of[chunk % 64] = sum_1_of[chunk % 64] + sum_1_of_chunk;
         }
         const float sum = combined<Sum>(sum_of);
         const float sum_1 = combined<Sum>(sum_1_of);

@@ -208,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
         float* found_1,                    // partial results of chunks
         const uint32 n0,                   // extent of i0
         const uint32 n1) {                 // extent of i1
-    const int piece = blockIdx.x;
+    const int chunk = blockIdx.x;
 
     Vec<float, 4> sum_of_columns[4];
 #pragma unroll
@@ -227,9 +227,9 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
         }
     }
     Vec<float, 4> next_x4[4], next_grad4[4];
-    if (piece < n0) {
-        const auto x_row = x + piece * n1;
-        const auto grad_row = grad + piece * n1;
+    if (chunk < n0) {
+        const auto x_row = x + chunk * n1;
+        const auto grad_row = grad + chunk * n1;
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const int i = threadIdx.x * 4 + v * 1024;
@@ -238,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
         }
     }
 #pragma unroll 1
-    for (int row = piece; row < n0; row += 256) {
+    for (int row = chunk; row < n0; row += 256) {
         Vec<float, 4> x4[4], grad4[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
@@ -330,8 +330,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        store(found, piece * n1 + i, sum_of_columns_1[v]);
-        store(found_1, piece * n1 + i, sum_of_columns[v]);
+        store(found, chunk * n1 + i, sum_of_columns_1[v]);
+        store(found_1, chunk * n1 + i, sum_of_columns[v]);
     }
 }
 

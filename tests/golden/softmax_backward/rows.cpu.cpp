@@ -190,23 +190,23 @@ extern "C" void softmax_backward(const void* const* arguments, int64 begin, int6
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
-            const int64 from = piece * 1024;
+        for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+            const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
-            float sum_of_piece_of[64];
+            float sum_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_of_piece_of[c] = 0.0f;
+                sum_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
                 will_write(out_row + first, count);
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float v1 = decay_of((valid ? x_row[first + k] : 0.0f) - largest);
-                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v1 : sum_of_piece_of[k];
+                    sum_of_chunk_of[k] = valid ? sum_of_chunk_of[k] + v1 : sum_of_chunk_of[k];
                     value_of[first + k] = v1;
                 });
             });
-            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
-            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+            const float sum_of_chunk = combined<Sum>(sum_of_chunk_of);
+            sum_of[chunk % 64] = sum_of[chunk % 64] + sum_of_chunk;
         }
         const float sum = combined<Sum>(sum_of);
         const auto grad_row = grad + row * n1;
@@ -214,22 +214,22 @@ extern "C" void softmax_backward(const void* const* arguments, int64 begin, int6
         for (int c = 0; c < 64; ++c) {
             sum_1_of[c] = 0.0f;
         }
-        for (int64 piece_1 = 0; piece_1 < (n1 + 1023) / 1024; ++piece_1) {
-            const int64 from_1 = piece_1 * 1024;
+        for (int64 chunk_1 = 0; chunk_1 < (n1 + 1023) / 1024; ++chunk_1) {
+            const int64 from_1 = chunk_1 * 1024;
             const int64 to_1 = smaller_of(from_1 + 1024, n1);
-            float sum_1_of_piece_of[64];
+            float sum_1_of_chunk_of[64];
             for (int c = 0; c < 64; ++c) {
-                sum_1_of_piece_of[c] = 0.0f;
+                sum_1_of_chunk_of[c] = 0.0f;
             }
             in_pieces<64>(from_1, to_1, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float v2 = -(valid ? grad_row[first + k] : 0.0f);
                     const float v3 = v2 * (value_of[first + k] / sum / sum);
-                    sum_1_of_piece_of[k] = valid ? sum_1_of_piece_of[k] + v3 : sum_1_of_piece_of[k];
+                    sum_1_of_chunk_of[k] = valid ? sum_1_of_chunk_of[k] + v3 : sum_1_of_chunk_of[k];
                 });
             });
-            const float sum_1_of_piece = combined<Sum>(sum_1_of_piece_of);
-            sum_1_of[piece_1 % 64] = sum_1_of[piece_1 % 64] + sum_1_of_piece;
+            const float sum_1_of_chunk = combined<Sum>(sum_1_of_chunk_of);
+            sum_1_of[chunk_1 % 64] = sum_1_of[chunk_1 % 64] + sum_1_of_chunk;
         }
         const float sum_1 = combined<Sum>(sum_1_of);
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {

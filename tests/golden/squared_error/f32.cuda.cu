@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error(
         const float* __restrict__ y,  // contiguous
         float* found,                 // partial results of chunks
         const uint32 n0) {            // extent of i0
-    const int piece = blockIdx.x % 256;
+    const int chunk = blockIdx.x % 256;
     const int row = blockIdx.x / 256;
 
     float sum_of[4];
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error(
         sum_of[c] = 0.0f;
     }
 #pragma unroll 4
-    for (int i = piece * 1024 + threadIdx.x * 4; i < n0; i += 262144) {
+    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 262144) {
         const auto x4 = load<4>(x, i);
         const auto y4 = load<4>(y, i);
 #pragma unroll
@@ -186,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error(
     }
     const float sum = combined<Sum, 4, 256, 0>(sum_of);
     if (threadIdx.x == 0) {
-        found[row * 256 + piece] = sum;
+        found[row * 256 + chunk] = sum;
     }
 }
 

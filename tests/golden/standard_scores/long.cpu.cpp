@@ -91,12 +91,12 @@ extern "C" void standard_scores(const void* const* arguments, int64 begin, int64
     const int64 n0 = argument<int64>(arguments[2]);                    // extent of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n0 + 1023) / 1024);
+        const int64 chunk = unit % ((n0 + 1023) / 1024);
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        const int64 from = piece * 1024;
+        const int64 from = chunk * 1024;
         const int64 to = smaller_of(from + 1024, n0);
         in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
@@ -118,8 +118,8 @@ extern "C" void standard_scores_rest(const void* const* arguments, int64 begin, 
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
-            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+        for (int64 chunk = 0; chunk < (n0 + 1023) / 1024; ++chunk) {
+            sum_of[chunk % 64] = sum_of[chunk % 64] + found[row * ((n0 + 1023) / 1024) + chunk];
         }
         const float sum = combined<Sum>(sum_of);
         workspace[0] = sum;
@@ -134,13 +134,13 @@ extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int
     const int64 n0 = argument<int64>(arguments[4]);                            // extent of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n0 + 1023) / 1024);
+        const int64 chunk = unit % ((n0 + 1023) / 1024);
         const float v1 = workspace[0] / s1;
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        const int64 from = piece * 1024;
+        const int64 from = chunk * 1024;
         const int64 to = smaller_of(from + 1024, n0);
         in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
@@ -163,8 +163,8 @@ extern "C" void standard_scores_1_rest(const void* const* arguments, int64 begin
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
-            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+        for (int64 chunk = 0; chunk < (n0 + 1023) / 1024; ++chunk) {
+            sum_of[chunk % 64] = sum_of[chunk % 64] + found[row * ((n0 + 1023) / 1024) + chunk];
         }
         const float sum = combined<Sum>(sum_of);
         workspace_1[0] = sum;

@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores(
         const float* __restrict__ x,  // contiguous
         float* found,                 // partial results of chunks
         const uint32 n0) {            // extent of i0
-    const int piece = blockIdx.x % 32;
+    const int chunk = blockIdx.x % 32;
     const int row = blockIdx.x / 32;
 
     float sum_of[4];
@@ -197,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores(
         sum_of[c] = 0.0f;
     }
 #pragma unroll 4
-    for (int i = piece * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
+    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
         const auto x4 = load<4>(x, i);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores(
     }
     const float sum = combined<Sum, 4, 256, 0>(sum_of);
     if (threadIdx.x == 0) {
-        found[row * 32 + piece] = sum;
+        found[row * 32 + chunk] = sum;
     }
 }
 
@@ -238,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
         const float s1,                       // float32(1 / (x.size(0)*x.size(1)))
         float* found,                         // partial results of chunks
         const uint32 n0) {                    // extent of i0
-    const int piece = blockIdx.x % 32;
+    const int chunk = blockIdx.x % 32;
     const int row = blockIdx.x / 32;
 
     const float v1 = workspace[0] * s1;
@@ -248,7 +248,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
         sum_of[c] = 0.0f;
     }
 #pragma unroll 4
-    for (int i = piece * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
+    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
         const auto x4 = load<4>(x, i);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
@@ -258,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
     }
     const float sum = combined<Sum, 4, 256, 0>(sum_of);
     if (threadIdx.x == 0) {
-        found[row * 32 + piece] = sum;
+        found[row * 32 + chunk] = sum;
     }
 }
 

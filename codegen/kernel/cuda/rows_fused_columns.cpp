@@ -17,7 +17,7 @@ void Rows::find_first_row_of_chunk() {
   const auto part = [&](IndexOp op) { return assembly_.index(op, self, integer(threads_)); };
   thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
   const ValueId block = block_number(context_, assembly_);
-  chunk_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
+  chunk_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "chunk");
   row_of_chunk_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
   row_number_ = assembly_.read(row_of_chunk_);
   places_.set_row(row_number_);

@@ -83,7 +83,7 @@ void expect_equal(const Bytes& bytes, const ir::SizesAndStrides& result, const s
   EXPECT_EQ(matching, expected.size()) << what << ": the index of the first incorrect element";
 }
 
-TEST(Passing, ColumnResultsAreCorrect) {
+TEST(FusedColumns, ColumnResultsAreCorrect) {
   std::mt19937 random(7);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<Shape> shapes;
@@ -95,7 +95,7 @@ TEST(Passing, ColumnResultsAreCorrect) {
   shapes.push_back({{259, 4096}, {0, 1}}), shapes.push_back({{130, 8192}, {0, 1}});
   for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});
   shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 260}, {1, 0, 2}});
-  const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::Passing, whole);
+  const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::FusedColumns, whole);
   const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   std::set<bool> prefetches;
@@ -119,30 +119,30 @@ TEST(Passing, ColumnResultsAreCorrect) {
   EXPECT_EQ(lanes, (std::set<uint32_t>{1, 4}));
 }
 
-TEST(Passing, FusedColumnsDoNotChangeRowBits) {
+TEST(FusedColumns, DoNotChangeRowBits) {
   std::mt19937 random(11);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
-  std::vector<ReduceCase> passing = cases_of(shapes, PartitionStrategy::Passing, any);
-  const SharedLibrary library_passing = library_of(passing, kCuda);
-  std::vector<ReduceCase> shared = passing;
+  std::vector<ReduceCase> fused = cases_of(shapes, PartitionStrategy::FusedColumns, any);
+  const SharedLibrary library_fused = library_of(fused, kCuda);
+  std::vector<ReduceCase> shared = fused;
   for (ReduceCase& test_case : shared) test_case.strategy = PartitionStrategy::Shared;
   const SharedLibrary library_shared = library_of(shared, kCuda);
   for (size_t c = 0; c < shapes.size(); ++c) {
-    const std::vector<Bytes> fused = run(passing[c], kCuda, library_passing, random);
+    const std::vector<Bytes> fused_bytes = run(fused[c], kCuda, library_fused, random);
     const std::vector<Bytes> separate = run(shared[c], kCuda, library_shared, random);
-    EXPECT_EQ(fused[0], separate[0]);
-    EXPECT_EQ(fused[1], separate[1]);
+    EXPECT_EQ(fused_bytes[0], separate[0]);
+    EXPECT_EQ(fused_bytes[1], separate[1]);
   }
 }
 
-TEST(Passing, ColumnBitsDoNotDependOnTheLayout) {
+TEST(FusedColumns, ColumnBitsDoNotDependOnTheLayout) {
   std::mt19937 random(13);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const ir::Sizes sizes = {24, 30, 516};
   std::vector<ReduceCase> cases =
       cases_of({{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}},
-               PartitionStrategy::Passing, any);
+               PartitionStrategy::FusedColumns, any);
   for (size_t c = 1; c < cases.size(); ++c)
     for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
   const SharedLibrary library = library_of(cases, kCuda);
@@ -151,7 +151,7 @@ TEST(Passing, ColumnBitsDoNotDependOnTheLayout) {
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
 }
 
-TEST(Passing, WorksWithoutRowReductions) {
+TEST(FusedColumns, WorksWithoutRowReductions) {
   std::mt19937 random(17);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define("(x * x - 1, (x * x).sum(0), x.amax(0))");
@@ -163,7 +163,7 @@ TEST(Passing, WorksWithoutRowReductions) {
     test_case.graph = graph_of(*definition, {2});
     test_case.graph.name = test_case.name;
     test_case.x = tensor(sizes, {0, 1}, 0, whole);
-    test_case.strategy = PartitionStrategy::Passing;
+    test_case.strategy = PartitionStrategy::FusedColumns;
   }
   const SharedLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
@@ -185,13 +185,13 @@ TEST(Passing, WorksWithoutRowReductions) {
   }
 }
 
-TEST(Passing, RequiresRowsContiguousInMemory) {
+TEST(FusedColumns, RequiresRowsContiguousInMemory) {
   const auto passes = [](const std::string& text, const ir::SizesAndStrides& x) {
     const auto definition = frontend::define(text);
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
     Tensors tensors;
     tensors.params = {x};
-    const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Passing);
+    const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::FusedColumns);
     return loads_along_rows(prepared.outline, prepared.geometries);
   };
   const std::string text = "(x.sum(-1), x.sum(tuple(range(x.dim() - 1))))";
@@ -204,7 +204,7 @@ TEST(Passing, RequiresRowsContiguousInMemory) {
   EXPECT_FALSE(passes("def f(x): y = x.T; return y.sum(1), y.sum(0)", contiguous({300, 5000})));
 }
 
-TEST(Passing, ReducesColumnsOfRowStatisticsAcross) {
+TEST(FusedColumns, ReducesColumnsOfRowStatisticsAcross) {
   const auto definition = frontend::define("((x - x.mean(1, keepdim=True)) * x.amax(1, keepdim=True)).sum(0)");
   const ir::Graph graph = graph_of(*definition, {2});
   Tensors tensors;
