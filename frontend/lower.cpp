@@ -33,7 +33,7 @@ struct Symbol {
 
 struct KnownValue {
   ir::HostValue value;
-  bool specialized;  ///< requested only because of the value: a small size, or a number that is 0
+  bool only_if_special;  ///< requested only because of the value: a small size, or a number that is 0
 };
 
 /// The symbols whose values are known.
@@ -83,7 +83,7 @@ class LoweringContext {
     const std::vector<std::optional<Value>> arguments = make_arguments();
     call_stack_.leaves = arguments;
     const uint64_t gradients = saves_residuals_ ? evaluation_.signature.gradients : 0;
-    if (gradients != 0) evaluation_.tape.emplace().values_are_results = true;
+    if (gradients != 0) evaluation_.tape.emplace().values_must_match = true;
     evaluation_.may_scatter = evaluation_.signature.may_scatter;
     const Value returned = definition_.evaluate(evaluation_, arguments);
     std::vector<Residual> residuals;
@@ -98,7 +98,7 @@ class LoweringContext {
       ir::HostPool& host = evaluation_.graph.host;
       const ir::HostId id =
           symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, specialization.value.kind);
-      evaluation_.graph.statics.push_back({id, specialization.value, specialization.specialized});
+      evaluation_.graph.statics.push_back({id, specialization.value, specialization.only_if_special});
     }
     for (const auto& [query, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
     std::vector<ir::HostId>& unspecialized = evaluation_.graph.unspecialized;
@@ -116,7 +116,7 @@ class LoweringContext {
       const bool is_size = node.op == ir::HostOp::Size;
       const ir::HostValue value = is_size ? ir::HostValue::of(evaluation_.symbol_values.size(node.a, node.b))
                                           : evaluation_.symbol_values.scalar(node.a);
-      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, request.specialized});
+      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, request.only_if_special});
     }
     return result;
   }

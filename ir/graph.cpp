@@ -164,7 +164,7 @@ Span Graph::span(NodeId id) const {
   return match == spans_.end() ? Span{} : match->second;
 }
 
-const std::vector<Span>& Graph::mentions(NodeId id) const {
+const std::vector<Span>& Graph::mention_spans(NodeId id) const {
   static const std::vector<Span> kNone;
   const auto match = mentions_.find(id);
   return match == mentions_.end() ? kNone : match->second.items;
@@ -175,7 +175,7 @@ void Graph::copy_names_and_locations(const Graph& source, NodeId from, NodeId to
   const std::vector<std::string> names = source.names(from);
   for (const std::string& text : names) name_node(to, text);
   set_location(to, source.span(from));
-  const std::vector<Span> mentions = source.mentions(from);
+  const std::vector<Span> mentions = source.mention_spans(from);
   for (const Span& span : mentions) add_mention(to, span);
 }
 

@@ -167,7 +167,7 @@ struct Static {
   HostValue value;
   /// Whether lowering used the value only because it is special: a size of at most kSpecializedSize, or a scalar that
   /// is 0. (GraphFrame::unspecialized has the symbols whose values turned out not to be special.)
-  bool specialized = false;
+  bool only_if_special = false;
 };
 
 /// One step of the computation of eager's strides: the strides that PyTorch gives one tensor. The steps are in the
@@ -308,7 +308,7 @@ class Graph : public GraphFrame {
   const std::vector<std::string>& names(NodeId id) const;
   bool has_name(NodeId id, const std::string& text) const;
   Span span(NodeId id) const;
-  const std::vector<Span>& mentions(NodeId id) const;
+  const std::vector<Span>& mention_spans(NodeId id) const;
   /// Copies the names and locations of `from` to `to`, as every rewrite must do. `source` may be this graph.
   void copy_names_and_locations(const Graph& source, NodeId from, NodeId to);
 

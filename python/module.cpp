@@ -125,7 +125,7 @@ void set_python_hooks() {
   });
   runtime::set_signals({
       // Handlers run on Python's main thread, which is the process's main thread. A thread that holds the GIL does not
-      // count, because it would keep the GIL while it waits for the work.
+      // count, because it would keep the GIL while it waits for a compilation, which may run on another thread.
       .is_handler_thread = [] { return ::gettid() == ::getpid() && !has_gil(); },
       .run_handlers =
           [] {

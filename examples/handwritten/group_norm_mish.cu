@@ -20,8 +20,8 @@ __device__ float sum_of_block(float value) {
 }
 
 extern "C" __global__ void group_norm_mish(const float* x, const float* weight, const float* bias, float* out,
-                                           int channels, int length, int groups) {
-  int size = channels * length, group = blockIdx.x % groups;
+                                           int channels_per_group, int length, int groups) {
+  int size = channels_per_group * length, group = blockIdx.x % groups;
   const float* row = x + blockIdx.x * (long long)size;
   float* result = out + blockIdx.x * (long long)size;
 
@@ -34,7 +34,7 @@ extern "C" __global__ void group_norm_mish(const float* x, const float* weight, 
   float scale = rsqrtf(sum_of_block(squares) / size + 1e-5f);
 
   for (int i = threadIdx.x; i < size; i += blockDim.x) {
-    int channel = group * channels + i / length;
+    int channel = group * channels_per_group + i / length;
     float y = (row[i] - mean) * scale * weight[channel] + bias[channel];
     result[i] = y * tanhf(log1pf(expf(y)));
   }

@@ -53,7 +53,7 @@ class BackwardDefinition : public Definition {
   bool may_return_arguments() const override { return returns_arguments_; }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace().values_are_results = !residuals_.names.empty();
+    if (!evaluation.tape) evaluation.tape.emplace().values_must_match = !residuals_.names.empty();
     const size_t param_count = forward_->parameters().size();
     const auto forward_arguments = arguments.first(param_count),
                incoming = arguments.subspan(param_count, result_count_);
@@ -62,7 +62,7 @@ class BackwardDefinition : public Definition {
     for (size_t i = 0; i < param_count; ++i)
       if (is_requested_[i]) forward.gradients |= ir::gradient_bit(i);
     const Value returned = forward_->evaluate(forward, forward_arguments);
-    check_and_clear_missing_gradients(forward);
+    check_and_clear_refused_gradients(forward);
     if (const size_t result_count = results_of(returned).size(); result_count != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), result_count, incoming.size()));
@@ -72,8 +72,8 @@ class BackwardDefinition : public Definition {
     for (uint32_t i = 0; i < param_count; ++i)
       if (is_requested_[i]) requested.push_back({i, *forward_arguments[i]->tensor()});
     std::vector<Value> gradients;
-    add_gradients(evaluation, op_gradients(evaluation, *forward_, forward_arguments, returned, incoming, requested),
-                  gradients);
+    append_gradients(evaluation, op_gradients(evaluation, *forward_, forward_arguments, returned, incoming, requested),
+                     gradients);
     return Value::tuple(std::move(gradients));
   }
 

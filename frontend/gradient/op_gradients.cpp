@@ -106,7 +106,7 @@ std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
   return gradients_by_rules(evaluation, results, incoming, requested);
 }
 
-void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned) {
+void append_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned) {
   for (Gradient& gradient : gradients) {
     if (gradient.sum) evaluation.scattered_sums.emplace(returned.size(), *std::move(gradient.sum));
     returned.emplace_back(std::move(gradient.tensor));

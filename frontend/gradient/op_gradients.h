@@ -19,7 +19,7 @@ std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
 
 /// Appends the gradients to `returned`, the values that the evaluation will return, and their sums to
 /// Builder::scattered_sums.
-void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);
+void append_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);
 
 /// The values that an op returned, from left to right.
 std::span<const Value> results_of(const Value& returned);

@@ -7,8 +7,8 @@
 
 namespace ingot::frontend {
 
-/// For each dim of values of this shape, its terms in the source's coordinates; no terms for a dim that the access
-/// broadcasts.
+/// For each dim of an index space of this shape: the terms of the access that contain the index along this dim; none if
+/// the access broadcasts the dim.
 std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape, const ir::Access& access);
 
 /// Transposes a read through an access: each element of a source of this shape is the sum of the values at all indices

@@ -35,13 +35,13 @@ class ValueAndGrad : public Definition {
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     // The loss is a result, too, so its bits must be those that it has without a gradient.
-    if (!evaluation.tape) evaluation.tape.emplace().values_are_results = true;
+    if (!evaluation.tape) evaluation.tape.emplace().values_must_match = true;
     const std::vector<Argument> requested = requested_arguments(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
     inside.gradients = 0;
     for (const Argument& argument : requested) inside.gradients |= ir::gradient_bit(argument.param);
     const Value returned = op_->evaluate(inside, arguments);
-    check_and_clear_missing_gradients(inside);  // fails for gradients that PyTorch does not have
+    check_and_clear_refused_gradients(inside);  // fails for gradients that PyTorch does not have
     for (const Argument& argument : requested) check_not_written(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
@@ -49,8 +49,8 @@ class ValueAndGrad : public Definition {
     Evaluation without_autocast = evaluation.without_autocast();
     incoming[0] = call_library(without_autocast, "ones_like", {results[0]});
     std::vector<Value> returned_values(results.begin(), results.end());
-    add_gradients(evaluation, op_gradients(without_autocast, *op_, arguments, returned, incoming, requested),
-                  returned_values);
+    append_gradients(evaluation, op_gradients(without_autocast, *op_, arguments, returned, incoming, requested),
+                     returned_values);
     return Value::tuple(std::move(returned_values));
   }
 

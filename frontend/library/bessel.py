@@ -20,12 +20,12 @@ def _polynomial(x, coefficients):
     return result
 
 
-# Modified Bessel functions of the first kind: series for exp(-x) I(x) on [0, 8], and in 1 / x for exp(-x) sqrt(x) I(x)
-# beyond.
+# Modified Bessel functions of the first kind. Each function returns two series: the first is for x in [0, 8], the second,
+# in 1 / x, for larger x.
 
 
 def _i0_scaled(x):
-    """exp(-x) I0(x) on [0, 8], exp(-x) sqrt(x) I0(x) beyond"""
+    """exp(-x) I0(x), for x in [0, 8]; and exp(-x) sqrt(x) I0(x), for larger x"""
     near = [
         -4.4153416464793395e-18, 3.3307945188222384e-17, -2.431279846547955e-16, 1.715391285555133e-15,
         -1.1685332877993451e-14, 7.676185498604936e-14, -4.856446783111929e-13, 2.95505266312964e-12,
@@ -49,7 +49,7 @@ def _i0_scaled(x):
 
 
 def _i1_scaled(x, short):
-    """exp(-x) I1(x) / x on [0, 8], exp(-x) sqrt(x) I1(x) beyond; `short`: only the terms that float32 needs"""
+    """exp(-x) I1(x) / x, for x in [0, 8]; and exp(-x) sqrt(x) I1(x), for larger x. `short`: only the terms that float32 needs"""
     near = [
         2.7779141127610464e-18, -2.111421214358166e-17, 1.5536319577362005e-16, -1.1055969477353862e-15,
         7.600684294735408e-15, -5.042185504727912e-14, 3.223793365945575e-13, -1.9839743977649436e-12,
@@ -162,8 +162,8 @@ def modified_bessel_i1(input):
     return where(input < 0, -magnitude, magnitude)
 
 
-# Modified Bessel functions of the second kind: a logarithm and a series up to 2; beyond, exp(x) sqrt(x) K(x) as a
-# series in 1 / x.
+# Modified Bessel functions of the second kind. Each function returns two values: the first, a logarithm and a series, is
+# for x in (0, 2]; the second, a series in 1 / x, for larger x.
 
 
 def _positive_only(x, result):
@@ -171,7 +171,7 @@ def _positive_only(x, result):
 
 
 def _k0(x):
-    """K0(x) on (0, 2], exp(x) sqrt(x) K0(x) beyond"""
+    """K0(x), for x in (0, 2]; and exp(x) sqrt(x) K0(x), for larger x"""
     near = [
         1.374465435613523e-16, 4.25981614279661e-14, 1.0349695257633842e-11, 1.904516377220209e-09,
         2.5347910790261494e-07, 2.286212103119452e-05, 0.001264615411446926, 0.0359799365153615, 0.3442898999246285,
@@ -193,7 +193,7 @@ def _k0(x):
 
 
 def _k1(x):
-    """K1(x) on (0, 2], exp(x) sqrt(x) K1(x) beyond"""
+    """K1(x), for x in (0, 2]; and exp(x) sqrt(x) K1(x), for larger x"""
     near = [
         -7.023863479386288e-18, -2.427449850519366e-15, -6.666901694199329e-13, -1.4114883926335278e-10,
         -2.213387630734726e-08, -2.4334061415659684e-06, -0.0001730288957513052, -0.006975723859639864,

@@ -355,7 +355,7 @@ Value call_rounded(Builder& builder, const Builtin& self, Args args) {
   if (!builder.static_bool(args[1], "_rounded: `rounds`")) return result;
   Builder rounding_builder = builder;
   rounding_builder.native = false;
-  for (ConcatBlock& block : result.blocks) block.node = finished_node(rounding_builder, block.node, result.dtype);
+  for (ConcatBlock& block : result.blocks) block.node = rounded_result_node(rounding_builder, block.node, result.dtype);
   return result;
 }
 

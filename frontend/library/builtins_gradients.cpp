@@ -43,7 +43,7 @@ Value call_is_differentiated(Builder& builder, const Builtin&, Args) {
 }
 
 Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
-  return Number{builder.graph.host.boolean(builder.tape && !builder.tape->values_are_results)};
+  return Number{builder.graph.host.boolean(builder.tape && !builder.tape->values_must_match)};
 }
 
 }  // namespace

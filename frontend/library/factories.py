@@ -26,7 +26,7 @@ def _linspace(start, end, steps, index, dtype):
     first, last = full_like(zero, _rounded_to_dtype(start, zero)), full_like(zero, _rounded_to_dtype(end, zero))
     is_first_half = index < max(steps // 2, 1)
     if dtype in (torch.float16, torch.bfloat16):
-        # The kernel rounds every step to 16 bits.
+        # Eager's kernel rounds after every operation.
         step = ((last - first).to(dtype) / max(steps - 1, 1)).to(dtype)
         rising = first + (step * index.to(dtype)).to(dtype)
         falling = last - (step * (steps - index - 1).to(dtype)).to(dtype)

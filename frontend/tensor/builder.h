@@ -26,7 +26,7 @@ namespace ingot::frontend {
 struct SpecializationRequest {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the throwing graph's pool
   /// Whether the request is made only because of the values: small sizes, or a number that is 0 (ir::Static).
-  bool specialized = false;
+  bool only_if_special = false;
 };
 
 /// Thrown when evaluation needs to know whether tensors share storage; `lower` restarts with the answer known.

@@ -19,7 +19,7 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
 
 /// A handle on a tensor that may be a view of `input`. Its elements overlap one another if those of `input` do.
 TensorHandle sharing_storage(Builder& builder, LayoutId step, const TensorHandle& input) {
-  TensorHandle handle = maybe_shared_storage(builder, step, input);
+  TensorHandle handle = storage_to_be_queried(builder, step, input);
   if (handle.storage) handle.storage->overlaps_itself = overlaps_itself(input);
   return handle;
 }

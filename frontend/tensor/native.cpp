@@ -28,7 +28,7 @@ Value native_result(Builder& builder, std::string_view name, const Value& body, 
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> nodes) {
     const std::span<const ir::NodeId> rest = nodes.subspan(1);
     const ir::NodeId node = builder.graph.call(callee, nodes[0], {rest.begin(), rest.end()});
-    return finished_node(builder, node, dtype);
+    return rounded_result_node(builder, node, dtype);
   });
   record_layout(builder, result, inputs, dtype);
   return result;
@@ -44,7 +44,8 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   if (!body.is_tensor()) return body;
   Tensor result = *body.tensor();
   for (ConcatBlock& block : result.blocks)
-    block.node = finished_node(builder, builder.with_location(builder.graph.call(name, block.node, {})), result.dtype);
+    block.node =
+        rounded_result_node(builder, builder.with_location(builder.graph.call(name, block.node, {})), result.dtype);
   result.handle = record_contiguous(builder, shape_of(builder, result));
   return result;
 }

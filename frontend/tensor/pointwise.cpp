@@ -177,7 +177,7 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
   const ir::DType dtype = returns_bool ? ir::DType::Bool : operand_dtype;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
     ir::Node node{op, ir::compute_type(dtype), contractable_flag(builder, op, dtype), {args.begin(), args.end()}};
-    return finished_node(builder, builder.graph.add(std::move(node)), dtype);
+    return rounded_result_node(builder, builder.graph.add(std::move(node)), dtype);
   });
   require_divisor(builder, op, operand_dtype, operands, result);
   record_layout(builder, result, operands, info.rule == ir::Rule::Logical ? common : operand_dtype);
@@ -262,7 +262,7 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
                                 ? graph.add(ir::Op::Fma, compute_dtype, {args.begin(), args.end()})
                                 : graph.add(ir::Op::Add, compute_dtype,
                                             {args[2], graph.add(ir::Op::Mul, compute_dtype, {args[0], args[1]})});
-    return finished_node(builder, node, type);
+    return rounded_result_node(builder, node, type);
   });
   record_layout(builder, result, operands, type);
   return result;
@@ -286,7 +286,7 @@ Value power_with_rounded_square(Builder& builder, std::span<const Value> operand
     if (last == ir::Op::Mul) factors.push_back(args[0]);
     ir::NodeId node = graph.add(last, compute_dtype, std::move(factors));
     if (builder.tape) node = graph.call(callee, node, {args.begin(), args.end()});
-    return finished_node(builder, node, type);
+    return rounded_result_node(builder, node, type);
   });
   record_layout(builder, result, operands, type);
   return result;
@@ -373,7 +373,7 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
     if (!low.is_none()) node = builder.graph.add(ir::Op::Maximum, compute_dtype, {args[1], node});
     if (!high.is_none()) node = builder.graph.add(ir::Op::Minimum, compute_dtype, {args.back(), node});
     if (builder.tape) node = builder.graph.call(callee, node, {args.begin(), args.end()});
-    return finished_node(builder, node, type);
+    return rounded_result_node(builder, node, type);
   });
   std::erase_if(operands, [](const Value& operand) { return operand.is_number(); });
   record_layout(builder, result, operands, type);
@@ -401,7 +401,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
                                       operand_tensor(builder, b, type, numbers)};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::NodeId node = builder.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
-    return finished_node(builder, node, type);
+    return rounded_result_node(builder, node, type);
   });
   if (!builder.native) {
     // PyTorch casts the arms before the kernel, on every device.

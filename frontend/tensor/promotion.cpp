@@ -145,7 +145,7 @@ ir::NodeId rounded_to_dtype(Builder& builder, ir::NodeId node, ir::DType type) {
   return ir::is_narrow_float(type) ? builder.graph.add(ir::Op::Cast, type, {node}) : node;
 }
 
-ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
+ir::NodeId rounded_result_node(Builder& builder, ir::NodeId node, ir::DType type) {
   const bool rounds = (builder.signature.numerics == Numerics::Eager || ir::is_float8(type)) && !builder.native;
   return builder.with_location(rounds ? rounded_to_dtype(builder, node, type) : node);
 }

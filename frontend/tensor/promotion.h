@@ -23,9 +23,8 @@ ir::DType result_type(Builder& builder, std::span<const Value> values);
 ir::NodeId in_compute_dtype(Builder& builder, ir::NodeId node, ir::DType type);
 /// Casts a node to `type` itself: rounds a float32 value to float16. For other types the same as in_compute_dtype.
 ir::NodeId rounded_to_dtype(Builder& builder, ir::NodeId node, ir::DType type);
-/// Finishes the result of an op, of dtype `type`: rounds it if `numerics = eager`, and always to float8, which is a
-/// storage type.
-ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
+/// The result of an op, of dtype `type`: rounded if `numerics = eager`, and always if float8, which is a storage type.
+ir::NodeId rounded_result_node(Builder& builder, ir::NodeId node, ir::DType type);
 
 /// How a value is converted to a dtype: a number, or a tensor of another dtype. Inside a native library function
 /// nothing is rounded to 16-bit floats.

@@ -16,7 +16,8 @@
 namespace ingot::frontend {
 namespace {
 
-/// For each dim of a tensor of one block, the block's dims that are merged into it, directly or through the grid.
+/// For each dim of a tensor that is one concat block: the block's dims that are merged into it, by ConcatBlock::groups
+/// and by Tensor::groups.
 std::vector<DimRange> finest_dims(const Tensor& tensor) {
   std::vector<DimRange> ranges;
   for (size_t dim = 0; dim < tensor.rank(); ++dim) {
@@ -72,7 +73,7 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
   block.groups = simplified(std::move(block.groups));
   const ir::DType node_dtype = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
   const ir::NodeId load = builder.with_location(builder.graph.read(node_dtype, std::move(access), {reduction}));
-  block.node = finished_node(builder, load, dtype);
+  block.node = rounded_result_node(builder, load, dtype);
   result.grid = extents(builder, block);
   result.blocks.push_back(std::move(block));
   return result;

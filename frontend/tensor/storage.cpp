@@ -247,7 +247,7 @@ TensorHandle parameter_storage(const Builder& builder, uint32_t layout_step, uin
   return handle;
 }
 
-TensorHandle maybe_shared_storage(const Builder& builder, uint32_t layout_step, const TensorHandle& other) {
+TensorHandle storage_to_be_queried(const Builder& builder, uint32_t layout_step, const TensorHandle& other) {
   TensorHandle handle = new_storage(builder, layout_step);
   if (!handle.storage || !other.storage) return handle;
   auto& candidates = other.storage->candidates;
@@ -266,7 +266,7 @@ TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t l
   const std::optional<bool> shares = builder.shares_memory(query);
   if (shares == true) return view_storage(x, layout_step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
   if (shares == false) return new_storage(builder, layout_step);
-  TensorHandle handle = maybe_shared_storage(builder, layout_step, x.handle);
+  TensorHandle handle = storage_to_be_queried(builder, layout_step, x.handle);
   const bool is_reshape = builder.graph.eager_layouts[layout_step].kind == ir::LayoutStep::Kind::Reshape;
   // A copy in a memory format does not overlap itself.
   handle.storage->overlaps_itself = is_reshape && overlaps_itself(x.handle);

@@ -27,7 +27,7 @@ class Tape {
   /// Whether the values that are differentiated are also results: of this op, or of the forward call, which saves some
   /// of them as residuals. Their bits must then be the same as without a gradient. If false, only derivatives are read,
   /// and the library may use another formula.
-  bool values_are_results = false;
+  bool values_must_match = false;
 
  private:
   std::vector<TapedCall> calls_;

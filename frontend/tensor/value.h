@@ -22,7 +22,8 @@ struct Builtin;         // a function on tensors that is written in C++: library
 struct PythonFunction;  // a builtin of Python: library/builtins.h
 
 using Shape = std::vector<ir::HostId>;
-/// For each merged dim, the number of consecutive dims that it merges; empty if each merges one.
+/// For each merged dim, the number of consecutive dims that it merges; empty if each merges one. {2, 1} merges dims of
+/// sizes 3, 4 and 5 into 12 and 5.
 using Reassociation = std::vector<uint32_t>;
 
 /// A block of a tensor: the values of a node over the index space `shape`. The *grid* of a tensor is the index space
@@ -54,8 +55,9 @@ struct TensorHandle {
 
 /// A tensor: blocks that cover a grid exactly (nearly always one block; cat and stack make more). `groups` merges the
 /// dims of the grid into those of the tensor. Merged dims change no node; only the stores of the results use them.
-/// ConcatBlock::groups holds a merge if possible (cat of flattened tensors). Tensor::groups holds a merge if the tensor
-/// is divided into blocks along an inner one of the merged dims (a stack along the last dim, flattened).
+/// A merge is recorded in ConcatBlock::groups (cat of flattened tensors), unless the tensor is divided into blocks
+/// along an inner one of the merged dims (a stack along the last dim, flattened). Then it is recorded in
+/// Tensor::groups.
 struct Tensor {
   ir::DType dtype = ir::DType::F32;  ///< PyTorch's dtype; that of a node may be float32 for a 16-bit float
   std::vector<ConcatBlock> blocks;

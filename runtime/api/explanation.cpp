@@ -109,7 +109,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
   const Source* op_source = source_of(graph);
   explanation.op_source = op_source ? op_source->text() : std::string(definition_->source_text());
   for (uint32_t i = 0; i < graph.count(); ++i) {
-    std::vector<Span> spans = graph.mentions({i});
+    std::vector<Span> spans = graph.mention_spans({i});
     spans.insert(spans.begin(), graph.span({i}));
     std::vector<Explanation::TextRange>& text_ranges = explanation.nodes.emplace_back();
     for (const Span& span : spans)

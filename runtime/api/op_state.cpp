@@ -268,7 +268,7 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
 
 void OpState::set_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& seed, CallKey& key) const {
   if (!program.uses_random) return;
-  if (purpose == Purpose::Kernel && !seed.defined()) runtime::refuse_random_numbers(*definition_);
+  if (purpose == Purpose::BelowDispatcher && !seed.defined()) runtime::refuse_random_numbers(*definition_);
   if (seed.defined() && seed.device() != key.device) runtime::refuse_seed(*definition_, seed, key.device);
   key.seed = seed.defined() ? seed : runtime::make_seed(key.device);
 }

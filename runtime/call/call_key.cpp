@@ -51,10 +51,10 @@ bool takes_tensors(const frontend::Parameter& parameter) {
 /// supports the tensor.
 bool is_accepted(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
-  const bool is_usable = purpose == Purpose::Call     ? is_supported(tensor, grad_mode)
-                         : purpose == Purpose::Kernel ? has_supported_keys(tensor)
-                                                      : tensor.layout() == c10::Layout::Strided &&
-                                                            !tensor.key_set().has(c10::DispatchKey::Python);
+  const bool is_usable = purpose == Purpose::Call              ? is_supported(tensor, grad_mode)
+                         : purpose == Purpose::BelowDispatcher ? has_supported_keys(tensor)
+                                                               : tensor.layout() == c10::Layout::Strided &&
+                                                                     !tensor.key_set().has(c10::DispatchKey::Python);
   return is_usable && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
 

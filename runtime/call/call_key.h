@@ -55,9 +55,9 @@ struct CallKey {
 
 /// The purpose of a key, which decides the checks.
 enum class Purpose : uint8_t {
-  Call,    ///< a call that must first be checked for modes, transforms and tangents
-  Kernel,  ///< a call from PyTorch's dispatcher, which has already applied modes, transforms and tangents
-  Show,    ///< a stage for `emit`: no data is touched, so meta tensors and tensors that require grad are allowed
+  Call,             ///< a call that must first be checked for modes, transforms and tangents
+  BelowDispatcher,  ///< a call from PyTorch's dispatcher, which has already applied modes, transforms and tangents
+  Show,  ///< a stage for `emit`: no data is touched, so meta tensors and tensors that require grad are allowed
 };
 
 /// Checks the arguments and computes the key. Errors: Error(Author) for a wrong number or kind of arguments and for

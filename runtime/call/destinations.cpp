@@ -103,9 +103,8 @@ void check_overlap_between(const Program& program, const CallKey& key, std::span
   }
 }
 
-/// Whether a thread reads no element of the domain after store `access` has written that element. A kernel without
-/// reductions reads each element before it stores anything there. In a kernel that reduces, that holds only for the
-/// element stores of its last phase.
+/// Whether a thread reads each element of the domain only before store `access` writes it. This holds in a kernel
+/// without reductions. In a kernel that reduces, that holds only for the element stores of its last phase.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
   const codegen::KernelOutline::OutputBlockRef& block = kernel.output_blocks[access - kernel.first_store()];

@@ -27,14 +27,14 @@ std::string text_of(const Symbol& symbol) {
                                            : fmt::format("number {}", symbol.param);
 }
 
-Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
+Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool only_if_special) {
   const ir::HostNode& node = pool[id];
-  if (node.op == ir::HostOp::Size) return {Symbol::Kind::Size, specialized, node.a, node.b};
-  return {Symbol::Kind::Number, specialized, node.a, 0};
+  if (node.op == ir::HostOp::Size) return {Symbol::Kind::Size, only_if_special, node.a, node.b};
+  return {Symbol::Kind::Number, only_if_special, node.a, 0};
 }
 
-/// Replaces all values of a specialised symbol that a program need not distinguish.
-constexpr const char* kLarge = "large";
+/// Stands for all values that are not special, of a symbol that a program uses only if its value is special.
+constexpr const char* kOrdinary = "ordinary";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
 std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
@@ -51,31 +51,30 @@ std::string answer_text(const ir::AliasQuery& query, const CallKey& key) {
   return ir::shares_memory(query, host_values, arguments) ? "shared" : "apart";
 }
 
-/// Returns a symbol's value in a key. A specialised size above the limit becomes "large", and so does a specialised
-/// number other than 0.
+/// Returns a symbol's value in a key: its exact value, or "ordinary".
 std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.may_scatter ? "yes" : "no";
   if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.query, key);
   const BoundArgument& argument = key.arguments[symbol.param];
-  if (symbol.kind == Symbol::Kind::Number && symbol.specialized && argument.number.truthy()) return kLarge;
+  if (symbol.kind == Symbol::Kind::Number && symbol.only_if_special && argument.number.truthy()) return kOrdinary;
   if (symbol.kind == Symbol::Kind::Number)
     return fmt::format("{}:{}", static_cast<int>(argument.number.kind), argument.number.integer);
   const int64_t size = argument.tensor->size(symbol.dim);
-  return symbol.specialized && size > ir::kSpecializedSize ? kLarge : std::to_string(size);
+  return symbol.only_if_special && size > ir::kSpecializedSize ? kOrdinary : std::to_string(size);
 }
 
 /// The known values of symbols, in the order in which lowering requested them.
 class Statics {
  public:
-  /// Whether enough is known of the symbol: its exact value or, if it is specialised, at least that it is large.
+  /// Whether enough is known of the symbol: its exact value or, if that is all a program needs, that it is ordinary.
   bool has(const Symbol& symbol) const {
-    const auto found = is_large_.find(key_of(symbol));
-    return found != is_large_.end() && (symbol.specialized || !found->second);
+    const auto found = is_ordinary_.find(key_of(symbol));
+    return found != is_ordinary_.end() && (symbol.only_if_special || !found->second);
   }
   void add(const Symbol& symbol, const std::string& value) {
-    const auto [entry, is_new] = is_large_.emplace(key_of(symbol), value == kLarge);
-    if (!is_new) entry->second &= value == kLarge;
+    const auto [entry, is_new] = is_ordinary_.emplace(key_of(symbol), value == kOrdinary);
+    if (!is_new) entry->second &= value == kOrdinary;
     text_ += fmt::format("{} = {}\n", text_of(symbol), value);
   }
   const std::string& text() const { return text_; }
@@ -84,12 +83,12 @@ class Statics {
   using Key = std::tuple<Symbol::Kind, uint32_t, uint32_t>;
   static Key key_of(const Symbol& symbol) { return {symbol.kind, symbol.param, symbol.dim}; }
 
-  std::map<Key, bool> is_large_;  ///< whether it is only known that the symbol's value is large
+  std::map<Key, bool> is_ordinary_;  ///< whether it is only known that the symbol's value is ordinary
   std::string text_;
 };
 
-/// Returns the requested symbols that a record looks up next. Whether tensors share memory may depend on all other
-/// values, so such a query comes last and alone.
+/// Returns the symbols that a record requests: those whose values the next lookup needs. Whether tensors share memory
+/// may depend on all other values, so such a query comes last and alone.
 std::vector<Symbol> next_requests(const std::vector<Symbol>& symbols, const Statics& statics) {
   std::vector<Symbol> requests, queries;
   for (const Symbol& symbol : symbols)
@@ -148,8 +147,9 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
 
   Lowered result;
   for (const ir::Static& entry : lowered.statics)
-    result.symbols.push_back(symbol_of(lowered.host, entry.symbol, entry.specialized));
-  for (const ir::HostId id : lowered.unspecialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
+    result.symbols.push_back(symbol_of(lowered.host, entry.symbol, entry.only_if_special));
+  for (const ir::HostId id : lowered.unspecialized)
+    result.symbols.push_back(symbol_of(lowered.host, id, /*only_if_special=*/true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back({.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .query = lowered.aliases[i].query});
   // Without reductions there are no residuals, whichever gradients are requested.
@@ -158,8 +158,8 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   const auto is_affordability = [&](const ir::Condition& condition) {
     return condition.kind == ir::Condition::Kind::Affordable;
   };
-  const auto is_sum = [](const ir::Result& lowered_result) { return !lowered_result.scatters.empty(); };
-  if (std::ranges::any_of(lowered.conditions, is_affordability) || std::ranges::any_of(lowered.results, is_sum))
+  const auto is_scattered = [](const ir::Result& lowered_result) { return !lowered_result.scatters.empty(); };
+  if (std::ranges::any_of(lowered.conditions, is_affordability) || std::ranges::any_of(lowered.results, is_scattered))
     result.symbols.push_back({.kind = Symbol::Kind::Scatters});
   // Inlines calls first, so that their bodies are simplified together with the surrounding code.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));

@@ -28,7 +28,7 @@ struct Variant {
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
-  bool specialized = false;  ///< only sizes up to ir::kSpecializedSize, or the number 0, are distinguished
+  bool only_if_special = false;  ///< distinguishes only the special values: sizes up to ir::kSpecializedSize, and 0
   uint32_t param = 0, dim = 0;
   std::optional<ir::AliasQuery> query = {};  ///< if `kind` is Alias; `param` is then the query's index
 };

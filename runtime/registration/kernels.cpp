@@ -33,7 +33,8 @@ bool is_supported_call(Values values) {
          !any_tensor(values, [](const at::Tensor& tensor) { return !is_supported(tensor, false); });
 }
 
-/// Whether the tensor is a subclass that must see PyTorch's own functions.
+/// Whether the tensor is a subclass, other than those of a trace, whose `__torch_dispatch__` must be called with
+/// PyTorch's own functions, as the op's source calls them.
 bool is_subclass(const at::Tensor& tensor) {
   const IsTraced test = is_traced.load();
   return tensor.key_set().has(c10::DispatchKey::Python) && !(test != nullptr && test(tensor));
@@ -62,7 +63,7 @@ class DispatcherKernel : public c10::OperatorKernel {
       else
         call.op().call_out(call.arguments(), call.outs(), purpose, call.seed());
     } catch (const Unsupported&) {
-      if (purpose == Purpose::Kernel || overload_.op.state().eager_fallback() == nullptr) throw;
+      if (purpose == Purpose::BelowDispatcher || overload_.op.state().eager_fallback() == nullptr) throw;
       return false;
     }
     push_results(overload_, results, stack);
@@ -96,7 +97,7 @@ class BackendKernel final : public DispatcherKernel {
   using DispatcherKernel::DispatcherKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
     const c10::AutoGradMode unrecorded(false);  // autograd has already run
-    call(*stack, Purpose::Kernel);
+    call(*stack, Purpose::BelowDispatcher);
   }
 };
 

@@ -96,8 +96,8 @@ struct DefinedGraph {
   ir::Graph graph;
 };
 
-/// Lowers the last def of a source text. Parameters are float32 tensors [?, 4], or numbers if annotated so; parameters
-/// with defaults are omitted. If lowering needs the values, the sizes are 6 x 4 and the scalars 2, 3, ….
+/// Lowers the last def of a source text. Parameters are float32 tensors of rank 2, numbers if annotated so, or None if
+/// they have a default. If lowering needs the values, the sizes are 6 x 4 and the scalars 2, 3, ….
 inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;

@@ -112,12 +112,12 @@ TEST(Gradient, SavesTheSumsThatASavedExtremeWasTakenFrom) {
 
 TEST(Gradient, UsesThatAnAssertMakesSizesEqual) {
   const std::string text = "    return (x * x).sum(0), y.sum(0) + x.size(0) - y.size(0)\n";
-  const auto sizes_read = [&](const std::string& before) {
+  const auto printed_graph = [&](const std::string& before) {
     return print(with_residuals("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));
   };
-  const std::string known = sizes_read("    assert x.size(0) == y.size(0)\n");
+  const std::string known = printed_graph("    assert x.size(0) == y.size(0)\n");
   EXPECT_EQ(known.find("x.size(0) - y.size(0)"), std::string::npos) << known;
-  EXPECT_NE(sizes_read("").find("x.size(0)"), std::string::npos);
+  EXPECT_NE(printed_graph("").find("x.size(0)"), std::string::npos);
   const ir::Graph graph =
       with_residuals("def f(x, y):\n    assert x.size(0) == y.size(0)\n    return x + 1\n", {{40}, {40}});
   ASSERT_EQ(graph.conditions.size(), 1u);

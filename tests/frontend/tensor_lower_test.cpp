@@ -326,7 +326,7 @@ def f(x):
 TEST(TensorLower, SpecializesIndexedSizesOnlyIfTheyAreSmall) {
   const ir::Graph small = LoweringCase{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
-  EXPECT_TRUE(small.statics[0].specialized);
+  EXPECT_TRUE(small.statics[0].only_if_special);
   const ir::Graph large = LoweringCase{"f32:10x400"}.lower("x[:, 0]");
   EXPECT_TRUE(large.statics.empty());
   EXPECT_EQ(large.unspecialized.size(), 1u);

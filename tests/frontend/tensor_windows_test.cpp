@@ -1,7 +1,8 @@
 #include "tests/frontend/tensor_testing.h"
 
 // Views whose strides are multiples or sums of the tensor's strides, and the functions that move elements, which
-// consist of such views. All their reads are affine accesses; no node computes an index.
+// consist of such views. All their reads are affine accesses; no node computes an index. In printed graphs, i1? is 0 if
+// the source's size is 1 there (ir/graph.h).
 
 namespace ingot::frontend {
 namespace {

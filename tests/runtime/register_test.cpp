@@ -70,7 +70,7 @@ TEST(Register, RequiresASeedForRandomNumbersBelowAutograd) {
   const at::Tensor x = at::ones({200}).requires_grad_();
   at::manual_seed(3);
   const at::Tensor first = noisy.call(x);
-  EXPECT_TRUE(at::equal(torch::autograd::grad({first.sum()}, {x})[0], first)) << "its gradient has another mask";
+  EXPECT_TRUE(at::equal(torch::autograd::grad({first.sum()}, {x})[0], first)) << "the gradient has the same mask";
   at::manual_seed(3);
   EXPECT_TRUE(at::equal(noisy.call(x), first));
   EXPECT_FALSE(at::equal(noisy.call(x), first));
