@@ -120,7 +120,7 @@ def as_list(value) -> list[torch.Tensor]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def functional(function):
+def writes_as_results(function):
     """Returns a function that calls `function` on copies of its tensors. The result is one list: the tensors that `function`
     wrote in place, then its results."""
 

@@ -60,7 +60,9 @@ def _check_fits(name: str, op, schema: str) -> None:
             raise author_error(f"{name}: the op writes into `{argument.name}`, and its schema does not say so",
                                f"mark it: Tensor(a!) {argument.name}")
         declared = op.signature.parameters.get(argument.name)
-        if declared is None or not argument.has_default_value() or declared.default in (declared.empty, ...):
+        if declared is None or not argument.has_default_value():
+            continue
+        if declared.default in (declared.empty, ...):  # no default, or one that is no literal
             continue
         if argument.default_value != declared.default:
             raise author_error(f"{name}: the default of `{argument.name}` is {declared.default} in the op, and "

@@ -19,12 +19,13 @@ COMMON = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 # Substrings of sources that only move elements or keep them: Ingot applies these to any dtype.
 MOVES = ("decimals=0", "flip", "take", "gather", "index_select", "roll", "rot90", "tril", "triu", "repeat", "fliplr", "flipud")
 
-# Ops that eager accepts and Ingot rejects: an infinity as a float8 number, an integer beyond int64.
+# Ops that eager accepts and Ingot rejects, because they use a constant that Ingot cannot represent: an infinity in float8,
+# an integer beyond int64.
 REJECTED = {("isinf(x)", torch.float8_e5m2), ("isfinite(x)", torch.float8_e5m2),
             ("x & torch.iinfo(x.dtype).max", torch.uint64)}  # fmt: skip
 
 
-def ids(dtype):
+def name_of(dtype):
     return str(dtype).removeprefix("torch.")
 
 
@@ -55,25 +56,25 @@ def values_of(dtype, device):
     return torch.tensor([0, 1, 2, 3, 7, 100, 127], device=device).to(dtype)
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=name_of)
 def test_casts(dtype, device):
     for other in COMMON + UNSIGNED + FLOAT8:
         for source, target in {(dtype, other), (other, dtype)}:
             x = values_of(source, device)
             if source in FLOAT8 and not target.is_floating_point and target != torch.bool:
                 x = x[(x.float() >= 0) & (x.float() <= 100)]  # outside this range a conversion to integers is undefined
-            assert same(ingot.op(f"x.to(torch.{ids(target)})")(x), x.to(target)), (source, target)
+            assert same(ingot.op(f"x.to(torch.{name_of(target)})")(x), x.to(target)), (source, target)
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED, ids=ids)
+@pytest.mark.parametrize("dtype", UNSIGNED, ids=name_of)
 def test_negative_floats_wrap(dtype):
     for source in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         x = torch.tensor([-2.7, -1.0, -3.0, 5.5, 7.0] * 5, dtype=source)  # on the CPU; on CUDA it is undefined
         for values in (x, x[:3]):
-            assert same(ingot.op(f"x.to(torch.{ids(dtype)})")(values), values.to(dtype))
+            assert same(ingot.op(f"x.to(torch.{name_of(dtype)})")(values), values.to(dtype))
 
 
-@pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
+@pytest.mark.parametrize("dtype", FLOAT8, ids=name_of)
 def test_floats_round_to_float8_as_in_eager(dtype, device):
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(50_000, generator=generator) * 2.0 ** torch.randint(-20, 18, (50_000,), generator=generator)
@@ -81,7 +82,7 @@ def test_floats_round_to_float8_as_in_eager(dtype, device):
     between = (values_of_dtype[:, None] + values_of_dtype[None, :]).flatten() / 2  # includes ties
     special = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 464.0, 480.0, 61440.0, 65536.0, 1e-30, 3e38])
     x = torch.cat([x, between, special]).to(device)
-    bits = ingot.op(f"x.to(torch.{ids(dtype)}).view(torch.uint8)")(x)
+    bits = ingot.op(f"x.to(torch.{name_of(dtype)}).view(torch.uint8)")(x)
     eager = x.to(dtype)
     nan = eager.float().isnan()
     assert torch.equal(bits[~nan], eager.view(torch.uint8)[~nan])
@@ -98,7 +99,7 @@ def outcome(function, *args):
     return None
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=name_of)
 def test_functions_accept_the_dtypes_that_eager_accepts(dtype):
     """Functions and operators of one and of two tensors, on the CPU: there, eager has fewer kernels than on CUDA."""
     x = values_of(dtype, "cpu")
@@ -121,7 +122,7 @@ def test_functions_accept_the_dtypes_that_eager_accepts(dtype):
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=name_of)
 def test_comparisons_promote_as_eager(dtype):
     for other in COMMON + UNSIGNED + FLOAT8:
         for shape in ((7,), ()):
@@ -133,11 +134,11 @@ def test_comparisons_promote_as_eager(dtype):
                 assert eager is None or torch.equal(result, eager), (text, dtype, other, shape)
 
 
-@pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
+@pytest.mark.parametrize("dtype", FLOAT8, ids=name_of)
 def test_float8_is_read_scaled_and_written(dtype, device):
     """The usual use of float8: read, scale, compute in float32, write."""
     x, scale = every_float8(dtype, device), torch.rand(256, device=device)
-    op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{ids(dtype)})")
+    op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{name_of(dtype)})")
     assert same(op(x, scale), (torch.relu(x.float() * scale) * 0.5).to(dtype))
 
 
@@ -165,7 +166,7 @@ def dtype_of(function, *tensors):
     return (result[0] if isinstance(result, tuple) else result).dtype
 
 
-@pytest.mark.parametrize("first", MIXED, ids=ids)
+@pytest.mark.parametrize("first", MIXED, ids=name_of)
 def test_functions_promote_several_dtypes_as_eager(first):
     """The dtype of the result is eager's, or the call is rejected as by eager."""
     wrong = []

@@ -32,7 +32,7 @@ SHARE_OF_GELU = 6 / 256
 
 
 def values(dtype, seed: int) -> torch.Tensor:
-    """Numbers of many magnitudes; 16-bit floats have few of the large ones."""
+    """Numbers of many magnitudes; most of the large ones are rounded in 16-bit floats."""
     generator = torch.Generator().manual_seed(seed)
     sizes = 2.0 ** torch.randint(-3, 12, (COUNT,), generator=generator)
     random = torch.randn(COUNT, generator=generator, dtype=torch.float64) * sizes
@@ -48,7 +48,7 @@ def values(dtype, seed: int) -> torch.Tensor:
     return torch.where(integers == 0, 3, integers).to(dtype)  # eager raises an error for a division by 0
 
 
-def single(dtype) -> torch.Tensor:
+def one_element(dtype) -> torch.Tensor:
     number = NUMBERS[float] if dtype.is_floating_point else min(NUMBERS[int], torch.iinfo(dtype).max) if dtype != torch.bool else True
     return torch.tensor(number, dtype=dtype)
 
@@ -65,7 +65,7 @@ def operands(form: str, half, other, device) -> tuple:
         return x, values(other, 3).to(device), z
     if form.startswith("number"):
         return (NUMBERS[other], x, z) if form == "number first" else (x, NUMBERS[other], z)
-    y = single(other).to(device)
+    y = one_element(other).to(device)
     return (y, x, z) if form == "no dims first" else (x, y.view(1) if form == "one element" else y, z)
 
 
@@ -75,11 +75,11 @@ def eager_of(row, args):
         result = row.eager(*args[: row.arity])
     except (RuntimeError, TypeError, AttributeError, ValueError, IndexError):
         return None
-    return result if isinstance(result, torch.Tensor) else None  # torch.max(x, True) reduces rows
+    return result if isinstance(result, torch.Tensor) else None  # torch.max(x, True) takes True for a dim
 
 
 def op_of(rows):
-    return ingot.op(f"def names(x, y, z):\n    return ({', '.join(row.text for row in rows)},)\n", numerics="eager")
+    return ingot.op(f"def f(x, y, z):\n    return ({', '.join(row.text for row in rows)},)\n", numerics="eager")
 
 
 def mismatch(row, args, result, expected) -> str:
@@ -150,7 +150,7 @@ def test_operands_are_rounded_in_any_numerics(half, device):
     x = torch.tensor([4100.0, 1992.0, 2048.0, 0.2] * 4, dtype=half, device=device)
     y = torch.tensor([4099, 1994, 2047, 1] * 4, device=device)
     s = torch.tensor(0.2, dtype=torch.float64, device=device)
-    results = ingot.op(f"def names(x, y, s): return ({', '.join(ROUNDED)})")(x, y, s)
+    results = ingot.op(f"def f(x, y, s): return ({', '.join(ROUNDED)})")(x, y, s)
     for text, result in zip(ROUNDED, results):
         assert torch.equal(result, eval(text, {"torch": torch, "x": x, "y": y, "s": s})), text
 

@@ -354,7 +354,7 @@ def test_an_index_has_no_gradient():
         ingot.op("x.argmax(1)")(x).sum().backward()
 
 
-def test_views_of_the_table():
+def test_views_in_names_table():
     tensors = {"x": random_tensor(4, 6), "i": torch.tensor([0, 2, 2])}
     texts = [text for text in [*VIEWS.values(), *MORE_VIEWS] if isinstance(text, str)]
     lines = {}

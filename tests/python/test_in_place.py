@@ -14,15 +14,15 @@ from in_place_programs import Program, Writer
 from names_table import BINARY, CASTS, MORE_VIEWS, TERNARY, UNARY, VIEWS
 
 import ingot
-from ingot.oracle import functional, compare_to_eager
+from ingot.oracle import writes_as_results, compare_to_eager
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*on expanded tensors is deprecated")
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 PROGRAMS, MAX_LINES, MAX_REJECTED_OF_A_PROGRAM = 40, 12, 3
 
-# Errors of calls that Ingot always rejects and eager does not: the result would depend on the order of a loop or on
-# strides, or the write would reach more than the named tensor.
+# Errors of calls that Ingot always rejects, although eager accepts some of them: the result would depend on the order of a loop
+# or on strides, or the write would reach more than the named tensor.
 OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory location"
 EXPANDED = "more than one (element )?of (the written-to tensor|its elements) refers to a single memory location"
 STRIDE_DEPENDENT = "may share memory with this one|may be in the memory of"
@@ -43,8 +43,9 @@ def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
-def strides(tensor):
-    """The strides of dims of more than one element, as for a tensor with its own memory: a result is not a view."""
+def strides_of_copy(tensor):
+    """The strides that a copy of the tensor has, without dims of one element. Eager's results may be views; Ingot's have
+    memory of their own."""
     copy_strides = torch.empty_like(tensor).stride()
     return [stride for stride, size in zip(copy_strides, tensor.shape) if size > 1] if tensor.numel() else []
 
@@ -65,8 +66,8 @@ def mismatch(source: str, inputs, numerics: str = "eager", allowed_errors: str =
     for i, (a, b) in enumerate(zip([*expected, *expected_inputs], [*actual, *actual_inputs], strict=True)):
         if a.dtype != b.dtype or a.shape != b.shape or not same_values(a, b):
             return f"value {i}: {b} is not {a}\n{source}"
-        if strides(a) != strides(b):
-            return f"value {i}: strides {b.stride()}, not {strides(a)}\n{source}"
+        if strides_of_copy(a) != strides_of_copy(b):
+            return f"value {i}: strides {b.stride()}, not {strides_of_copy(a)}\n{source}"
     actual_changes, expected_changes = ([t._version > v for t, v in zip(tensors, before)] for tensors in (actual_inputs, expected_inputs))
     if actual_changes != expected_changes:
         return f"versions bumped: {actual_changes}, not {expected_changes}\n{source}"
@@ -121,7 +122,8 @@ def test_writes_to_overlapping_elements_are_errors():
 
 
 def test_parameters_that_share_memory_equal_eager_or_are_an_error():
-    """The call gives eager's result or is rejected: a write through one parameter is not visible through another one."""
+    """The call gives eager's result, or it is rejected, because a kernel would not see a write to one parameter through the
+    other."""
     rng, programs = random.Random(SEED), []
     lines = ["x += y", "y *= 2", "z = x[0] * 1", "x[1] = y[0]", "y.t().neg_()", "x.copy_(y)", "x[...] = 3", "y.zero_()"]
     for _ in range(PROGRAMS):
@@ -204,8 +206,8 @@ def test_tensors_without_dims_are_written():
     check([Program(f"def f(x, y):\n    {body}\n", [torch.tensor(2.0), torch.arange(3.0)]) for body in bodies])
 
 
-# Expressions that leave a tensor unchanged. Each returns a copy, or the tensor itself.
-NO_CHANGES = [
+# More expressions, most of which compute nothing. Eager returns a copy, the tensor itself or a view of it.
+COPIES_OR_VIEWS = [
     "+x", "x ** 1", "x * 1", "x.pow(1)", "x.nan_to_num()", "torch.where(x == x, x, x)", "x.to(x.device)", "x.to(x)",
     "x.to(torch.float32)", "x.to(torch.float32, copy=True)", "x.to(x.dtype, memory_format=torch.preserve_format)",
     "x.type(torch.float32)", "x.float()", "x[:]", "x[...]", "x.expand(4, 6)", "x.expand_as(x)", "x.narrow(0, 0, 4)",
@@ -236,7 +238,7 @@ def sharing_rows() -> dict[str, list[torch.Tensor]]:
     for row in UNARY + CASTS + BINARY + TERNARY:
         dtype = torch.float32 if "f" in row.kinds else torch.int64
         rows[f"({row.inputs}): {row.text}"] = [matrix.to(dtype) + k for k in range(row.arity)]
-    for text in [*VIEWS.values(), *MORE_VIEWS, *NO_CHANGES]:
+    for text in [*VIEWS.values(), *MORE_VIEWS, *COPIES_OR_VIEWS]:
         rows[f"(x, cube, i): {text}"] = [matrix.clone(), cube, torch.tensor([3, 0, 2, 2, 1])]
     return rows
 
@@ -366,7 +368,7 @@ def test_compare_to_eager_checks_changed_arguments():
 
     x, y = torch.randn(2, 5), torch.randn(5)
     expected = torch.cat([x[:1].exp() * y, x[1:]])
-    compared = functional(step)
+    compared = writes_as_results(step)
     assert compare_to_eager(compared, (x, y), {}, [expected, expected]).bit_for_bit
     assert compare_to_eager(compared, (x, y), {}, [(x.double()[:1].exp() * y).float().expand(2, 5).where(torch.tensor([[True], [False]]), x), expected]).ok
     assert not compare_to_eager(compared, (x, y), {}, [expected * 1.001, expected]).ok
@@ -437,7 +439,7 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
 
 
 def test_written_values_are_on_the_device_of_their_storage():
-    """A number is on no device. The test needs no GPU, because no value is read."""
+    """A written number has no device of its own, so it takes that of the storage. No value is read: the test needs no GPU."""
     x, y = torch.empty(2, 4, dtype=torch.float64, requires_grad=True)
     for body in DETACHED:
         ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n").emit("source", x, y, device="cuda")

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from full_run import FULL_RUN
 
 import ingot
-from ingot.oracle import as_list, functional, compare_to_eager
+from ingot.oracle import as_list, writes_as_results, compare_to_eager
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "150" if FULL_RUN else "0"))
@@ -122,17 +122,17 @@ def steps_in_eager(op, program: Program, device: str) -> Steps:
 
 def value_mismatch(op, program: Program, device: str) -> str:
     arguments = program.make(device)
-    if device == "cuda" and "ZeroDivisionError" in str(attempt(lambda: functional(op.reference)(*program.make("cpu")))[1]):
+    if device == "cuda" and "ZeroDivisionError" in str(attempt(lambda: writes_as_results(op.reference)(*program.make("cpu")))[1]):
         return ""  # the GPU's quotient of an integer by 0 is undefined
-    expected, expected_error = attempt(lambda: functional(op.reference)(*arguments))
-    actual, error = attempt(lambda: functional(op)(*arguments))
+    expected, expected_error = attempt(lambda: writes_as_results(op.reference)(*arguments))
+    actual, error = attempt(lambda: writes_as_results(op)(*arguments))
     if expected_error is not None or error is not None:
         return error_mismatch(expected_error, error)
     if expected is None:
         return ""
     # The oracle finds unstable results by perturbing steps by an ulp. A perturbed step may make a divisor zero or an index
     # too large; then the oracle has no verdict.
-    verdict, _ = attempt(lambda: compare_to_eager(functional(op.reference), arguments, {}, actual, program.numerics))
+    verdict, _ = attempt(lambda: compare_to_eager(writes_as_results(op.reference), arguments, {}, actual, program.numerics))
     if verdict is None or verdict.ok:
         return ""
     # A bfloat16 above 128 has no fraction, perturbed or not. A remainder such as x % 1 then stays 0, and the oracle does

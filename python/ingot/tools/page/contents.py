@@ -14,7 +14,7 @@ from .panes import of_listing
 def of_explanation(explanation: dict, prefix: str = "") -> Page:
     """The page of an explanation. `prefix` makes the ids in its drawings unique if several pages share a document."""
     header, rows = explanation_text.accesses(explanation)
-    tables = [Table("Tensors that the kernels read and write", header, rows, (0, 1, 2, 3, 4, 5, 6))]
+    tables = [Table("Tensors that the kernels read and write", header, rows, word_columns=tuple(range(7)))]
     header, kernels = report.kernels([{"name": explanation["op"], "kernels": explanation["kernels"]}])
     if kernels:
         tables.append(Table("Kernels", header, kernels))
@@ -31,7 +31,7 @@ def of_explanation(explanation: dict, prefix: str = "") -> Page:
 def of_comparison(comparison: dict, prefix: str = "") -> Page:
     """The page of a comparison. `prefix`: as in `of_explanation`."""
     header, rows = report.candidate_table(comparison)
-    tables = [Table("Candidates", header, rows, (0, 1))]
+    tables = [Table("Candidates", header, rows, word_columns=(0, 1))]
     for caption, (header, rows) in {"Kernels": report.kernels(comparison["candidates"]),
                                     "Hardware counters of Nsight Compute": report.hardware_counters(comparison)}.items():
         if rows:
@@ -55,7 +55,7 @@ def _figures(comparison: dict, prefix: str) -> list[Figure]:
 
     if any(c.get("share_of_copy") is not None for c in comparison["candidates"]):
         header, rows = report.candidate_table(comparison)
-        add("speeds", "Fraction of copy bandwidth", drawings.speeds, Table("", header, rows, (0, 1)))
+        add("speeds", "Fraction of copy bandwidth", drawings.speeds, Table("", header, rows, word_columns=(0, 1)))
     if comparison.get("sweep") and any(points for _, points in drawings.sweep_points(comparison)):
         header, rows = report.sweep_table(comparison)
         add("sweep", f"Bandwidth over {comparison['sweep']['name']}", drawings.sweep, Table("", header, rows))
