@@ -27,6 +27,7 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
   for (uint32_t k = 0; k < layouts.size(); ++k) {
     for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], chosen[k], target, options)) {
       kernel.launch.outline_kernel = k;
+      // An earlier kernel with fused column partials, or the first launch of this one.
       kernel.launch.partials_writer = outline.kernels[k].partials_writer.value_or(k);
       all.push_back(std::move(kernel));
     }

@@ -124,8 +124,9 @@ void set_python_hooks() {
       .acquire = [](void* released) { PyEval_RestoreThread(static_cast<PyThreadState*>(released)); },
   });
   runtime::set_signals({
-      // Handlers run on Python's main thread, which is the process's main thread. A thread that holds the GIL does not
-      // count, because it would keep the GIL while it waits for a compilation, which may run on another thread.
+      // Handlers run on Python's main thread, which is the process's main thread. While it holds the GIL it is not
+      // treated
+      // as the handler thread: it would wait for the compilation without releasing the GIL.
       .is_handler_thread = [] { return ::gettid() == ::getpid() && !has_gil(); },
       .run_handlers =
           [] {

@@ -25,7 +25,8 @@ uint32 and uint64. `float8` are its four kinds. The cell is empty if a function 
 the calls that this page tries, with tensors of one to four dims of size 1 or 2.
 
 *Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
-`eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. A path is
+`eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. For
+a reduction, it means that *gives* is the definition. A path is
 the PyTorch file with the kernel whose formula Ingot repeats. The cell is empty if *gives* is the whole definition, as for
 views and casts.
 

@@ -276,7 +276,8 @@ ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& g
   if (layout(access).is_empty) return zero_of(access);
   // A load must not move past a store that may change the loaded element.
   const bool may_be_overwritten = context_.layout.results_alias && context_.outline.output_blocks.size() > 1;
-  // GCC parses `(float(float16(float(x[i]) + y))) * z` in a lambda as a cast to a type of i elements.
+  // In a lambda, GCC takes the parenthesis of `(float(float16(float(x[i]) + y))) * z` for a cast. A named value avoids
+  // that.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
   std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, gathered)};
   if (condition) operands.push_back(condition);
@@ -303,7 +304,8 @@ ValueId Memory::wrap_index(uint32_t access, uint32_t coordinate, ValueId index, 
   Value value{.kind = error ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
               .operands = {index, assembly_.read(gather_extent(access, coordinate))},
-              .naming = error ? Value::Naming::Placed : Value::Naming::Auto,  // inlined in a `? :`, it could be skipped
+              // A check must be a statement: inlined in a `? :`, it could be skipped.
+              .naming = error ? Value::Naming::Placed : Value::Naming::Auto,
               .name = name + "_wrapped"};
   if (error) {
     value.operands.push_back(error);

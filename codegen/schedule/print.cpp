@@ -52,7 +52,7 @@ std::string text_of(const AccessSchedule& access) {
     case How::Batched:
       return "a warp's rows together, by vectors through shared memory";
     case How::Staged:
-      return "transposed in a tile";
+      return "transposed in a buffer";
     case How::Spread:
       return "each element repeated along a row";
     case How::Repeated:

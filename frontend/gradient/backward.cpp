@@ -46,7 +46,8 @@ class BackwardDefinition : public Definition {
                               residuals_.gradients);
     return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", result_count_, flags,
                        autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
-                       returns_arguments_ ? ", returned arguments included" : "", residuals, forward_->identity());
+                       returns_arguments_ ? ", which may be upstream gradients themselves" : "", residuals,
+                       forward_->identity());
   }
   std::string tree() const override { return forward_->tree(); }
   bool writes_arguments() const override { return false; }
@@ -62,7 +63,7 @@ class BackwardDefinition : public Definition {
     for (size_t i = 0; i < param_count; ++i)
       if (is_requested_[i]) forward.gradients |= ir::gradient_bit(i);
     const Value returned = forward_->evaluate(forward, forward_arguments);
-    check_and_clear_refused_gradients(forward);
+    check_and_clear_missing_gradients(forward);
     if (const size_t result_count = results_of(returned).size(); result_count != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), result_count, incoming.size()));

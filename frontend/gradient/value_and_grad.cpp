@@ -41,7 +41,7 @@ class ValueAndGrad : public Definition {
     inside.gradients = 0;
     for (const Argument& argument : requested) inside.gradients |= ir::gradient_bit(argument.param);
     const Value returned = op_->evaluate(inside, arguments);
-    check_and_clear_refused_gradients(inside);  // fails for gradients that PyTorch does not have
+    check_and_clear_missing_gradients(inside);  // fails for gradients that PyTorch does not have
     for (const Argument& argument : requested) check_not_written(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);

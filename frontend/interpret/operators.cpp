@@ -16,7 +16,7 @@
 namespace ingot::frontend {
 namespace {
 
-/// The supported function that implements an operator on tensors that is no primitive; empty if there is none.
+/// The library function that implements an operator on tensors; empty if the operator is a primitive.
 std::string_view function_of(Operator op) {
   switch (op) {
     case Operator::Pow:

@@ -20,8 +20,8 @@ def _polynomial(x, coefficients):
     return result
 
 
-# Modified Bessel functions of the first kind. Each function returns two series: the first is for x in [0, 8], the second,
-# in 1 / x, for larger x.
+# Modified Bessel functions of the first kind. `_i0_scaled` and `_i1_scaled` return two series: the first is for x in
+# [0, 8], the second, in 1 / x, for larger x.
 
 
 def _i0_scaled(x):
@@ -162,7 +162,7 @@ def modified_bessel_i1(input):
     return where(input < 0, -magnitude, magnitude)
 
 
-# Modified Bessel functions of the second kind. Each function returns two values: the first, a logarithm and a series, is
+# Modified Bessel functions of the second kind. `_k0` and `_k1` return two values: the first, a logarithm and a series, is
 # for x in (0, 2]; the second, a series in 1 / x, for larger x.
 
 

@@ -9,9 +9,9 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 
-// The domain of a reduction consists of the dims of the tensor's single block, before any are merged. So the operand
-// stays unchanged, and merged dims cost nothing. A view of a reduced value changes only the access of the load that
-// reads the value.
+// The domain of a reduction consists of the dims of the tensor's single block (ConcatBlock::shape), not of merged dims.
+// So the operand stays unchanged, and merged dims cost nothing. A view of a reduced value changes only the access of
+// the load that reads the value.
 
 namespace ingot::frontend {
 namespace {
@@ -21,15 +21,16 @@ namespace {
 std::vector<DimRange> finest_dims(const Tensor& tensor) {
   std::vector<DimRange> ranges;
   for (size_t dim = 0; dim < tensor.rank(); ++dim) {
-    const DimRange grid = dims_of(tensor.groups, dim);
-    DimRange range{dims_of(tensor.blocks[0].groups, grid.begin).begin, 0};
-    for (size_t d = grid.begin; d < grid.begin + grid.count; ++d)
+    const DimRange grid_dims = dims_of(tensor.groups, dim);
+    DimRange range{dims_of(tensor.blocks[0].groups, grid_dims.begin).begin, 0};
+    for (size_t d = grid_dims.begin; d < grid_dims.begin + grid_dims.count; ++d)
       range.count += dims_of(tensor.blocks[0].groups, d).count;
     ranges.push_back(range);
   }
   return ranges;
 }
 
+/// Whether the reduction of no elements has a value: that of sums, products, any and all.
 bool has_identity(ir::ReduceKind kind) { return kind < ir::ReduceKind::Max; }
 
 /// States that the reduced dims have elements. Other dims may be empty: then the result is empty, too.

@@ -50,7 +50,7 @@ void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& 
                               .message = fmt::format("PyTorch has no gradient of {}", what)});
 }
 
-void check_and_clear_refused_gradients(Builder& builder) {
+void check_and_clear_missing_gradients(Builder& builder) {
   const ir::Graph& graph = builder.graph;
   const auto refused = std::ranges::find_if(
       graph.conditions, [&](const ir::Condition& condition) { return refuses_gradients(condition, graph.host); });

@@ -16,7 +16,7 @@ namespace ingot::frontend {
 void refuse_gradient(Builder& builder, const Tensor& tensor, const std::string& what);
 
 /// Fails if a requested gradient does not exist; otherwise removes the conditions of missing gradients.
-void check_and_clear_refused_gradients(Builder& builder);
+void check_and_clear_missing_gradients(Builder& builder);
 
 /// Removes the conditions of missing gradients that were stated so far.
 void allow_gradients(ir::Graph& graph);

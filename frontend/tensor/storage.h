@@ -28,8 +28,8 @@ struct View {
   std::shared_ptr<const View> base = {};  ///< the view that this is a view of; null: the whole storage
 };
 
-/// What the tensor made by one x.detach(), and its views, read from a storage: the same values as all tensors, but
-/// gradients flow only to the values that were written through these tensors.
+/// One x.detach() of a tensor in a storage. The detached tensor and its views have the storage's values, but gradients
+/// flow only to the values that were written through them.
 struct History {
   std::shared_ptr<const Tensor> contents;  ///< null if nothing was written through it yet; then no gradient flows
 };
@@ -56,7 +56,8 @@ struct Storage {
   /// The storages that may be identical with this one, depending on the strides of a call; this one is included. Null
   /// if no other storage may be.
   std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
-  /// The alias query that decides whether this storage is that of the tensor from which a reshape or copy made it.
+  /// The alias query that decides whether the reshape (or contiguous, or the like) for which this storage was made
+  /// shares the storage of its operand.
   struct Query {
     uint32_t number;       ///< the index of the ir::AliasQuery in Graph::alias_queries
     uint32_t layout_step;  ///< of the tensor for which this storage was made
@@ -73,11 +74,10 @@ struct Storage {
 TensorHandle new_storage(const Builder& builder, uint32_t layout_step);
 /// The storage of a parameter.
 TensorHandle parameter_storage(const Builder& builder, uint32_t layout_step, uint32_t param);
-/// A new storage that the call may later find to be that of `other`, depending on strides. It is marked as a candidate;
-/// no query is made.
+/// A new storage that the call may later find to be that of `other`, depending on strides. It is marked as a candidate.
 TensorHandle storage_to_be_queried(const Builder& builder, uint32_t layout_step, const TensorHandle& other);
-/// A view of `x` if a query has told that the call's strides give one; a new storage if it has told the contrary;
-/// otherwise a candidate (storage_to_be_queried) with its query, which is made only when something is written.
+/// A view of `x` if a query has been answered so; a new storage if it has been answered otherwise. Without an answer: a
+/// candidate (storage_to_be_queried) and its query. Lowering requests the answer only when something is written.
 TensorHandle shared_or_new_storage(Builder& builder, const Tensor& x, uint32_t layout_step, Shape shape);
 /// Whether several elements of a tensor may be at one address.
 bool overlaps_itself(const TensorHandle& handle);

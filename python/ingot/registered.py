@@ -148,8 +148,8 @@ def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOv
     op_overload = overload(name)
     torch.library.register_fake(name, functools.partial(fakes.fake, op, numbers, op_overload._schema))
     if not op_overload._schema.is_mutable and str(op_overload._schema.returns[0].type) == "Tensor":
-        packet, _, specific = name.partition(".")
-        torch.library.register_fake(f"{packet}_backward" + (f".{specific}" if specific else ""), fakes.fake_backward)
+        packet, _, overload_name = name.partition(".")
+        torch.library.register_fake(f"{packet}_backward" + (f".{overload_name}" if overload_name else ""), fakes.fake_backward)
     return op_overload
 
 
@@ -157,10 +157,11 @@ def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
     if "seed" in (parameter for parameter, _, _ in op._parameters):
         raise author_error(f"{name}: `{op.name}` uses random numbers, and has a parameter `seed`",
                            "rename the parameter: the registered op takes the seed of its random numbers as `seed`")
-    packet, _, specific = name.partition(".")
-    if _is_taken(packet, specific):  # checked first, because a registration of `seeded` cannot be undone
+    packet, _, overload_name = name.partition(".")
+    if _is_taken(packet, overload_name):  # checked first, because a registration of `seeded` cannot be undone
         raise author_error(f"{name}: the name is registered already", "choose another name: a registration cannot be undone")
-    seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
+    seeded_name = f"{packet}.{overload_name}_seeded" if overload_name else f"{packet}.seeded"
+    seeded = _register(seeded_name, op, _with_seed(op, schema), [])
     schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())  # the form that torch.library requires
     try:
         torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
@@ -176,9 +177,9 @@ def _register_random(name: str, op, schema: str) -> torch._ops.OpOverload:
     return overload(name)
 
 
-def _is_taken(packet: str, specific: str) -> bool:
+def _is_taken(packet: str, overload_name: str) -> bool:
     try:
-        torch._C._dispatch_find_schema_or_throw(packet, specific)
+        torch._C._dispatch_find_schema_or_throw(packet, overload_name)
     except RuntimeError:
         return False
     return True
@@ -201,7 +202,7 @@ def _with_seed(op, schema: str) -> str:
 def overload(name: str) -> torch._ops.OpOverload:
     """The overload "ns::name" or "ns::name.overload", which was registered just now."""
     namespace, _, rest = name.partition("::")
-    packet, _, specific = rest.partition(".")
+    packet, _, overload_name = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), packet)
     torch._ops._refresh_packet(packet)  # it caches the overloads that existed when it was first used
-    return getattr(packet, specific or "default")
+    return getattr(packet, overload_name or "default")

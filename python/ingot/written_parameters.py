@@ -79,7 +79,8 @@ def _write_targets(node: ast.AST):
 
 
 def _as_read(target: ast.expr) -> ast.expr:
-    """The target of an augmented assignment. `items[k] += v` changes the tensor `items[k]`, unlike `items[k] = v`, which stores another."""
+    """The target of an augmented assignment, as an expression that is read: `items[k] += v` changes the tensor `items[k]`.
+    In contrast, `items[k] = v` puts another tensor into the list."""
     if not isinstance(target, ast.Subscript):
         return target
     return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)

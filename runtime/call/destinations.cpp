@@ -153,7 +153,7 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
     if (result.mutates)
       destinations.push_back({Destination::Kind::Parameter, *result.mutates});
     else if (result.use != ir::Use::Returned)
-      destinations.push_back({});
+      destinations.push_back({Destination::Kind::New});  // a residual, or a summand of another result
     else
       destinations.push_back({key.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
   }

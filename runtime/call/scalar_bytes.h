@@ -15,8 +15,8 @@
 
 namespace ingot::runtime {
 
-/// Writes a number in a kernel's representation. Conversions are those of PyTorch's scalars: integers wrap, and floats
-/// of 8 and 16 bits are rounded to float32 first.
+/// Writes a number in a kernel's representation. Conversions are those of PyTorch's scalars: integers wrap, and a
+/// number for a kernel's float of 8 or 16 bits is rounded to float32 first.
 inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* target) {
   const auto put = [target](auto converted) { std::memcpy(target, &converted, sizeof(converted)); };
   const bool is_float = value.kind == ir::HostKind::Float;

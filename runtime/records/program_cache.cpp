@@ -33,7 +33,8 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool only_if_special) 
   return {Symbol::Kind::Number, only_if_special, node.a, 0};
 }
 
-/// Stands for all values that are not special, of a symbol that a program uses only if its value is special.
+/// Stands for all values that are not special (a size up to kSpecializedSize, or the number 0), of a symbol that a
+/// program uses only if its value is special.
 constexpr const char* kOrdinary = "ordinary";
 
 /// Answers whether tensors share memory. If arithmetic fails, resolving the program reports the error.
@@ -148,6 +149,7 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   Lowered result;
   for (const ir::Static& entry : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, entry.symbol, entry.only_if_special));
+  // Lowering has relied on these values' not being special.
   for (const ir::HostId id : lowered.unspecialized)
     result.symbols.push_back(symbol_of(lowered.host, id, /*only_if_special=*/true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)

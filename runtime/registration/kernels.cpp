@@ -52,8 +52,8 @@ class DispatcherKernel : public c10::OperatorKernel {
  protected:
   Values values(const Stack& stack) const { return torch::jit::last(stack, overload_.schema.arguments().size()); }
 
-  /// Calls the op's kernels; returns false, with the stack unchanged, if the fast path does not support these
-  /// arguments.
+  /// Calls the op's kernels. If the fast path does not support these arguments: returns false, with the stack
+  /// unchanged, or throws if the op cannot fall back.
   bool call(Stack& stack, Purpose purpose) const {
     Results results;
     try {

@@ -69,7 +69,7 @@ TEST(Cpu, UsesShortVectorsInMemoryBoundKernels) {
   };
   EXPECT_EQ(cpu_simd(facts({along(4), along(4), stored(4)})), 8u);
   EXPECT_EQ(cpu_simd(facts({along(1), stored(1)})), 32u);
-  EXPECT_EQ(cpu_simd(facts({along(4), stored(4)}, 13)), 0u) << "more than 6 instructions an access";
+  EXPECT_EQ(cpu_simd(facts({along(4), stored(4)}, 13)), 0u) << "the widest vectors: more than 6 instructions an access";
   EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "the elements have two widths";
   KernelFacts four_loads = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
   EXPECT_EQ(cpu_simd(four_loads), 8u);
@@ -126,7 +126,7 @@ TEST(CpuRows, VectorisesAcrossShortRows) {
   EXPECT_TRUE(are_transposed(stored_rows, true, 8)) << "softmax of 40 columns";
   stored_rows.layout.length_bits = 4;
   EXPECT_TRUE(are_transposed(stored_rows, true, 16))
-      << "softmax of 16 columns: most of the time combines the accumulators of a single vector";
+      << "softmax of 16 columns: combining the accumulators of a single vector takes most of the time";
   RowSetup numbers({element}, 6, 6);
   numbers.facts.has_transcendentals = true;
   EXPECT_TRUE(are_transposed(numbers, true, 64)) << "logsumexp of 64 columns: the values per row are vectors, too";
@@ -152,7 +152,7 @@ TEST(CpuRows, RowsAcrossFillVectorsAndFitTheCache) {
     return cpu_row_lanes(rows.facts, rows.layout, cpu_rows(rows.facts, rows.layout, false));
   };
   EXPECT_EQ(lanes(6, 4), 64u);
-  EXPECT_EQ(lanes(2, 4), 4u) << "four columns";
+  EXPECT_EQ(lanes(2, 4), 4u) << "four rows";
   EXPECT_EQ(lanes(6, 12), 64u);
   EXPECT_EQ(lanes(6, 40), 16u);
   const RowSetup along({row_elements(4)}, 10, 6);

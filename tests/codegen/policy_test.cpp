@@ -169,7 +169,7 @@ TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
   transposed.unit_axis = 0;
   const auto facts = [&](uint32_t inner_multiple) {
     return KernelFacts{
-        .accesses = {transposed, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 3};
+        .accesses = {transposed, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 0b11};
   };
   EXPECT_EQ(tile_size_for(facts(4)).lanes, 4u);
   EXPECT_EQ(tile_size_for(facts(2)).lanes, 1u) << "the second row begins between vectors";

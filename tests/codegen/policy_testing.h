@@ -42,7 +42,8 @@ inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
   return access;
 }
 
-/// The input of the rules for reductions (row_policy.h): 2^rows_bits rows of at most 2^length_bits elements. `across`:
+/// The input of the rules for reductions (row_policy.h): 2^rows_bits rows or more, but
+/// fewer than twice as many, of at most 2^length_bits elements. `across`:
 /// corresponding elements of adjacent rows are adjacent in memory.
 struct RowSetup {
   KernelFacts facts;

@@ -110,7 +110,7 @@ TEST(Gradient, SavesTheSumsThatASavedExtremeWasTakenFrom) {
             (std::vector<std::string>{"row_sum", "row_max"}));
 }
 
-TEST(Gradient, UsesThatAnAssertMakesSizesEqual) {
+TEST(Gradient, TreatsSizesThatAnAssertEquatesAsOne) {
   const std::string text = "    return (x * x).sum(0), y.sum(0) + x.size(0) - y.size(0)\n";
   const auto printed_graph = [&](const std::string& before) {
     return print(with_residuals("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));

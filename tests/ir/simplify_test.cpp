@@ -100,7 +100,7 @@ TEST_F(Simplify, Casts) {
 }
 
 TEST_F(Simplify, KeepsARoundingCastToTheSameType) {
-  const NodeId sum = w.op(Op::Add, {h, h});  // a float32 value, which is not rounded to float16 yet
+  const NodeId sum = w.op(Op::Add, {h, h});  // of type float16, but its value is not rounded yet
   const NodeId rounded = w.cast(DType::F16, sum);
   expect_kept(rounded);
   expect_same(w.cast(DType::F16, rounded), rounded);

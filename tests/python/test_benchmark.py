@@ -1,4 +1,4 @@
-"""The clock that times all candidates."""
+"""The clock that times all candidates: `runners` has the calls of each candidate, one per set of inputs."""
 
 import time
 

@@ -1,8 +1,8 @@
-"""numerics="eager": every function of two or three operands has eager's bits for any two dtypes.
+"""numerics="eager": every function of two or three operands has eager's bits for a 16-bit float and any other dtype.
 
 Eager rounds an operand to the common dtype before its kernel runs, except for operands that the kernel reads as a
-scalar. For such operands the kernels of each device have rules of their own. So each dtype is paired with each other one: as a
-tensor, as a tensor of one element or of no dims, and as a Python number on either side.
+scalar. For such operands the kernels of each device have rules of their own. So each 16-bit dtype is paired with each
+other one: as a tensor, as a tensor of one element or of no dims, and as a Python number on either side.
 """
 
 import ingot
@@ -13,7 +13,7 @@ from ingot.oracle import bits, difference, compare_to_eager
 from names_table import BINARY, OPERATORS, TERNARY, UNARY
 from full_run import subset
 
-# Not equal to eager yet with another dtype: ldexp computes the power of 2 in another dtype than the result.
+# Known difference for operands of two dtypes: ldexp computes the power of 2 in another dtype than the result.
 NOT_EAGERS = ("ldexp(",)
 # Eager runs several kernels, Ingot one.
 OF_SEVERAL_KERNELS = ("polygamma(", "mvlgamma(")

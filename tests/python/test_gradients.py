@@ -37,14 +37,14 @@ def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, tor
     if FULL_RUN or (first // ROWS_OF_AN_OP + seed) % 2 == 0
 ])
 def test_pointwise(device, first, seed):
-    """The rows of an op are on separate tensors, so their gradients are separate kernels."""
+    """An op joins some rows of the table. Each is on tensors of its own, so their gradients are separate kernels."""
     rows = [row for row in ROWS[first : first + ROWS_OF_AN_OP] if row.text not in KNOWN]
     check_rows(rows, lambda row: pointwise_inputs(row.arity, torch.float64, device, seed))
 
 
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-40, -1e-40, 3.0, -3.0, 6.0, 20.0, -20.0, 1e30, -1e30]
 KNOWN_AT_SPECIAL = {
-    "logit(x)": "at -0, the infinity has the sign of eager's on CUDA",
+    "logit(x)": "at -0, the infinity has the sign that eager gives on CUDA; eager gives the other on the CPU",
     "log_ndtr(x)": "eager gives NaN for large negative numbers",
 }
 

@@ -30,7 +30,7 @@ SHARED = "is written in place, and .* is in the same memory|overlap"
 
 
 def run(f, tensors):
-    """The result of a call and the tensors after it, or the error that it raised."""
+    """The list of a call's results and None, or None and the error that the call raised."""
     try:
         results = f(*tensors)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
@@ -102,7 +102,7 @@ def test_random_programs_where_aliasing_depends_on_strides():
 
 
 def overlapping_inputs(rng: random.Random) -> list[torch.Tensor]:
-    """Tensors of one storage: one tensor twice, a tensor and a view of it, rows of a matrix."""
+    """Two tensors, mostly of one storage: one tensor twice, a tensor and a view of it, rows of a matrix."""
     base = torch.randint(-3, 5, (5, 4), generator=torch.Generator().manual_seed(rng.randrange(1000))).float()
     choices = [base[:4], base[1:], base[:4].t(), base[:, :2].repeat(1, 2)[:4], base.view(-1)[2:18].view(4, 4), base[:4].clone()]
     return [rng.choice(choices), rng.choice(choices)]
@@ -183,7 +183,7 @@ def test_hand_written_programs():
 
 
 def test_bits_equal_the_out_of_place_functions():
-    """Compares results on equal rows, because the CPU's vector loop and its tail may differ in the last bit of exp."""
+    """Compares results on slices of the same shape: the CPU's vector loop and its tail may differ in the last bit of exp."""
     x = torch.randn(4, 33)
     changed = x.clone()
     ingot.op("def f(x):\n    x[1].exp_().sin_()\n    x[2:].sigmoid_().log_()")(changed)

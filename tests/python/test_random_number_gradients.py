@@ -51,7 +51,7 @@ def test_sample_numbering_does_not_depend_on_the_probability(device, p):
 
 
 def test_sample_numbering_restarts_when_lowering_restarts(device):
-    """Lowering begins again when it needs the value of a number that follows a sample."""
+    """Lowering begins again when it needs the value of the parameter `n`. By then it has numbered a sample."""
     op = ingot.op("""def f(x, n: int):
         y = F.dropout(x, 0.5)
         for _ in range(n):

@@ -24,8 +24,8 @@ def random(*shape, device, dtype=torch.float32):
     return torch.randn(shape, generator=generator).to(device, dtype).requires_grad_()
 
 
-# Source → the shapes of t and x: one character of SIZES, or n, per dim. k, l, c and j are vectors of n indices: of rows, c of
-# columns; j is partly out of range.
+# Source → the shapes of t and x: one character of SIZES, or n, per dim. k, l, c and j are vectors of n indices: c of
+# columns, the others of rows; j is partly out of range.
 GATHERS = {
     "t[k]": "nm",
     "t[k] * x": "nm,nm",

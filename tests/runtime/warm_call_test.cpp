@@ -14,7 +14,7 @@
 #include <csignal>
 #endif
 
-// The cost of a call with a bound kernel: instructions, allocations and locks, counted by single steps.
+// The cost of a bound call: instructions, allocations and locks, counted by single steps.
 
 namespace ingot {
 namespace {

@@ -50,28 +50,30 @@ class Columns : public CpuReduce {
       grid.push_back({row_axes_, context_.layout.reduced_axes, rows_.chunk_length});
       const ValueId units_of_chunk =
           axis == 0 ? units_along_axis : assembly_.index(IndexOp::Mul, places_.elements(0, axis), units_along_axis);
-      const ValueId units = let(units_, units_of_chunk, "units_of_chunk");
-      chunk_ = let(units_, assembly_.index(IndexOp::Div, at, units), "chunk");
+      const ValueId units = let(unit_range_, units_of_chunk, "units_of_chunk");
+      chunk_ = let(unit_range_, assembly_.index(IndexOp::Div, at, units), "chunk");
       at = assembly_.index(IndexOp::Rem, at, units);
     }
     ValueId base = integer(0);
     if (axis > 0) {
-      base = let(units_, assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, units_along_axis), extent),
-                 "base");
+      base = let(unit_range_,
+                 assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, units_along_axis), extent), "base");
       at = assembly_.index(IndexOp::Rem, at, units_along_axis);
     }
     const ValueId within = assembly_.index(IndexOp::Mul, at, integer(lanes_));
-    const ValueId first = let(units_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");
+    const ValueId first =
+        let(unit_range_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");
     const ValueId next = assembly_.index(IndexOp::Add, first, integer(lanes_));
     const ValueId end = axis == 0 ? extent : assembly_.index(IndexOp::Add, base, extent);
-    rows_begin_ = first, rows_end_ = let(units_, assembly_.index(IndexOp::Min, next, end), "to_row");
+    rows_begin_ = first, rows_end_ = let(unit_range_, assembly_.index(IndexOp::Min, next, end), "to_row");
     row_number_ = assembly_.read(first_);
     places_.set_row(row_number_);
   }
 
   Body units(Body body) override {
-    Body unit = std::move(units_);
+    Body unit = std::move(unit_range_);
     append(body, std::move(written_));
+    // A single piece: the loop sets the first row and the number of rows.
     unit.push_back({PieceLoop{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
     const ValueId begin = assembly_.read(assembly_.kernel.begin), end = assembly_.read(assembly_.kernel.end);
     return {{Loop{Loop::Kind::Serial, unit_, begin, end, std::move(unit)}}};
@@ -107,7 +109,7 @@ class Columns : public CpuReduce {
     if (rows_.accumulators == 1u << context_.layout.length_bits) return element_index();
     const ValueId number = assembly_.index(IndexOp::Rem, element_index(), integer(rows_.accumulators));
     return assembly_.let(step_, number,
-                         counter_name_.empty() ? counter_name_ = assembly_.claim("class_of_i") : counter_name_);
+                         class_name_.empty() ? class_name_ = assembly_.claim("class_of_i") : class_name_);
   }
 
   // Rows in a buffer
@@ -154,10 +156,10 @@ class Columns : public CpuReduce {
   SymbolId element_in_row_;        ///< the variable of the loop over elements
   SymbolId first_, count_;         ///< the first of the adjacent rows, and their number
   ValueId rows_begin_, rows_end_;  ///< the range of the unit's rows
-  std::string counter_name_;
-  Body units_;    ///< the statements that compute the unit's range of rows
-  Body step_;     ///< per element index, before the loop over rows
-  Body written_;  ///< copies from buffers to tensors, after everything else
+  std::string class_name_;
+  Body unit_range_;  ///< the statements that compute the unit's range of rows
+  Body step_;        ///< per element index, before the loop over rows
+  Body written_;     ///< copies from buffers to tensors, after everything else
   std::map<uint32_t, SymbolId> staged_arrays_;
 };
 

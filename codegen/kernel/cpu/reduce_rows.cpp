@@ -143,14 +143,14 @@ class Rows : public CpuReduce {
     if (begins_with_first_accumulator()) return in_vector;
     const ValueId accumulator_of_first =
         assembly_.index(IndexOp::Rem, assembly_.read(first_), integer(rows_.accumulators));
-    if (counter_name_.empty()) counter_name_ = assembly_.claim("class_of_first");
-    return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, accumulator_of_first, counter_name_), in_vector);
+    if (class_name_.empty()) class_name_ = assembly_.claim("class_of_first");
+    return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, accumulator_of_first, class_name_), in_vector);
   }
 
   SymbolId line_element_;       ///< the variable of the loop over lines: the first element to compute in the line
   SymbolId first_, count_;      ///< of a vector: its first element in the row, and the number of its elements
   SymbolId in_vector_, valid_;  ///< an element's index in its vector, and whether the element is in the row
-  std::string counter_name_;
+  std::string class_name_;
   std::map<std::string, std::string> line_names_;
   ValueId line_begin_;
   std::map<uint32_t, ValueId> coordinates_;
