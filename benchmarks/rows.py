@@ -17,7 +17,7 @@ ELEMENTWISE: list[Row] = [
     ("swiglu bf16 · swiglu backward bf16 · `gelu(x + b) + r` bf16 · adamw",
      ["swiglu bf16", "swiglu backward bf16", "gelu(x + b) + r bf16", "adamw"]),
     ("u8 × f32 · `~u8`", ["u8 * f32", "~u8"]),
-    ("one element off alignment: f32 · bf16, first input · second input · both · u8",
+    ("one element off alignment: float32 · bfloat16, first input · bfloat16, second input · bfloat16, both inputs · uint8",
      ["one off f32*", "one off bf16: x", "one off bf16: y", "one off bf16: x and y", "one off u8*"]),
     ("rows of 1023 with a row bias · a column bias · both", [f"rows of 1023: {bias}" for bias in ("row", "column", "both")]),
     ("rows of 1 · 3 · 7 · 17 · 33 with both biases", [f"rows of 1 to 33: {width}" for width in (1, 3, 7, 17, 33)]),
