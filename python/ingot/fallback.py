@@ -48,12 +48,13 @@ def call(op, args: tuple, kwargs: dict):
     out = kwargs.get("out")
     if any(tensor.is_neg() for tensor in tree_leaves(out) if isinstance(tensor, torch.Tensor)):
         return _call_and_copy_into(out, op, args, kwargs)
-    # The op must be known to write nothing: a write would go to the copy of the negative view.
     if op.writes == frozenset() and any(tensor.is_neg() for tensor in tensors):
-        return _call_with_changed(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
+        return _call_on_copies_of_negatives(op, args, kwargs)
     # The subclass's __torch_function__ has been called already, so the kernel may run on the plain tensor.
     if any(map(_is_plain_subclass, tensors)):
-        results = _call_with_changed(lambda tensor: tensor.as_subclass(torch.Tensor), _is_plain_subclass, op, args, kwargs)
+        plain = lambda tensor: tensor.as_subclass(torch.Tensor) if _is_plain_subclass(tensor) else tensor
+        args, kwargs = tree_map_only(torch.Tensor, plain, (args, kwargs))
+        results = op(*args, **kwargs)
         return results if out is None else out
     return run_eager(op, args, kwargs)
 
@@ -136,7 +137,30 @@ def _is_plain_subclass(tensor) -> bool:
     return type(tensor) not in _PLAIN and not torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
 
 
-def _call_with_changed(change, needs_change, op, args: tuple, kwargs: dict):
-    """Calls the op with `change(tensor)` in place of each tensor for which `needs_change` is true."""
-    args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if needs_change(tensor) else tensor, (args, kwargs))
-    return op(*args, **kwargs)
+def _call_on_copies_of_negatives(op, args: tuple, kwargs: dict):
+    """Calls the op with a copy in place of each negative view. By its source the op writes nothing; if it does write a copy,
+    the view gets the copy's values."""
+    copies = {}  # by the view's id: the view, its copy, the copy's version
+
+    def resolved(tensor):
+        if not tensor.is_neg():
+            return tensor
+        if id(tensor) not in copies:
+            copy = _copy_of_negative(tensor)
+            copies[id(tensor)] = tensor, copy, copy._version
+        return copies[id(tensor)][1]
+
+    args, kwargs = tree_map_only(torch.Tensor, resolved, (args, kwargs))
+    results = op(*args, **kwargs)
+    for view, copy, version in copies.values():
+        if copy._version > version:
+            view.copy_(copy)
+    return results
+
+
+def _copy_of_negative(view):
+    """A copy that counts its versions, which tensors made in inference mode do not."""
+    if not torch.is_inference_mode_enabled():
+        return view.resolve_neg()
+    with torch.inference_mode(False):
+        return view.detach().resolve_neg()

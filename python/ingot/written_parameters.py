@@ -17,7 +17,7 @@ flatten unflatten ravel narrow select slice diagonal detach alias contiguous to 
 long short char byte bool unfold movedim moveaxis swapaxes swapdims real T mT H mH values indices atleast_1d atleast_2d
 atleast_3d positive conj resolve_conj resolve_neg requires_grad_ split chunk unbind tensor_split hsplit vsplit dsplit
 split_with_sizes broadcast_tensors meshgrid squeeze_ dropout dropout1d dropout2d dropout3d alpha_dropout
-feature_alpha_dropout einsum imag matrix_transpose as_strided""".split())
+feature_dropout feature_alpha_dropout einsum imag matrix_transpose as_strided conj_physical cartesian_prod""".split())
 # Calls that return numbers, which have no storage.
 _NUMBER_FUNCTIONS = (*NUMBERS, "len", "range")
 _NUMBER_METHODS = ("size", "dim", "numel", "nelement", "ndimension", "item", "stride")
@@ -73,9 +73,21 @@ def _write_targets(node: ast.AST):
         elif isinstance(inner, (ast.Assign, ast.For)):
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
             for target in targets:
-                yield from (part for part in ast.walk(target) if isinstance(part, ast.Subscript))
+                yield from _assigned_items(target)
         elif isinstance(inner, ast.Call):
             yield from _targets_of_call(inner)
+
+
+def _assigned_items(target: ast.expr):
+    """The subscripts that an assignment writes: `x[0]` in `x[0], (y, z) = …`, but not `m[1]` in `x[m[1]] = …`."""
+    match target:
+        case ast.Subscript():
+            yield target
+        case ast.Starred(value=value):
+            yield from _assigned_items(value)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            for item in items:
+                yield from _assigned_items(item)
 
 
 def _as_read(target: ast.expr) -> ast.expr:

@@ -188,10 +188,24 @@ def test_negative_views_are_resolved():
     conjugate = torch.complex(X, X + 1).conj()
     assert conjugate.imag.is_neg()
     assert_close(gated(conjugate.imag, Y), gated(-(X + 1), Y))
+    with torch.inference_mode():
+        assert_close(gated(torch._neg_view(X), Y), gated(-X, Y))
+        assert_close(gated(torch._neg_view(X + 1), Y), gated(-(X + 1), Y))
     # An op that writes keeps the memory of its arguments.
     x = X.clone()
     ingot.op("def f(x, y): x += y")(torch._neg_view(x), Y)
     assert_close(x, X - Y)
+
+
+def test_a_write_to_a_negative_view_that_the_source_hides_is_kept():
+    op = ingot.op("def f(x, y):\n    tensors = [y * 1]\n    tensors += (x,)\n    tensors[-1] += y\n    return x * 1")
+    assert op.writes == frozenset()  # a list plus a tuple is not followed
+    for mode in (torch.no_grad(), torch.inference_mode()):
+        with mode:
+            x = X.clone()
+            result = op(torch._neg_view(x), Y)
+            assert_close(x, X - Y)
+            assert_close(result, Y - X)
 
 
 @pytest.mark.parametrize("make", [
