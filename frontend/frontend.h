@@ -164,11 +164,12 @@ struct NameInfo {
   enum class Kind { Primitive, Builtin, Library } kind;
   std::string_view name;
   std::vector<std::string_view> aliases;
-  bool is_function = true;   ///< torch.name(x) and name(x)
-  bool is_method = true;     ///< x.name()
-  std::string_view summary;  ///< one line that describes the result
-  std::string signature;     ///< "(input, min=None, max=None)"
-  std::string_view source;   ///< the file of PyTorch whose formula the function follows; empty if there is none
+  bool is_function = true;    ///< torch.name(x) and name(x)
+  bool is_method = true;      ///< x.name()
+  std::string_view summary;   ///< one line that describes the result
+  std::string signature;      ///< "(input, min=None, max=None)"
+  std::string_view source;    ///< the file of PyTorch whose formula the function follows; empty if there is none
+  bool is_composite = false;  ///< whether a call is a sequence of calls of other functions
 };
 
 /// Lists every supported function, with its aliases under its main name: `ingot ops`.

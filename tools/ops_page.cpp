@@ -25,10 +25,9 @@ uint32 and uint64. `float8` are its four kinds. The cell is empty if a function 
 the calls that this page tries, with tensors of one to four dims of size 1 or 2.
 
 *Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
-`eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. For
-a reduction, it means that *gives* is the definition. A path is
-the PyTorch file with the kernel whose formula Ingot repeats. The cell is empty if *gives* is the whole definition, as for
-views and casts.
+`composite` means that a call is compiled as a sequence of other functions, and rounded as in eager. A path is the PyTorch
+file with the kernel whose formula Ingot repeats. The cell is empty if *gives* is the whole definition, as for views,
+casts and reductions.
 
 | name | takes | gives | formula |
 | --- | --- | --- | --- |
@@ -207,15 +206,8 @@ std::string escape_bars(std::string text) {
 
 std::string formula_cell(const NameInfo& info) {
   if (!info.source.empty()) return std::string(info.source);
-  switch (info.kind) {
-    case NameInfo::Kind::Primitive:
-      return "primitive";
-    case NameInfo::Kind::Builtin:
-      return "";
-    case NameInfo::Kind::Library:
-      return "eager's ops";
-  }
-  return "";
+  if (info.kind == NameInfo::Kind::Primitive) return "primitive";
+  return info.is_composite ? "composite" : "";
 }
 
 }  // namespace

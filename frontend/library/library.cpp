@@ -160,7 +160,9 @@ std::vector<NameInfo> language_names() {
                      .is_method = find_library_method(name) != nullptr,
                      .summary = first_line(docstring(function)),
                      .signature = signature_text(*function.module, function.definition()).substr(defined.size()),
-                     .source = source_of(docstring(function))});
+                     .source = source_of(docstring(function)),
+                     .is_composite = !has_decorator(*function.module, function.definition(), "native") &&
+                                     !has_decorator(*function.module, function.definition(), "reduction")});
   }
   return names;
 }

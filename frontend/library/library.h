@@ -11,12 +11,12 @@
 //
 // Each function matches PyTorch's function of the same name. Its decorators say how:
 //
-//   @native       PyTorch has one kernel for the function, so a call is rounded and differentiated as one op
+//   @native       PyTorch has one kernel for the function, so a call is rounded and differentiated as a whole
 //                 (tensor/native.h). The formula is that of the kernel (aten/src/ATen/native). `/` is IEEE division,
 //                 16-bit floats are rounded only at the end, and the derivative rule `_name_backward`, if there is one,
 //                 applies to the whole call.
 //   @reduction    as @native, for a function built on reductions, whose results PyTorch makes contiguous
-//   neither of these two: the sequence of ops that eager PyTorch performs
+//   neither of these two: the sequence of functions that eager PyTorch calls
 //   @method       also called as x.name()
 //   @only_method  called as x.name() only
 //
@@ -42,7 +42,7 @@
 //                                           respect to the parameter `name` of `function`
 //   _on_cuda()                              whether the op runs on CUDA, for functions whose kernels differ by device
 //   _known(number)                          whether a number is known when the op is compiled: a branch on it is static
-//   _with_strides_of(value, like)           value, with the strides of a unary op's result on `like`
+//   _with_strides_of(value, like)           value, with the strides of a unary function's result on `like`
 //   _in_memory_format_of(value, like)       value, in the memory format that PyTorch suggests for `like`
 //   _padded_like(value, cropped, input)     value, with the strides of F.pad(input); `cropped` is input after negative
 //                                           padding
