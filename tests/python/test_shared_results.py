@@ -21,7 +21,7 @@ COPIES_OR_VIEWS = [
     "x.movedim(0, 0)", "torch.broadcast_to(x, (4, 6))", "torch.broadcast_tensors(x, x)[0]", "torch.atleast_1d(x)",
     "torch.atleast_2d(x)", "torch.atleast_3d(x)", "x.chunk(1)[0]", "x.split(4)[0]", "x.tensor_split(1)[0]",
     "x.reshape(4, 6)", "x[0].flatten()", "x[0].ravel()", "x[0].contiguous()", "x.contiguous()", "x.clone()",
-    "torch.cat([x])", "torch.cat([x], 1)", "torch.hstack([x])",
+    "torch.cat([x])", "torch.cat([x], 1)", "torch.cartesian_prod(x[0])", "torch.hstack([x])",
     "torch.vstack([x])", "x.roll(0, 0)", "x.repeat(1, 1)",
     "x.tile((1, 1))", "x.repeat_interleave(1, 1)", "x.rot90(0)", "x.rot90(4)", "x.flip(0).flip(0)", "x.tril(9)", "x.triu(-9)",
     "F.pad(x, (0, 0))", "F.pad(x, (0, -1))", "F.pad(x, (0, 0), mode='replicate')", "F.interpolate(cube, scale_factor=1)",
@@ -51,8 +51,9 @@ def sharing_rows() -> dict[str, list[torch.Tensor]]:
 
 
 def test_results_share_memory_as_in_eager():
-    """For every supported function: a write to its result changes its argument exactly if it does in eager."""
-    mismatches = []
+    """For every supported function: a write to its result changes its argument exactly if it does in eager, and `op.writes`
+    misses no such argument."""
+    mismatches, missed = [], []
     for row, tensors in sharing_rows().items():
         parameters, text = row.split(": ", 1)
         source = f"def f{parameters}:\n    result = {text}\n    result.zero_()\n    return {parameters[1]} * 1\n"
@@ -63,6 +64,9 @@ def test_results_share_memory_as_in_eager():
             continue  # with these dtypes it returns no tensor that can be written
         expected = [not torch.equal(a, b) for a, b in zip(tensors, inputs)]
         names = parameters.strip("()").split(", ")
+        written = {name for name, is_changed in zip(names, expected) if is_changed}
+        if op.writes is not None and not written <= op.writes:
+            missed.append(f"{text}: op.writes is {set(op.writes)}, not {written}")
         try:
             ir = op.emit("ir", *tensors)
             actual = [f" into {name} " in ir for name in names]
@@ -71,7 +75,7 @@ def test_results_share_memory_as_in_eager():
         depends = any(name in text for name in ("reshape", "flatten", "ravel", "contiguous", "expand", "broadcast", "meshgrid", "unfold", "diagonal"))
         if actual != expected and not (depends and re.search(f"{STRIDE_DEPENDENT}|{EXPANDED}", str(actual))):
             mismatches.append(f"{text}: reaches {actual}, not {expected}")
-    assert not mismatches, "\n".join(mismatches)
+    assert not mismatches + missed, "\n".join(mismatches + missed)
 
 
 @pytest.mark.parametrize("text", ["F.dropout(x, p)", "F.dropout2d(x, p)", "F.alpha_dropout(x, p, True)", "torch.feature_dropout(x, p, True)"])
