@@ -227,9 +227,10 @@ class Outliner {
     return phase;
   }
 
-  /// Whether many blocks share the kernel's lone row.
-  bool is_shared(const KernelOutline& kernel) const {
-    return strategy_ != PartitionStrategy::Whole && has_lone_row(host_, kernel);
+  /// Whether each phase of the kernel's rows has its own kernel.
+  bool has_phases_apart(const KernelOutline& kernel) const {
+    return strategy_ == PartitionStrategy::PerPhase ||
+           (strategy_ == PartitionStrategy::FusedColumns && has_lone_row(host_, kernel));
   }
 
   /// Whether the domain has one element per row of the kernel.
@@ -257,7 +258,7 @@ class Outliner {
     if (kernel.partials_writer && !reader.reduced && !of_row) return SplitReason::OtherRows;
     if (kernel.partials_writer && reader.reduced && !can_compute_columns_of(*kernel.partials_writer, reader))
       return SplitReason::OtherReduction;
-    if (!of_row && is_shared(kernel) && phase_after(k, reader) > 0) return SplitReason::LoneRow;
+    if (!of_row && has_phases_apart(kernel) && phase_after(k, reader) > 0) return SplitReason::PhasesApart;
     return std::nullopt;
   }
 

@@ -43,7 +43,7 @@ enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
   OtherReduction,  ///< its reader is the operand of a reduction over another domain or along other dims
-  LoneRow,         ///< there is only one row, which many blocks share: each phase has a kernel
+  PhasesApart,     ///< rows are few and long: each phase has a kernel, in which many blocks share a row
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
 
@@ -120,15 +120,15 @@ struct Outline {
 
 /// How a graph is partitioned into kernels, if that depends on sizes.
 enum class PartitionStrategy : uint8_t {
-  Shared,        ///< a lone row (the only row of a kernel) is shared by many blocks, and each phase has its own kernel
-  Whole,         ///< one kernel computes all phases of a lone row, as of any other row
-  FusedColumns,  ///< CUDA: as Shared; and kernels that traverse rows compute fused column partials if they can
-                 ///< (KernelOutline::column_reductions)
+  Whole,         ///< one kernel computes all phases of its rows
+  PerPhase,      ///< each phase has its own kernel, in which many blocks share a row
+  FusedColumns,  ///< CUDA: as PerPhase for kernels with a single row, otherwise as Whole; and kernels that traverse rows
+                 ///< compute fused column partials if they can (KernelOutline::column_reductions)
 };
 
 /// Divides a graph's output blocks, and the reductions that they need, among kernels. The graph must be simplified, its
 /// calls inlined and its rows aligned.
-Outline outline(const ir::Graph& graph, PartitionStrategy strategy = PartitionStrategy::Shared);
+Outline outline(const ir::Graph& graph, PartitionStrategy strategy = PartitionStrategy::Whole);
 
 /// Whether the node is an integer quotient or remainder whose divisor may be zero; KernelOutline::divisions lists such
 /// nodes.

@@ -35,12 +35,117 @@ bool column_partials_pay_off(const Rows& rows) {
          rows.count >= kRowsOfChunk * chunks_of_column(rows.length);
 }
 
+/// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.
+bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> geometries) {
+  for (size_t k = 0; k < outline.kernels.size(); ++k) {
+    const KernelOutline& kernel = outline.kernels[k];
+    if (!writes_column_partials(kernel)) continue;
+    for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+      const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
+      if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The memory traffic of a kernel over rows.
+struct Traffic {
+  int64_t row_bytes = 0;     ///< loaded per row in each phase
+  int64_t stored_bytes = 0;  ///< of all results with a value per element
+  uint32_t loads = 0;        ///< with a value per element
+  bool is_across = false;    ///< adjacent rows are adjacent in memory
+};
+
+Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
+  Traffic traffic;
+  int64_t across = 0, along = 0;
+  for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+    const AccessUse& use = kernel.accesses[a];
+    const std::vector<int64_t>& strides = geometry.accesses[a].strides;
+    if (!use.has_tensor() || strides.size() != rank) continue;
+    const auto varies = [&](size_t first, size_t last) {
+      return std::any_of(strides.begin() + static_cast<ptrdiff_t>(first),
+                         strides.begin() + static_cast<ptrdiff_t>(last), [](int64_t stride) { return stride != 0; });
+    };
+    if (!varies(row_axes, rank)) continue;
+    const int64_t bytes = ir::size_of(use.dtype);
+    if (use.kind == AccessUse::Kind::Store) {
+      traffic.stored_bytes += geometry.numel * bytes;
+      continue;
+    }
+    if (row_axes > 0 && geometry.rows() > 1 && !varies(0, row_axes))
+      continue;  // a broadcast operand stays in the cache
+    ++traffic.loads;
+    traffic.row_bytes += geometry.length * bytes;
+    (row_axes > 0 && strides.back() != 1 && strides[row_axes - 1] == 1 ? across : along) += bytes;
+  }
+  traffic.is_across = across > along;
+  return traffic;
+}
+
+/// An estimate of how long a GPU takes for a kernel with several phases, in nanoseconds: in one kernel, and with one
+/// kernel per phase (docs/performance.md: phases-apart).
+struct Times {
+  double whole = 0, per_phase = 0;
+};
+
+Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  // Bytes per nanosecond: of all blocks, of a block that holds its row or has adjacent rows, of one that reads its row
+  // again, and of all of these.
+  constexpr double kGpu = 3500, kBlock = 60, kReadingBlock = 27, kReadingGpu = 1400;
+  constexpr double kLaunch = 4000;
+  constexpr int64_t kClusterBytes = 1 << 20, kHeldBytes = 128 << 10;  // that a cluster and a block can hold
+  constexpr int64_t kRowsOfBlock = 128;                               // adjacent rows that a block traverses
+  const Traffic traffic = traffic_of(kernel, geometry);
+  const auto loaded = static_cast<double>(geometry.rows() * traffic.row_bytes);
+  const auto stored = static_cast<double>(traffic.stored_bytes);
+  const double phases = kernel.phases();
+  const auto speed = [](int64_t blocks, double of_block, double of_all) {
+    return std::min(of_all, of_block * static_cast<double>(blocks));
+  };
+  // A reduction has a second launch.
+  const double launches = 2 * phases - (stored > 0 ? 1 : 0);
+  Times times{.per_phase = kLaunch * launches + (phases * loaded + stored) / kGpu};
+  if (traffic.is_across)
+    times.whole = (phases * loaded + stored) / speed((geometry.rows() + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kGpu);
+  else if (traffic.row_bytes <= (traffic.loads == 1 ? kClusterBytes : kHeldBytes))
+    times.whole =
+        (loaded + stored) / speed(geometry.rows() * std::max<int64_t>(1, traffic.row_bytes / kHeldBytes), kBlock, kGpu);
+  else
+    times.whole = (phases * loaded + stored) / speed(geometry.rows(), kReadingBlock, kReadingGpu);
+  times.whole += kLaunch;
+  return times;
+}
+
+/// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.
+bool should_share_rows(const KernelGeometry& geometry) {
+  constexpr int64_t kFewRows = 16, kLength = 1 << 15;
+  return geometry.rows() < kFewRows && geometry.length > kLength * geometry.rows();
+}
+
+/// Whether one kernel per phase is faster than one kernel for all phases.
+bool is_faster_per_phase(const Outline& whole, std::span<const KernelGeometry> geometries, bool on_cuda) {
+  double gained = 0;
+  for (size_t k = 0; k < whole.kernels.size(); ++k) {
+    if (!whole.kernels[k].reduces() || whole.kernels[k].phases() == 1 || geometries[k].numel == 0) continue;
+    if (!on_cuda) {
+      if (should_share_rows(geometries[k])) return true;
+      continue;
+    }
+    const Times times = cuda_times(whole.kernels[k], geometries[k]);
+    gained += times.whole - times.per_phase;
+  }
+  return gained > 0;
+}
+
 }  // namespace
 
 Outlines outlines(const ir::Graph& graph) {
-  Outlines all{outline(graph), outline(graph, PartitionStrategy::Whole),
+  Outlines all{outline(graph), outline(graph, PartitionStrategy::PerPhase),
                outline(graph, PartitionStrategy::FusedColumns)};
-  if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
+  if (all.per_phase->kernels.size() == all.whole.kernels.size()) all.per_phase.reset();
   if (std::ranges::none_of(all.fused_columns->kernels, writes_column_partials)) all.fused_columns.reset();
   return all;
 }
@@ -53,35 +158,18 @@ uint32_t chunks_of_column(int64_t columns) {
   return static_cast<uint32_t>(std::clamp(kElements / padded_columns, kFewest, kMost));
 }
 
-PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host,
-                                        bool may_fuse_columns) {
-  constexpr int64_t kShort = 1 << 15;
+PartitionStrategy partition_strategy_of(
+    const Outlines& outlines, std::span<const ir::HostValue> host, bool on_cuda,
+    const std::function<std::vector<KernelGeometry>(const Outline&)>& geometries_of) {
   const auto has_suitable_rows = [&](const KernelOutline& kernel) {
     return !writes_column_partials(kernel) || column_partials_pay_off(rows_of(kernel, host));
   };
-  if (may_fuse_columns && outlines.fused_columns &&
-      std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows))
+  if (on_cuda && outlines.fused_columns && std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows) &&
+      loads_along_rows(*outlines.fused_columns, geometries_of(*outlines.fused_columns)))
     return PartitionStrategy::FusedColumns;
-  if (!outlines.whole) return PartitionStrategy::Shared;
-  const auto is_short = [&](const KernelOutline& kernel) {
-    if (!kernel.reduces()) return true;
-    const Rows rows = rows_of(kernel, host);
-    return rows.count > 1 || kernel.phases() == 1 || rows.length <= kShort;
-  };
-  return std::ranges::all_of(outlines.whole->kernels, is_short) ? PartitionStrategy::Whole : PartitionStrategy::Shared;
-}
-
-bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> geometries) {
-  for (size_t k = 0; k < outline.kernels.size(); ++k) {
-    const KernelOutline& kernel = outline.kernels[k];
-    if (!writes_column_partials(kernel)) continue;
-    for (size_t a = 0; a < kernel.accesses.size(); ++a) {
-      const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
-      if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)
-        return false;
-    }
-  }
-  return true;
+  return outlines.per_phase && is_faster_per_phase(outlines.whole, geometries_of(outlines.whole), on_cuda)
+             ? PartitionStrategy::PerPhase
+             : PartitionStrategy::Whole;
 }
 
 }  // namespace ingot::codegen

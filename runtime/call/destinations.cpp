@@ -82,7 +82,7 @@ void check_overlap_with_arguments(const Program& program, const CallKey& key, co
       throw_call_error(program,
                        fmt::format("{} overlaps {} in part", name_of(destination, key), parameter_name(key, p)),
                        "pass a separate tensor as out, or exactly an input that is read element by element");
-    if (!is_out && is_read(program.outlines.shared, p))
+    if (!is_out && is_read(program.outlines.whole, p))
       throw_call_error(program,
                        fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, key),
                                    parameter_name(key, p)),

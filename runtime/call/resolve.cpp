@@ -79,8 +79,10 @@ void set_new_strides(const Program& program, bool all_row_major, Resolved& resol
   }
 }
 
-std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outline, const Resolved& resolved) {
+/// The geometries of an outline's kernels, and the workspaces that it needs.
+std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outline, Resolved& resolved) {
   std::vector<codegen::KernelGeometry> geometries;
+  resolved.workspaces = codegen::workspace_extents(outline, resolved.host);
   const codegen::Shapes shapes{resolved.params, resolved.results, resolved.workspaces};
   for (const codegen::KernelOutline& kernel : outline.kernels)
     geometries.push_back(codegen::geometry(kernel, resolved.host, shapes));
@@ -92,18 +94,6 @@ void set_destination_strides(const CallKey& key, Resolved& resolved) {
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(key))
       resolved.results[r].strides = tensor->strides().vec();
-}
-
-/// Chooses the partition strategy, and the workspaces that it needs.
-void choose_strategy(const Program& program, bool on_cuda, Resolved& resolved) {
-  const auto choose = [&](bool may_fuse_columns) {
-    resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_fuse_columns);
-    resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
-  };
-  choose(on_cuda);
-  if (resolved.strategy != codegen::PartitionStrategy::FusedColumns) return;
-  const codegen::Outline& outline = program.outlines.of(resolved.strategy);
-  if (!codegen::loads_along_rows(outline, geometries_of(outline, resolved))) choose(/*may_fuse_columns=*/false);
 }
 
 /// Decides which results are written directly into the caller's tensors. The other results are computed in temporary
@@ -144,7 +134,9 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   check_destinations(program, key, resolved.destinations, resolved.results);
   set_new_strides(program, all_row_major, resolved);
   set_destination_strides(key, resolved);
-  choose_strategy(program, key.device.is_cuda(), resolved);
+  resolved.strategy =
+      codegen::partition_strategy_of(program.outlines, resolved.host, key.device.is_cuda(),
+                                     [&](const codegen::Outline& outline) { return geometries_of(outline, resolved); });
   const bool has_aliases = place_results(program, key, options.check_indices, resolved);
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {

@@ -54,7 +54,7 @@ struct KernelSet {
 /// Which kernels a call needs.
 struct KernelRequest {
   const Program& program;
-  codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Shared;
+  codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Whole;
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;

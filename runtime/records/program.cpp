@@ -72,7 +72,7 @@ uint64_t numbers_in_shapes(Program& program) {
   const NumberMask mask(program.host);
   uint64_t all = 0;
   const auto add = [&](ir::HostId& id) { all |= mask(id); };
-  for (codegen::KernelOutline& kernel : program.outlines.shared.kernels) {
+  for (codegen::KernelOutline& kernel : program.outlines.whole.kernels) {
     for (ir::HostId& id : kernel.domain) add(id);
     for (codegen::AccessUse& use : kernel.accesses) for_each_id(use.access, add);
   }

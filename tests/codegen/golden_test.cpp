@@ -203,7 +203,7 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
     if (definition->may_return_arguments()) graph = ir::forward_params(std::move(graph));
     graph = ir::align_rows(graph);
     ir::verify(graph);
-    const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_fuse_columns=*/is_cuda);
+    const Prepared prepared = prepare(graph, call.tensors, false, {}, /*on_cuda=*/is_cuda);
     const Options options{golden.check_indices, false};
     texts[folder / (std::string(golden.layout) + (is_cuda ? ".cuda.cu" : ".cpu.cpp"))] =
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->source_text()).text;

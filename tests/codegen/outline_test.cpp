@@ -18,6 +18,14 @@ struct Row {
   size_t workspaces;
 };
 
+void expect_kernels(const Row& row, PartitionStrategy strategy) {
+  const Outline result = outline(graph_of(*frontend::define(row.text), row.ranks), strategy);
+  std::vector<uint32_t> phases;
+  for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
+  EXPECT_EQ(phases, row.phases) << row.text;
+  EXPECT_EQ(result.workspaces.size(), row.workspaces) << row.text;
+}
+
 TEST(Outline, FusesNodesThatShareRows) {
   const std::vector<Row> rows = {
       {"x + 1", {2}, {1}, 0},
@@ -36,18 +44,25 @@ TEST(Outline, FusesNodesThatShareRows) {
       {"x.sum(1).sum()", {2}, {1, 1}, 1},
       {"(x - x.mean(1, keepdim=True)).sum(0)", {2}, {1, 1}, 1},
       {"x.sum(1)[2:]", {2}, {1, 1}, 1},
-      // With a lone row, each phase has a kernel, so that many blocks share it.
+      {"x / x.sum()", {2}, {2}, 0},
+      {"x.var()", {2}, {2}, 0},
+      {"x.softmax(0)", {1}, {3}, 0},
+  };
+  for (const Row& row : rows) expect_kernels(row, PartitionStrategy::Whole);
+}
+
+TEST(Outline, DividesPhasesAmongKernels) {
+  const std::vector<Row> rows = {
       {"x / x.sum()", {2}, {1, 1}, 1},
       {"x.var()", {2}, {1, 1}, 1},
+      {"x.var(1)", {2}, {1, 1}, 1},
       {"x.softmax(0)", {1}, {1, 1, 1}, 2},
+      {"x.softmax(1)", {2}, {1, 1, 1}, 2},
+      // Values with one element per row, and elements that wait for no reduction, need no other kernel.
+      {"(x + 1, x.sum(1).sqrt(), x.amax(1))", {2}, {1}, 0},
+      {"(x.sum(1) * 2, x / x.sum(1, keepdim=True), x - x.amax(1, keepdim=True))", {2}, {1, 1}, 2},
   };
-  for (const Row& row : rows) {
-    const Outline result = outline(graph_of(*frontend::define(row.text), row.ranks));
-    std::vector<uint32_t> phases;
-    for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
-    EXPECT_EQ(phases, row.phases) << row.text;
-    EXPECT_EQ(result.workspaces.size(), row.workspaces) << row.text;
-  }
+  for (const Row& row : rows) expect_kernels(row, PartitionStrategy::PerPhase);
 }
 
 TEST(Outline, PlacesLateReductionsWithOutputBlocks) {
@@ -67,13 +82,13 @@ TEST(Outline, PlacesLateReductionsWithOutputBlocks) {
       {"x * y / (x * y).sum() + y.sum()", {{2, 0}, {0, 1}}},
       {"((x * y).sum(), x * y / (x * y).sum() + y.sum())", {{2, 1}, {0, 1}}},
       {"(x * y / y.sum(), (y - (x * y).sum()).sum())", {{2, 0}, {1, 2}}},
-      {"((x * y).sum(0), x * y / y.sum(0))", {{2, 2}}},
+      {"((x * y).sum(0), x * y / y.sum(0))", {{2, 1}, {0, 1}}},
   };
   for (const LateRow& row : rows) {
     const auto definition = frontend::define(row.text);
     const ir::Graph graph = graph_of(*definition, {2, 2});
     std::vector<std::pair<size_t, size_t>> kernels;
-    for (const KernelOutline& kernel : outline(graph).kernels)
+    for (const KernelOutline& kernel : outline(graph, PartitionStrategy::PerPhase).kernels)
       kernels.emplace_back(kernel.reductions.size(), kernel.output_blocks.size());
     EXPECT_EQ(kernels, row.kernels) << row.text;
     EXPECT_EQ(outline(graph, PartitionStrategy::Whole).kernels.size(), 1u) << row.text;
@@ -138,12 +153,15 @@ TEST(Outline, FusesColumnPartials) {
 TEST(Outline, FusesColumnPartialsOnlyOfManyLongRows) {
   const auto definition = frontend::define("(x.softmax(2), x.sum((0, 1)))");
   const ir::Graph graph = graph_of(*definition, {3});
-  const Outlines all = outlines(graph);
   const auto passes = [&](const ir::Sizes& sizes) {
-    std::vector<ir::HostValue> host(graph.host.count());
-    ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    EXPECT_NE(partition_strategy_of(all, host, /*may_fuse_columns=*/false), PartitionStrategy::FusedColumns);
-    return partition_strategy_of(all, host, true) == PartitionStrategy::FusedColumns;
+    Tensors tensors;
+    tensors.params = {contiguous(sizes)};
+    const auto fuses = [&](bool on_cuda) {
+      const Outline outline = prepare(graph, tensors, false, {}, on_cuda).outline;
+      return !outline.kernels[0].column_reductions.empty();
+    };
+    EXPECT_FALSE(fuses(/*on_cuda=*/false));
+    return fuses(true);
   };
   EXPECT_TRUE(passes({1, 2048, 4096}));
   EXPECT_TRUE(passes({8, 256, 4096}));
@@ -157,24 +175,41 @@ TEST(Outline, FusesColumnPartialsOnlyOfManyLongRows) {
   EXPECT_FALSE(passes({1, 100'000, 0}));
 }
 
-TEST(Outline, UsesOneKernelForAShortLoneRow) {
-  const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
-    const auto definition = frontend::define(text);
-    const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(sizes.size())});
-    const Outlines both = outlines(graph);
-    std::vector<ir::HostValue> host(graph.host.count());
-    ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    return both.of(partition_strategy_of(both, host, false)).kernels.size();
+/// The number of kernels of a call.
+size_t kernels_of(const std::string& text, const ir::SizesAndStrides& x, bool on_cuda) {
+  const auto definition = frontend::define(text);
+  const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
+  Tensors tensors;
+  tensors.params = {x};
+  return prepare(graph, tensors, false, {}, on_cuda).outline.kernels.size();
+}
+
+TEST(Outline, HasAKernelPerPhaseForFewLongRowsOnTheCpu) {
+  const auto kernels = [](const std::string& text, const ir::Sizes& sizes) {
+    return kernels_of(text, contiguous(sizes), /*on_cuda=*/false);
   };
-  EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
-  EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);
-  EXPECT_EQ(kernels_of("x.softmax(0)", {32769}), 3u) << "many blocks share the row";
-  EXPECT_EQ(kernels_of("x / x.sum()", {100, 100}), 1u);
-  EXPECT_EQ(kernels_of("x / x.sum()", {1000, 100}), 2u);
-  EXPECT_EQ(kernels_of("x.softmax(1)", {1000, 100'000}), 1u) << "there are many rows";
-  EXPECT_EQ(kernels_of("(x.sum(1) - x.sum(1).mean()).softmax(0)", {1000, 100'000}), 2u)
-      << "the first kernel's rows are long, but there are many";
-  EXPECT_EQ(kernels_of("x.sum(1).softmax(0)", {40'000, 10}), 4u);
+  EXPECT_EQ(kernels("x.softmax(0)", {1000}), 1u);
+  EXPECT_EQ(kernels("x.softmax(0)", {32768}), 1u);
+  EXPECT_EQ(kernels("x.softmax(0)", {32769}), 3u) << "threads share the row";
+  EXPECT_EQ(kernels("x / x.sum()", {100, 100}), 1u);
+  EXPECT_EQ(kernels("x / x.sum()", {1000, 100}), 2u);
+  EXPECT_EQ(kernels("x.softmax(1)", {8, 300'000}), 3u);
+  EXPECT_EQ(kernels("x.softmax(1)", {16, 10'000'000}), 1u) << "there are enough rows";
+  EXPECT_EQ(kernels("x.sum(1).softmax(0)", {40'000, 10}), 4u);
+}
+
+TEST(Outline, HasAKernelPerPhaseForFewLongRowsOnCuda) {
+  const auto kernels = [](const std::string& text, const ir::SizesAndStrides& x) {
+    return kernels_of(text, x, /*on_cuda=*/true);
+  };
+  EXPECT_EQ(kernels("x.softmax(1)", contiguous({16, 4096})), 1u);
+  EXPECT_EQ(kernels("x.softmax(1)", contiguous({1, 200'000})), 1u) << "a cluster holds the row";
+  EXPECT_EQ(kernels("x.softmax(1)", contiguous({16, 4 << 20})), 3u);
+  EXPECT_EQ(kernels("x.softmax(1)", contiguous({100'000, 4096})), 1u);
+  EXPECT_EQ(kernels("x.softmax(0)", contiguous({16384, 4096})), 3u) << "32 blocks of adjacent columns";
+  EXPECT_EQ(kernels("x.softmax(0)", contiguous({64, 4096})), 1u);
+  EXPECT_EQ(kernels("x.softmax(1)", {{4096, 16384}, {1, 4096}}), 3u) << "as columns of contiguous memory";
+  EXPECT_EQ(kernels("x / x.sum((0, 2), keepdim=True)", contiguous({64, 64, 65536})), 2u);
 }
 
 struct WorkspaceRow {
@@ -186,7 +221,7 @@ struct WorkspaceRow {
 
 TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
   const std::string other_rows = "its reader has other rows", reduced = "its reader is reduced over other rows",
-                    one_row = "many blocks share its only row, and each phase has a kernel",
+                    apart = "each phase has a kernel, in which many blocks share a row",
                     later = "its reader also needs a later kernel";
   const std::vector<WorkspaceRow> rows = {
       {"x.sum(1)[i.long()]",
@@ -201,8 +236,8 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
        {2},
        SplitReason::OtherReduction,
        "access 1 stores x.mean(1, keepdim=True) for a later kernel: " + reduced},
-      {"x / x.sum()", {2}, SplitReason::LoneRow, "access 1 stores x.sum() for a later kernel: " + one_row},
-      {"x.var()", {2}, SplitReason::LoneRow, "access 1 stores x.var() for a later kernel: " + one_row},
+      {"x / x.sum()", {2}, SplitReason::PhasesApart, "access 1 stores x.sum() for a later kernel: " + apart},
+      {"x.var()", {2}, SplitReason::PhasesApart, "access 1 stores x.var() for a later kernel: " + apart},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
        SplitReason::LaterReads,
@@ -218,7 +253,9 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
     Tensors tensors;
     for (const uint8_t rank : row.ranks)
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
-    const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Shared);
+    const bool is_apart = row.split_reason == SplitReason::PhasesApart;
+    const Prepared prepared =
+        prepare(graph, tensors, false, is_apart ? PartitionStrategy::PerPhase : PartitionStrategy::Whole);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].workspace_stores.at(0).split_reason, row.split_reason) << row.text;
     for (const Target& target : {kCuda, kCpu}) {
@@ -233,7 +270,7 @@ TEST(Outline, OutlinesManyReductionsQuickly) {
       frontend::define("def f(x):\n    for i in range(1000): x = x - x.sum() * 0.1\n    return x\n");
   const ir::Graph graph = graph_of(*definition, {2});
   const std::clock_t begin = std::clock();
-  EXPECT_EQ(outline(graph).kernels.size(), 1001U);
+  EXPECT_EQ(outline(graph, PartitionStrategy::PerPhase).kernels.size(), 1001U);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_LT(seconds, 40) << "an optimised build takes half a second";
 #if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)

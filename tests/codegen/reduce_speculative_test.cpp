@@ -86,7 +86,7 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
   shapes.push_back({{40, 6, 300}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
   shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
-  for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole})
+  for (const PartitionStrategy strategy : {PartitionStrategy::PerPhase, PartitionStrategy::Whole})
     for (const int64_t n : {1, 64, 1025, 32768, 50001})
       for (const int kind : {0, 1}) {  // the row starts with the largest element, or with the smallest
         shapes.push_back({{n}, {0}, kind, {1}, strategy});

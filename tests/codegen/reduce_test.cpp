@@ -100,7 +100,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
   shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
   shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
-  for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole}) {
+  for (const PartitionStrategy strategy : {PartitionStrategy::PerPhase, PartitionStrategy::Whole}) {
     shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
     shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
     shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, strategy});
@@ -390,7 +390,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
                                      {{4, 6, 64}, {0, 1, 2}, {1, 0, 1}},
                                      {{5, 60, 68}, {0, 1, 2}, {0, 1, 0}},
                                      {{40, 6, 8}, {2, 0, 1}, {1, 0, 1}},
-                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, PartitionStrategy::Shared},
+                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, PartitionStrategy::PerPhase},
                                      {{70, 130}, {0, 1}, {1, 1}, PartitionStrategy::Whole}};
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {

@@ -92,10 +92,9 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// Prepares a call of the graph. `strategy`: if omitted, the runtime's choice; `may_fuse_columns`: whether that choice
-/// may be fused column partials.
+/// Prepares a call of the graph. `strategy`: if omitted, the runtime's choice; `on_cuda`: the target of that choice.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
-                        std::optional<PartitionStrategy> strategy = {}, bool may_fuse_columns = false) {
+                        std::optional<PartitionStrategy> strategy = {}, bool on_cuda = false) {
   Prepared prepared;
   tensors.params.resize(graph.params.size());  // a random seed is a parameter without dims
   prepared.host.resize(graph.host.count());
@@ -107,8 +106,6 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                   return number < tensors.numbers.size() ? tensors.numbers[number] : ir::HostValue::of(1.5);
                 }},
                prepared.host);
-  const Outlines all = outlines(graph);
-  prepared.outline = all.of(strategy.value_or(partition_strategy_of(all, prepared.host, may_fuse_columns)));
   const std::vector<ir::SizesAndStrides> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
@@ -116,10 +113,18 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     prepared.results.push_back(contiguous(sizes));
     if (!eager.empty()) prepared.results.back().strides = eager[result.layout].strides;
   }
-  prepared.workspaces = workspace_extents(prepared.outline, prepared.host);
-  for (const KernelOutline& kernel : prepared.outline.kernels) {
-    prepared.geometries.push_back(
-        geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
+  const auto geometries_of = [&](const Outline& outline) {
+    prepared.workspaces = workspace_extents(outline, prepared.host);
+    std::vector<KernelGeometry> geometries;
+    for (const KernelOutline& kernel : outline.kernels)
+      geometries.push_back(geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
+    return geometries;
+  };
+  const Outlines all = outlines(graph);
+  prepared.outline = all.of(strategy ? *strategy : partition_strategy_of(all, prepared.host, on_cuda, geometries_of));
+  prepared.geometries = geometries_of(prepared.outline);
+  for (size_t k = 0; k < prepared.geometries.size(); ++k) {
+    const KernelOutline& kernel = prepared.outline.kernels[k];
     std::vector<uintptr_t> addresses;
     for (const AccessUse& use : kernel.accesses) {
       const auto& addresses_by_tensor =
@@ -127,10 +132,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
       addresses.push_back(use.has_tensor() && use.tensor < addresses_by_tensor.size() ? addresses_by_tensor[use.tensor]
                                                                                       : 0);
     }
-    prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
+    prepared.layouts.push_back(classify(kernel, prepared.geometries[k], addresses, results_alias));
   }
-  if (!strategy && may_fuse_columns && !loads_along_rows(prepared.outline, prepared.geometries))
-    return prepare(graph, std::move(tensors), results_alias, strategy, /*may_fuse_columns=*/false);
   return prepared;
 }
 

@@ -25,23 +25,6 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -79,6 +62,19 @@ __device__ inline T tree(T* values) {
     }
     return values[0];
 }
+
+// A thread's register-cached elements of a row: the first ones in registers, the others in shared
+// memory.
+template <typename T, int registers, int threads>
+struct Resident {
+    T first[registers];
+
+    __device__ inline T& operator[](int v) {
+        extern __shared__ int4 behind[];
+        T* const others = reinterpret_cast<T*>(behind) + threadIdx.x;
+        return v < registers ? first[v] : others[(v - registers) * threads];
+    }
+};
 
 // Shared memory that the reductions of a kernel use one after the other; reductions that need
 // equally many bytes use the same memory.
@@ -162,11 +158,48 @@ __device__ inline T of_runs(T (&found)[runs]) {
     return all;
 }
 
-// Combines the accumulators of a row's threads into the row's result.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    T found[n / lanes];
+// Arrives at the cluster's barrier. The cluster's other blocks see this block's earlier writes once
+// they have waited.
+__device__ inline void cluster_arrives() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+// Waits until all blocks of the cluster have arrived.
+__device__ inline void cluster_waits() {
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// The value of the shared variable `found` in another block of the cluster.
+template <typename T>
+__device__ inline T of_other_block(const T& found, int block) {
+    const T* there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(&found), "r"(block));
+    return *there;
+}
+
+// As `combined`, for a row that the blocks of a cluster share: the accumulators of the next block
+// follow the accumulators of all threads of this block. No other reduction uses the array `place`
+// of this function: a block may read it while another block is already ahead.
+template <typename Kind, int lanes, int threads, int blocks, int slot, typename T, int n>
+__device__ inline T combined_in_cluster(T (&classes)[n]) {
+    constexpr int runs = n / lanes;
+    constexpr int dealt = Deal<runs, threads>::dealt, kept = Deal<runs, threads>::kept;
+    T found[runs];
     of_block<Kind, lanes, threads, slot>(classes, found);
+    __shared__ T place[kept][dealt];
+#pragma unroll
+    for (int r = 0; r < kept; ++r)
+        if (threadIdx.x < dealt) place[r][threadIdx.x] = found[r];
+    cluster_arrives();
+    cluster_waits();
+#pragma unroll
+    for (int r = 0; r < kept; ++r) {
+        T of_blocks[blocks];
+#pragma unroll
+        for (int b = 0; b < blocks; ++b)
+            of_blocks[b] = of_other_block(place[r][threadIdx.x % dealt], b);
+        found[r] = tree<Kind, blocks>(of_blocks);
+    }
     return of_runs<Kind, threads>(found);
 }
 
@@ -184,134 +217,79 @@ __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
     return found;
 }
 
-extern "C" __global__ void __launch_bounds__(256) standard_scores(
+extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) standard_scores(
         const float* __restrict__ x,  // contiguous
-        float* found,                 // partial results of chunks
+        const float s1,               // float32(1 / (x.size(0)*x.size(1)))
+        float* __restrict__ out,      // contiguous
         const uint32 n0) {            // extent of i0
-    const int chunk = blockIdx.x % 32;
-    const int row = blockIdx.x / 32;
+    const int thread = blockIdx.x % 4 * 512 + threadIdx.x;
 
-    float sum_of[4];
+    Resident<Vec<float, 4>, 8, 512> x4;
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll 4
-    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
-        const auto x4 = load<4>(x, i);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            sum_of[k] = sum_of[k] + x4[k];
+    for (int v = 0; v < 10; ++v) {
+        const int i = thread * 4 + v * 8192;
+        if (v < 5 || i < n0) {
+            x4[v] = load<4>(x, i);
         }
     }
-    const float sum = combined<Sum, 4, 256, 0>(sum_of);
-    if (threadIdx.x == 0) {
-        found[row * 32 + chunk] = sum;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(128) standard_scores_rest(
-        float* __restrict__ workspace,  // one element
-        float* found) {                 // partial results of chunks
-    const int thread = threadIdx.x % 32;
-    const int row = blockIdx.x * 4 + threadIdx.x / 32;
-    if (row >= 1) return;
-
-    float sum_of[1];
+    float sum_of_runs[4];
 #pragma unroll
-    for (int c = 0; c < 1; ++c) {
-        sum_of[c] = 0.0f;
-    }
+    for (int r = 0; r < 4; ++r) {
+        float sum_of[4];
 #pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 32 + (v * 32 + thread)];
-    }
-    const float sum = combined<Sum, 1, 32, 0>(sum_of);
-    if (thread == 0) {
-        workspace[0] = sum;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
-        const float* __restrict__ x,          // contiguous
-        const float* __restrict__ workspace,  // one element
-        const float s1,                       // float32(1 / (x.size(0)*x.size(1)))
-        float* found,                         // partial results of chunks
-        const uint32 n0) {                    // extent of i0
-    const int chunk = blockIdx.x % 32;
-    const int row = blockIdx.x / 32;
-
-    const float v1 = workspace[0] * s1;
-    float sum_of[4];
+        for (int c = 0; c < 4; ++c) {
+            sum_of[c] = 0.0f;
+        }
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll 4
-    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
-        const auto x4 = load<4>(x, i);
+        for (int v = r; v < 10; v += 4) {
+            const int i = thread * 4 + v * 8192;
+            if (v < 5 || i < n0) {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const float d = x4[k] - v1;
-            sum_of[k] = fmaf(d, d, sum_of[k]);
+                for (int k = 0; k < 4; ++k) {
+                    sum_of[k] = sum_of[k] + x4[v][k];
+                }
+            }
+        }
+        sum_of_runs[r] = tree<Sum, 4>(sum_of);
+    }
+    const float sum = combined_in_cluster<Sum, 1, 512, 4, 0>(sum_of_runs);
+    const float v1 = sum * s1;
+    float sum_1_of_runs[4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        float sum_1_of[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            sum_1_of[c] = 0.0f;
+        }
+#pragma unroll
+        for (int v = r; v < 10; v += 4) {
+            const int i = thread * 4 + v * 8192;
+            if (v < 5 || i < n0) {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const float d = x4[v][k] - v1;
+                    sum_1_of[k] = fmaf(d, d, sum_1_of[k]);
+                }
+            }
+        }
+        sum_1_of_runs[r] = tree<Sum, 4>(sum_1_of);
+    }
+    const float sum_1 = combined_in_cluster<Sum, 1, 512, 4, 1>(sum_1_of_runs);
+    cluster_arrives();
+    const float v2 = rsqrtf(sum_1 * s1 + 1e-06f);
+#pragma unroll
+    for (int v = 0; v < 10; ++v) {
+        const int i = thread * 4 + v * 8192;
+        if (v < 5 || i < n0) {
+            Vec<float, 4> out4;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const float d = x4[v][k] - v1;
+                out4[k] = d * v2;
+            }
+            store(out, i, out4);
         }
     }
-    const float sum = combined<Sum, 4, 256, 0>(sum_of);
-    if (threadIdx.x == 0) {
-        found[row * 32 + chunk] = sum;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(128) standard_scores_1_rest(
-        float* __restrict__ workspace_1,  // one element
-        float* found) {                   // partial results of chunks
-    const int thread = threadIdx.x % 32;
-    const int row = blockIdx.x * 4 + threadIdx.x / 32;
-    if (row >= 1) return;
-
-    float sum_of[1];
-#pragma unroll
-    for (int c = 0; c < 1; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 32 + (v * 32 + thread)];
-    }
-    const float sum = combined<Sum, 1, 32, 0>(sum_of);
-    if (thread == 0) {
-        workspace_1[0] = sum;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256) standard_scores_2(
-        const float* __restrict__ x,            // contiguous
-        const float* __restrict__ workspace,    // one element
-        const float* __restrict__ workspace_1,  // one element
-        const float s1,                         // float32(1 / (x.size(0)*x.size(1)))
-        float* __restrict__ out,                // contiguous
-        const int n) {                          // elements
-    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
-    if (i >= n) return;
-    const bool whole = i + 4 <= n;
-
-    Vec<float, 4> x4;
-    if (whole) {
-        x4 = load<4>(x, i);
-    } else {
-        x4 = load_until<4>(x, i, n);
-    }
-    const float v1 = workspace[0] * s1;
-    const float v2 = rsqrtf(workspace_1[0] * s1 + 1e-06f);
-    Vec<float, 4> out4;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const float d = x4[k] - v1;
-        out4[k] = d * v2;
-    }
-    if (whole) {
-        store(out, i, out4);
-    } else {
-        store_until(out, i, n, out4);
-    }
+    cluster_waits();
 }
