@@ -73,7 +73,7 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<PartitionStrategy> strategy = {};
+    PartitionStrategy strategy = PartitionStrategy::Whole;
   };
   std::vector<Shape> shapes;
   for (const int64_t n : {1, 2, 5, 17, 33, 100, 128, 256, 1000, 2048, 4097, 9001, 20001}) {

@@ -67,7 +67,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<PartitionStrategy> strategy = {};
+    PartitionStrategy strategy = PartitionStrategy::Whole;
     bool use_many_rows_kernels = false;
   };
   std::vector<Shape> shapes;
@@ -378,7 +378,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
     ir::Sizes sizes;
     std::vector<size_t> order;
     ir::DimMarks reduced;
-    std::optional<PartitionStrategy> strategy = {};
+    PartitionStrategy strategy = PartitionStrategy::Whole;
     bool use_many_rows_kernels = false;
   };
   const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},

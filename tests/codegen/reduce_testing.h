@@ -122,7 +122,7 @@ struct ReduceCase {
   std::string name;
   ir::Graph graph;
   Floats x;
-  std::optional<PartitionStrategy> strategy = {};
+  PartitionStrategy strategy = PartitionStrategy::Whole;
   bool use_many_rows_kernels = false;  ///< use the kernels that the schedule's rules choose for many rows
 
   Tensors tensors() const {
