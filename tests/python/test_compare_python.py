@@ -42,6 +42,16 @@ def test_a_lost_element_is_noticed_on_positive_values():
     assert comparison["loses"]["message"].startswith("on positive values: differs at []")
 
 
+def test_statistics_that_batch_norm_writes_are_compared():
+    text = "def f(x, mean, var):\n    return F.batch_norm(x, mean, var, training=True)\n"
+    x, mean, var = torch.randn(50, 4), torch.zeros(4), torch.ones(4)
+    unwritten = {"unwritten": lambda x, mean, var: torch.nn.functional.batch_norm(x, mean.clone(), var.clone(), training=True)}
+    comparison = ingot.compare(ingot.op(text), {"eager": "eager"} | unwritten, x, mean, var, rounds=1, isolated=False, why=False,
+                               given_only=True, warm=True)
+    assert [comparison[name]["state"] for name in ("ingot", "eager", "unwritten")] == ["correct", "correct", "incorrect"]
+    assert mean.eq(0).all() and var.eq(1).all()
+
+
 def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
     (tmp_path / "mine_alone.py").write_text("def f(x):\n    return x * 2\n")
     monkeypatch.syspath_prepend(tmp_path)

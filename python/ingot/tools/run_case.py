@@ -10,7 +10,7 @@ from .canaries import PATTERNS, Guarded
 from .candidates import Candidate
 from .check import Verdict, Expected, check
 from .settings import Settings
-from .workload import Case, Workload, copy_values
+from .workload import Case, Workload, as_bytes, copy_values
 
 CALLS = 3  # a candidate whose result depends on memory from an earlier call is incorrect from the second call on
 
@@ -69,8 +69,4 @@ def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], 
 def changed_inputs(original: dict, values: dict, allowed_names: list[str] = ()) -> list[str]:
     """The names of the tensors whose bytes have changed, except for `allowed_names`, which the op itself writes."""
     return [name for name, value in original.items() if isinstance(value, torch.Tensor) and name not in allowed_names
-            and not torch.equal(_as_bytes(value), _as_bytes(values[name].detach()))]
-
-
-def _as_bytes(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.contiguous().view(-1).view(torch.uint8) if tensor.numel() else tensor
+            and not torch.equal(as_bytes(value), as_bytes(values[name].detach()))]

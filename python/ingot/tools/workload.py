@@ -90,7 +90,7 @@ class Workload:
     def gradient(self, seed: int = 0) -> Workload:
         """The gradient of the op as a workload. Raises `ingot.Error` unless the op has one float result."""
         self.check_no_grad_parameter()
-        results = self.run_eager().results
+        results = self.run_eager().returned
         if len(results) != 1 or not results[0].dtype.is_floating_point:
             raise author_error(f"the gradient of `{self.op.name}` cannot be compared: the op must return one float tensor")
         generator = torch.Generator(results[0].device).manual_seed(seed)
@@ -102,7 +102,10 @@ class Workload:
         versions = {name: v._version for name, v in values.items() if isinstance(v, torch.Tensor)}
         with torch.set_grad_enabled(self.is_gradient):
             results = self.bind(lambda arguments: lambda: _result_list(self.op.reference(**arguments)), values)()
-        written_names = [name for name, version in versions.items() if values[name]._version > version]
+        # batch_norm writes its running statistics without a change of their version counters.
+        may_be_written = self.op.writes or ()
+        written_names = [name for name, version in versions.items() if values[name]._version > version
+                         or name in may_be_written and not torch.equal(as_bytes(values[name]), as_bytes(self.values[name]))]
         return EagerRun(written_names, [values[name] for name in written_names], [result.clone() for result in results])
 
     def run_in_float64(self) -> list[torch.Tensor]:
@@ -166,6 +169,10 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
     """The memory of a tensor from its first to its last element, gaps included, as a one-dimensional tensor."""
     extent = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
     return tensor.as_strided((extent,), (1,), tensor.storage_offset())
+
+
+def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().view(-1).view(torch.uint8) if tensor.numel() else tensor
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
