@@ -1,5 +1,6 @@
 """Measures the cases by `ingot.compare`, on the given arguments only. All candidates run in this process."""
 
+import contextlib
 from typing import Callable, Iterable, Iterator
 
 import torch
@@ -36,15 +37,31 @@ def few(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
 
 def on_the_cpu(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
     """CPU calls on one thread and on all threads, with the tensors in the cache. Each call allocates its results."""
-    all_threads = torch.get_num_threads()
     for case in cases:
-        for threads, name in ((1, "one thread"), (all_threads, "all threads")):
-            torch.set_num_threads(threads)
-            try:
-                row = attempt(case, Tensors("cpu"), selected, warm=True, rounds=21)
-            finally:
-                torch.set_num_threads(all_threads)
-            yield row | {"case": f"{name}: {case.name}", "group": name}
+        yield from by_threads(case, lambda: attempt(case, Tensors("cpu"), selected, warm=True, rounds=21))
+
+
+def by_threads(case: Case, measure: Callable[[], dict]) -> Iterator[dict]:
+    """The rows of a case on one CPU thread and on all threads."""
+    for threads, name in ((1, "one thread"), (torch.get_num_threads(), "all threads")):
+        with cpu_threads(threads):
+            row = measure()
+        yield row | {"case": f"{name}: {case.name}", "group": name}
+
+
+@contextlib.contextmanager
+def cpu_threads(count: int) -> Iterator[None]:
+    """A context with this number of CPU threads. Code of torch.compile has the number in it; the key of its cache has the number
+    only if the number is in the configuration."""
+    from torch._inductor import config
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        with config.patch({"cpp.threads": count}):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:

@@ -118,6 +118,15 @@ def test_cases_without_time_left_are_reported(seconds, messages):
     assert errors == messages and [row["case"] for row in measured] == ([] if messages else ["b", "c"])
 
 
+def test_torch_compile_compiles_for_each_number_of_threads():
+    from torch._inductor import config
+
+    before = torch.get_num_threads(), config.cpp.threads
+    with measure.cpu_threads(1):
+        assert torch.get_num_threads() == config.cpp.threads == 1
+    assert (torch.get_num_threads(), config.cpp.threads) == before
+
+
 def test_a_row_is_made_from_a_comparison():
     document = {"timing_error": None, "copy_gb_s": 100.0, "candidates": [
         {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
