@@ -6,8 +6,14 @@ from typing import Callable, Iterable, Iterator
 import torch
 
 import ingot
+from call_with_gradient import workload_of
 from cases.case import Case, Tensors
+from cases.random_shapes import RandomCase
+from ingot.tools import report
 from ingot.tools.candidates.ops import plain_function
+from ingot.tools.comparison import device_name
+from ingot.tools.job import Against, Job
+from ingot.tools.steps import Steps, run_steps
 
 BASELINES = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
 # The baselines that `ingot.compare` knows: their names here, and the specs by which they are requested.
@@ -41,7 +47,18 @@ def on_the_cpu(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
         yield from by_threads(case, lambda: attempt(case, Tensors("cpu"), selected, warm=True, rounds=21))
 
 
-def by_threads(case: Case, measure: Callable[[], dict]) -> Iterator[dict]:
+def random_shapes(cases: Iterable[RandomCase], selected: Selected) -> Iterator[dict]:
+    """Calls on tensors that no cache holds, alone or together with their gradients."""
+    for case in cases:
+        yield attempt(case, Tensors("cuda"), selected, compare=compare_workload)
+
+
+def random_shapes_on_the_cpu(cases: Iterable[RandomCase], selected: Selected) -> Iterator[dict]:
+    for case in cases:
+        yield from by_threads(case, lambda: attempt(case, Tensors("cpu"), selected, warm=True, compare=compare_workload))
+
+
+def by_threads(case: Case | RandomCase, measure: Callable[[], dict]) -> Iterator[dict]:
     """The rows of a case on one CPU thread and on all threads."""
     for threads, name in ((1, "one thread"), (torch.get_num_threads(), "all threads")):
         with cpu_threads(threads):
@@ -72,12 +89,12 @@ def gradients(cases: Iterable[Case], selected: Selected) -> Iterator[dict]:
         yield row | {"case": f"backward: {case.name}", "group": case.name}
 
 
-def attempt(case: Case, tensors: Tensors, selected: Selected, with_cpu_overhead: bool = False, rounds: int = ROUNDS,
-            **options) -> dict:
-    """The row of a case. An error is stored in the row, so that the next case still runs."""
+def attempt(case: Case | RandomCase, tensors: Tensors, selected: Selected, with_cpu_overhead: bool = False, rounds: int = ROUNDS,
+            compare: Callable[..., dict] | None = None, **options) -> dict:
+    """The row of a case. An error is stored in the row, so that the next case still runs. `compare`: `compare_case` by default."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
-        comparison = compare_case(case, case.make(tensors), selected, rounds=rounds, **options)
+        comparison = (compare or compare_case)(case, case.make(tensors), selected, rounds=rounds, **options)
         row |= row_of(comparison, with_cpu_overhead, must_be_correct=not case.is_random)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
@@ -91,6 +108,23 @@ def compare_case(case: Case, args: tuple, selected: Selected, **options) -> dict
     op = ingot.op(case.text, **case.options)
     against = {name: candidate for name, candidate in candidates(case, op, args[0].device).items() if name in selected}
     return ingot.compare(op, against, *args, isolated=False, given_only=True, why=False, **options).found
+
+
+def compare_workload(case: RandomCase, args: tuple, selected: Selected, **options) -> dict:
+    """The same document for a call or, if an argument requires grad, for a call together with its gradient."""
+    workload, fallbacks = workload_of(case, args), ingot.counters().eager_fallbacks
+    op, device = workload.op, str(args[0].device)
+    job = Job(op.text, op.name, file="", values={}, against=[Against(CANDIDATE_NAMES[name], name=name) for name in selected],
+              device=device, given_only=True, inspects=False, **options)
+    results: dict = {}
+    run_steps(Steps(job, results, workload=workload), lambda *_: None, raise_broken_context)
+    if ingot.counters().eager_fallbacks > fallbacks:
+        raise AssertionError("Ingot fell back to eager")
+    return report.document(job, results, device_name(device))
+
+
+def raise_broken_context(_: int) -> None:
+    raise RuntimeError("the GPU context is broken")
 
 
 def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:

@@ -2,10 +2,13 @@
 
     python benchmarks/run.py                            all parts that this machine can run
     python benchmarks/run.py gpu                        large tensors on the GPU; also: gpu-small, gpu-reductions, gpu-few,
-                                                        gradients, graphs, calls, cpu, cpu-reductions
+                                                        gradients, graphs, calls, cpu, cpu-reductions, random-shapes,
+                                                        cpu-random-shapes
     python benchmarks/run.py gpu --only 'one off*'      some cases
     python benchmarks/run.py gpu --quick                without baselines, compared with a copy only
     python benchmarks/run.py --save results.json        also saves the results
+    python benchmarks/run.py random-shapes --seed 7     200 random cases of seed 7; also: --count 100
+    python benchmarks/run.py random-shapes --case 7:12  case 12 of seed 7
 
 `ingot` must be importable. Ops are timed by `ingot.compare` (measure.py). Programs that are more than one call of an op are
 timed by the same clock (steps.py). All candidates of a case run in alternating rounds.
@@ -28,9 +31,10 @@ import measure
 import saved
 import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
-                   VALUE_AND_GRAD)
+                   VALUE_AND_GRAD, random_shapes)
+from compile_ahead import compiled_ahead
 from measure import BASELINES
-from report import check_limits, print_and_check, print_table
+from report import WIDTH, check_limits, print_and_check, print_table, summarize
 
 
 def machine() -> dict:
@@ -137,12 +141,44 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, check_limits(costs) if costs else []
 
 
+def gpu_random_shapes(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not has_gpu():
+        return {}, []
+    return measure_random_shapes(options, "random-shapes", "cuda", 1.0, measure.random_shapes)
+
+
+def cpu_random_shapes(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    return measure_random_shapes(options, "cpu-random-shapes", "cpu", random_shapes.CPU_SCALE, measure.random_shapes_on_the_cpu)
+
+
+def measure_random_shapes(options: argparse.Namespace, part: str, device: str, scale: float,
+                          measure_rows: Callable) -> tuple[dict, list[str]]:
+    seed, indices = (options.case[0], [options.case[1]]) if options.case else (options.seed, range(options.count))
+    cases = select_cases(options, [random_shapes.random_case(seed, index, scale) for index in indices])
+    baselines = tuple(baseline for baseline in ("eager", "compile") if baseline in options.baselines)
+    width = max((len(f"all threads: {case.name}") for case in cases), default=WIDTH)
+    with compiled_ahead(cases, device, baselines):
+        rows, failures = measure_cases(options, part, f"random shapes of seed {seed}, fraction of copy bandwidth", "share_of_copy",
+                                       baselines, cases, measure_rows, width)
+    key = part.replace("-", "_")
+    return {key: rows, f"{key}_summary": {"seed": seed, "groups": summarize(part, rows)}}, failures
+
+
+def seed_and_index(text: str) -> tuple[int, int]:
+    seed, index = map(int, text.split(":"))
+    return seed, index
+
+
+def select_cases(options: argparse.Namespace, cases: list) -> list:
+    return [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
+
+
 def measure_cases(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
-                  measure_rows: Callable) -> tuple[list[dict], list[str]]:
-    """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure. `part` and `kind`: as in
+                  measure_rows: Callable, width: int = WIDTH) -> tuple[list[dict], list[str]]:
+    """Measures the chosen cases with the chosen baselines. Returns the rows, and a line per failure. `part`, `kind` and `width`: as in
     `print_and_check`."""
     rows: list[dict] = []
-    chosen_cases = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
+    chosen_cases = select_cases(options, cases)
     selected = tuple(baseline for baseline in baselines if baseline in options.baselines)
     if not chosen_cases:
         return [], []
@@ -164,12 +200,13 @@ def measure_cases(options: argparse.Namespace, part: str, title: str, kind: str,
             yield {"case": f"{len(not_started)} more, from {not_started[0].name} on", "group": "",
                    "errors": {"ingot": "no time was left"}}
 
-    return rows, print_and_check(title, part, kind, ["ingot", *selected], measured_rows())
+    return rows, print_and_check(title, part, kind, ["ingot", *selected], measured_rows(), width)
 
 
 def main() -> None:
     parts = {"gpu": gpu, "gpu-small": gpu_small, "gpu-reductions": gpu_reductions, "gpu-few": gpu_few, "gradients": gradients,
-             "graphs": graphs, "calls": calls, "cpu": cpu, "cpu-reductions": cpu_reductions}
+             "graphs": graphs, "calls": calls, "cpu": cpu, "cpu-reductions": cpu_reductions, "random-shapes": gpu_random_shapes,
+             "cpu-random-shapes": cpu_random_shapes}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", action="append",
@@ -180,6 +217,9 @@ def main() -> None:
                         help="time no baselines, compare with a copy only")
     parser.add_argument("--within", metavar="SECONDS", type=float, default=1e6,
                         help="start no case after this time, and fail if cases are left")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the random cases; default: 0")
+    parser.add_argument("--count", type=int, default=200, help="the number of random cases; default: 200")
+    parser.add_argument("--case", metavar="SEED:INDEX", type=seed_and_index, help="measure only this random case")
     parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="save the results as JSON")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "build",
                         help="the build folder, with the C++ benchmark")

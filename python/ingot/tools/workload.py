@@ -52,6 +52,9 @@ class Workload:
     is_gradient: bool = False
     leaves: frozenset[str] = frozenset()
 
+    # Whether a result may be the small sum of large terms, so that its tolerance depends on the largest result.
+    terms_may_cancel = False
+
     def tensors(self) -> dict[str, torch.Tensor]:
         return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
 
