@@ -67,10 +67,12 @@ class SharedLibrary {
     char name[] = "/tmp/ingot_codegen_XXXXXX";
     folder_ = mkdtemp(name);
     std::ofstream(folder_ / "kernels.cpp") << text;
-    const std::string command = "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
-                                "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function "
-                                "-Wno-unknown-pragmas -Wno-sign-compare -fno-gnu-unique -shared -fPIC " +
-                                flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
+    const std::string command =
+        "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
+        "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function "
+        "-Wno-unknown-pragmas -Wno-sign-compare -Wno-clobbered -U_FORTIFY_SOURCE -fno-gnu-unique -shared "
+        "-fPIC " +
+        flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
     if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
     if (handle_ != nullptr) return;
     std::ifstream log(folder_ / "log");
@@ -111,16 +113,19 @@ struct int4 { int x, y, z, w; };
 #define __cluster_dims__(...)
 #define __shared__ static PER_BLOCK
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#include <setjmp.h>
 #include <ucontext.h>
 #include <vector>
-static PER_BLOCK ucontext_t between_threads;
-static PER_BLOCK std::vector<ucontext_t> waiting;
-static PER_BLOCK std::vector<bool> done;
+// A point to continue at. Threads start as contexts; after that, jumps switch between them without system calls.
+struct Point { jmp_buf registers; };
+static PER_BLOCK Point between_threads;
+static PER_BLOCK std::vector<Point> waiting;
+static PER_BLOCK std::vector<bool> started, done;
 static PER_BLOCK void (*thread_of_block)();
 // Waits until all threads that have not returned have called this function.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
-  swapcontext(&waiting[self.x], &between_threads);
+  if (_setjmp(waiting[self.x].registers) == 0) _longjmp(between_threads.registers, 1);
   threadIdx = self;
 }
 [[maybe_unused]] static void __syncwarp() { __syncthreads(); }
@@ -150,6 +155,15 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
 [[maybe_unused]] static void run_thread() {
   thread_of_block();
   done[threadIdx.x] = true;
+  _longjmp(between_threads.registers, 1);
+}
+static void start_thread(char* stack, std::size_t bytes) {
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = bytes;
+  makecontext(&context, run_thread, 0);
+  setcontext(&context);
 }
 [[maybe_unused]] static void run_block(unsigned threads, void (*thread)(), bool uses_barriers) {
   if (!uses_barriers) {
@@ -160,22 +174,19 @@ static int any_of_threads(int value, unsigned begin, std::size_t end) {
   static PER_BLOCK std::vector<char> stacks;
   stacks.resize(kStack * threads);
   waiting.resize(threads);
+  started.assign(threads, false);
   done.assign(threads, false);
   thread_of_block = thread;
-  for (unsigned t = 0; t < threads; ++t) {
-    getcontext(&waiting[t]);
-    waiting[t].uc_stack.ss_sp = &stacks[kStack * t];
-    waiting[t].uc_stack.ss_size = kStack;
-    waiting[t].uc_link = &between_threads;
-    makecontext(&waiting[t], run_thread, 0);
-  }
   static PER_BLOCK unsigned t, left;  // not in a register, which another thread may overwrite
   for (left = threads; left > 0;)
     for (left = 0, t = 0; t < threads; ++t) {
       if (done[t]) continue;
       ++left;
       threadIdx.x = t;
-      swapcontext(&between_threads, &waiting[t]);
+      if (_setjmp(between_threads.registers) != 0) continue;
+      if (started[t]) _longjmp(waiting[t].registers, 1);
+      started[t] = true;
+      start_thread(&stacks[kStack * t], kStack);
     }
 }
 #if HAS_CLUSTERS
