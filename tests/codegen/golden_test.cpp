@@ -6,16 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "frontend/frontend.h"
-#include "tests/codegen/support.h"
+#include "tests/codegen/op_call.h"
 
 namespace ingot::codegen {
 namespace {
@@ -26,9 +24,7 @@ const fs::path kRoot = "tests/golden";
 
 struct GoldenCase {
   std::string_view op, layout;
-  /// One per parameter: "f32 1000x4", optionally strides as "/ 4x1" and the address's distance from alignment as "@ 4";
-  /// or "float 0.5", "int 3", "bool 1".
-  std::vector<std::string_view> arguments;
+  std::vector<std::string_view> arguments;  ///< one per parameter (op_call.h)
   bool check_indices = false;
   /// A digit per parameter: the case is the op's gradient with respect to the parameters marked 1. The last argument is
   /// then the gradient with respect to its result.
@@ -117,65 +113,6 @@ const std::vector<GoldenCase>& table() {
   return rows;
 }
 
-ir::Sizes sizes_from(std::string_view text) {
-  ir::Sizes sizes;
-  std::istringstream stream{std::string(text)};
-  for (std::string size; std::getline(stream, size, 'x');) sizes.push_back(std::stoll(size));
-  return sizes;
-}
-
-/// The arguments of a row of the table, as signature and as tensors.
-struct Call {
-  frontend::Signature signature;
-  Tensors tensors;
-  std::vector<ir::HostValue> numbers;  // one per parameter
-
-  Call(const GoldenCase& golden, frontend::Device device) {
-    signature.device = device;
-    for (const std::string_view argument : golden.arguments) add(std::string(argument));
-  }
-
-  frontend::SymbolValues symbol_values() const {
-    return {[this](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
-            [this](uint32_t param) { return numbers[param]; }};
-  }
-
- private:
-  void add(const std::string& text) {
-    std::istringstream words(text);
-    std::string type, word;
-    words >> type;
-    frontend::ArgumentSpec spec;
-    ir::SizesAndStrides extents;
-    uintptr_t address = 0;
-    ir::HostValue number;
-    if (type == "float" || type == "int" || text == "bool 0" || text == "bool 1") {
-      words >> word;
-      number = type == "float" ? ir::HostValue::of(std::stod(word))
-               : type == "int" ? ir::HostValue::of(int64_t{std::stoll(word)})
-                               : ir::HostValue::of(word == "1");
-      spec.kind = frontend::ArgumentSpec::Kind::Number;
-      spec.number = number.kind;
-    } else {
-      spec.dtype = ir::parse_dtype(type).value();
-      if (words >> word) extents = contiguous(sizes_from(word));
-      while (words >> word) {
-        std::string value;
-        words >> value;
-        if (word == "/") extents.strides = sizes_from(value);
-        if (word == "@") address = std::stoull(value);
-      }
-      spec.rank = static_cast<uint8_t>(extents.sizes.size());
-      for (size_t d = 0; d < extents.sizes.size(); ++d) spec.ones |= uint64_t{extents.sizes[d] == 1} << d;
-    }
-    signature.arguments.push_back(spec);
-    tensors.params.push_back(extents);
-    tensors.addresses.push_back(address);
-    numbers.push_back(number);
-    if (spec.kind == frontend::ArgumentSpec::Kind::Number) tensors.numbers.push_back(number);
-  }
-};
-
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -196,7 +133,7 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
     const bool is_cuda = target.kind == Target::Kind::Cuda;
-    const Call call(golden, is_cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
+    const OpCall call(golden.arguments, is_cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.symbol_values());
     ir::verify(graph);
     graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
