@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "codegen/kernel/targets.h"
+#include "codegen/schedule/valid.h"
 
 namespace ingot::codegen {
 namespace {
@@ -35,6 +36,8 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
 std::vector<Kernel> build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                           const Schedule& schedule, const Target& target, const Options& options) {
   const KernelLayout relevant = relevant_to(target, layout);
+  if (const std::optional<std::string> rule = broken_rule(schedule, graph, outline, relevant, target))
+    throw_internal("a schedule breaks a rule: " + *rule, print(schedule, outline));
   const KernelContext context{graph, outline, relevant, schedule, target, options};
   std::vector<Kernel> kernels;
   if (outline.reduces())

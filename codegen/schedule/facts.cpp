@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/schedule/cost.h"
+#include "codegen/schedule/row_policy.h"
 
 namespace ingot::codegen {
 namespace {
@@ -172,6 +173,17 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.is_grouped = (!layout.reduces || result.varies_in_row) &&
                         std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
+  return facts;
+}
+
+KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                     const Target& target) {
+  KernelFacts facts = facts_of(graph, outline, layout);
+  if (!target.cuda()) return facts;
+  const auto architecture = static_cast<uint32_t>(target.architecture);
+  facts.shared_bytes = cuda_shared_bytes(architecture);
+  facts.cluster_blocks = cuda_cluster_blocks(architecture);
+  facts.never_reads_past_end = target.never_reads_past_end;
   return facts;
 }
 

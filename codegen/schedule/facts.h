@@ -93,5 +93,8 @@ bool stores_elements(const KernelFacts& facts);
 /// The properties that follow from the outline and the layout, without those that depend on the target or on lazy
 /// `where`s. `graph` must be the graph from which the outline was made.
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout);
+/// As above, with the properties that depend on the target.
+KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                     const Target& target);
 
 }  // namespace ingot::codegen

@@ -279,4 +279,16 @@ std::vector<GroupVector> vectors_of_group(const std::vector<uint32_t>& used, uin
   return group_vectors;
 }
 
+std::vector<GroupVector> group_vectors_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t leader) {
+  std::vector<uint32_t> used;
+  for (const AccessLayout& access : layout.accesses)
+    if (access.leader == leader) used.push_back(access.neighbour);
+  std::ranges::sort(used);
+  const auto repeats = std::ranges::unique(used);
+  used.erase(repeats.begin(), repeats.end());
+  const AccessUse& use = outline.accesses[leader];
+  return vectors_of_group(used, static_cast<uint32_t>(ir::size_of(use.dtype)), layout.accesses[leader].alignment,
+                          use.kind == Kind::Store);
+}
+
 }  // namespace ingot::codegen

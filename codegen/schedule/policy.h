@@ -79,6 +79,8 @@ AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts,
 /// read elements between them. `alignment`: of the leader, in bytes.
 std::vector<GroupVector> vectors_of_group(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment,
                                           bool store);
+/// The vectors of the access group that has this leader.
+std::vector<GroupVector> group_vectors_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t leader);
 
 /// CPU: the axis along which a tile has several rows; kNoAxis if no tile is used.
 uint32_t cpu_axis_across(const KernelFacts& facts);

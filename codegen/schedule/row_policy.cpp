@@ -34,6 +34,17 @@ bool is_for_columns_alone(const KernelFacts& facts) {
 
 }  // namespace
 
+Lengths lengths_of(const KernelLayout& layout) {
+  const uint32_t eighths = layout.length_eighths;
+  const uint64_t power = uint64_t{1} << layout.length_bits;
+  if (eighths == 0) return {power, power / 2};
+  return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
+}
+
+uint64_t elements_of_step(const RowSchedule& rows, uint32_t lanes) {
+  return rows.has_blocked_accumulators ? rows.accumulators : uint64_t{rows.threads} * rows.cluster * lanes;
+}
+
 bool is_contiguous_across_rows(const KernelFacts& facts) {
   const auto is_read = [](const AccessFacts& access) { return access.varies_in_row && access.kind == Kind::Load; };
   const bool any_large = std::ranges::any_of(
@@ -299,17 +310,6 @@ uint32_t chunks_of_row(const KernelFacts& facts, const KernelLayout& layout, uin
              : 1;
 }
 
-/// Bounds of the number of elements of a row with this layout.
-struct Lengths {
-  uint64_t most, least;
-};
-Lengths lengths_of(const KernelLayout& layout) {
-  const uint32_t eighths = layout.length_eighths;
-  const uint64_t power = uint64_t{1} << layout.length_bits;
-  if (eighths == 0) return {power, power / 2};
-  return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
-}
-
 // A short row that may be unaligned is not a sequence of vectors, but a warp's rows together are. With fewer threads
 // per row fewer values are exchanged, up to 28 elements per thread (docs/performance.md: short-unaligned-rows).
 void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
@@ -356,8 +356,7 @@ void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout
 void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
   if (rows.steps < 2 && rows.column_chunks == 0) return;
   const auto [most, least] = lengths_of(layout);
-  const uint64_t step =
-      rows.has_blocked_accumulators ? rows.accumulators : uint64_t{rows.threads} * rows.cluster * lanes;
+  const uint64_t step = elements_of_step(rows, lanes);
   const uint32_t in_registers = rows.steps - rows.shared_steps;
   rows.steps = static_cast<uint32_t>((most + step - 1) / step);
   rows.shared_steps = rows.steps - std::min(rows.steps, in_registers);

@@ -28,6 +28,15 @@ bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, c
 /// rows that are computed together.
 bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
+/// Bounds of the number of elements of a row with this layout.
+struct Lengths {
+  uint64_t most, least;
+};
+Lengths lengths_of(const KernelLayout& layout);
+/// CUDA: the elements of a row that its threads cover in a step; with blocked accumulators, that all steps of the same
+/// number cover together.
+uint64_t elements_of_step(const RowSchedule& rows, uint32_t lanes);
+
 /// CUDA: the shared memory that a block may use; the architecture is 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have on any GPU of the architecture.

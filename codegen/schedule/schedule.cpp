@@ -5,28 +5,14 @@
 
 #include "codegen/schedule/cost.h"
 #include "codegen/schedule/policy.h"
+#include "codegen/schedule/reduction_schedule.h"
 #include "codegen/schedule/regions.h"
-#include "codegen/schedule/row_policy.h"
 
 namespace ingot::codegen {
 namespace {
 
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
-
-/// The vectors of the access group of this leader.
-std::vector<GroupVector> group_vectors_of_leader(const KernelOutline& outline, const KernelLayout& layout,
-                                                 uint32_t leader) {
-  std::vector<uint32_t> used;
-  for (const AccessLayout& access : layout.accesses)
-    if (access.leader == leader) used.push_back(access.neighbour);
-  std::ranges::sort(used);
-  const auto repeats = std::ranges::unique(used);
-  used.erase(repeats.begin(), repeats.end());
-  const AccessUse& use = outline.accesses[leader];
-  return vectors_of_group(used, static_cast<uint32_t>(ir::size_of(use.dtype)), layout.accesses[leader].alignment,
-                          use.kind == Kind::Store);
-}
 
 /// The `where`s that are lazy, in the graph's order.
 std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
@@ -173,7 +159,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     AccessSchedule access{how_for(facts.accesses[a], facts, preset, schedule.lanes)};
     if (access.how == How::Grouped && layout.accesses[a].leader == a)
-      access.group_vectors = group_vectors_of_leader(outline, layout, a);
+      access.group_vectors = group_vectors_of(outline, layout, a);
     access.is_masked = facts.accesses[a].is_masked;
     access.is_hoisted = schedule.lanes > 1 && should_hoist(facts.accesses[a], access.group_vectors, schedule.lanes);
     schedule.accesses.push_back(std::move(access));
@@ -246,40 +232,9 @@ Schedule widened(Schedule schedule, const KernelFacts& facts) {
   return schedule;
 }
 
-Schedule reducing_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                         const KernelFacts& facts) {
-  Schedule schedule;
-  schedule.index_bits = 64;
-  schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
-  schedule.rows = cpu_rows(facts, layout, outline.phases() > 1);
-  schedule.lanes = cpu_row_lanes(facts, layout, schedule.rows);
-  const bool across = schedule.rows.across;
-  for (const AccessFacts& access : facts.accesses)
-    schedule.accesses.push_back({.how = across && cpu_copies_to_buffer(access, facts, layout) ? How::Staged
-                                        : access.varies_in_row                                ? How::Single
-                                                                                              : How::Fixed,
-                                 .is_masked = access.is_masked});
-  uint32_t cached_bytes = 0;
-  for (const ir::NodeId id : shared_by_phases(graph, outline, layout)) {
-    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
-    if (facts.has_regions || !cpu_can_cache(layout, schedule.lanes, cached_bytes + bytes)) continue;
-    schedule.rows.cached.push_back(id);
-    cached_bytes += bytes;
-  }
-  const uint32_t row_axes = layout.rank - layout.reduced_axes;
-  if (row_axes > 0) schedule.loop_maps.push_back({0, row_axes, {{Scope::Grid}, {Scope::Serial}}});
-  if (across) schedule.loop_maps.back().steps.back() = {Scope::Vector, schedule.lanes};
-  if (layout.reduced_axes > 0) {
-    schedule.loop_maps.push_back({row_axes, layout.reduced_axes, {{Scope::Serial}}});
-    if (!across) schedule.loop_maps.back().steps.push_back({Scope::Vector});
-  }
-  return schedule;
-}
-
 /// All allowed schedules, the best one last.
-std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
-  if (outline.reduces()) return {reducing_on_cpu(graph, outline, layout, facts)};
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
   if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
   if (facts.has_regions) return all;
@@ -288,72 +243,15 @@ std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline
   return all;
 }
 
-Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                          const KernelFacts& facts) {
-  Schedule schedule;
-  schedule.index_bits = layout.index_bits;
-  schedule.rows = cuda_rows(facts, layout, outline.phases() > 1);
-  const bool has_several_phases = schedule.rows.speculative_phase > 0 ? outline.phases() > 2 : outline.phases() > 1;
-  schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
-  const uint32_t row_axes = layout.rank - layout.reduced_axes;
-  const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, has_several_phases);
-  const bool across = schedule.rows.across;
-  schedule.has_partial_vectors = cuda_vectors_may_cross_rows(facts, layout, schedule.rows, schedule.lanes);
-  const uint32_t lanes_of_row = across ? 1 : schedule.lanes, lanes_of_rows = schedule.lanes / lanes_of_row;
-  schedule.threads = rows / lanes_of_rows * schedule.rows.threads;
-  uint32_t cached_bytes = 0;
-  for (const ir::NodeId id : shared_by_phases(graph, outline, layout, schedule.rows.speculative_phase)) {
-    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
-    if (facts.has_regions || !cuda_can_cache(schedule.rows, schedule.lanes, cached_bytes + bytes)) continue;
-    schedule.rows.cached.push_back(id);
-    cached_bytes += bytes;
-  }
-  for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
-    const AccessFacts& access = facts.accesses[a];
-    const bool is_vector = across ? is_vector_across_rows(access, layout, schedule.lanes)
-                                  : access.varies_in_row && is_vector_in_row(access, facts, schedule.lanes);
-    const bool may_shift = schedule.has_partial_vectors && access.varies_in_row && access.kind == Kind::Load;
-    const bool is_group = !across && access.is_grouped && is_element_wise(access);
-    const bool is_batched = schedule.rows.batch > 0 && can_be_batched(access, schedule.rows.batch);
-    schedule.accesses.push_back({.how = is_batched                        ? How::Batched
-                                        : may_shift                       ? How::Shifted
-                                        : is_group                        ? How::Grouped
-                                        : schedule.lanes > 1 && is_vector ? How::Vector
-                                        : access.varies_in_row            ? How::Single
-                                                                          : How::Fixed,
-                                 .is_masked = access.is_masked,
-                                 .is_loaded_ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
-    if (!is_group || layout.accesses[a].leader != a) continue;
-    schedule.accesses.back().group_vectors = group_vectors_of_leader(outline, layout, a);
-    const uint32_t vectors = schedule.rows.accumulators / schedule.rows.chunks / schedule.rows.threads;
-    const bool loads_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 &&
-                                vectors <= kRunsAhead && stores_elements(facts);
-    schedule.accesses.back().is_hoisted =
-        loads_together && should_hoist(access, schedule.accesses.back().group_vectors, vectors);
-  }
-  const MappedLoop by_threads{Scope::Block, schedule.rows.threads};
-  if (row_axes > 0) {
-    schedule.loop_maps.push_back({0, row_axes, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
-    if (lanes_of_rows > 1) schedule.loop_maps.back().steps.push_back({Scope::Vector, lanes_of_rows});
-  }
-  if (layout.reduced_axes > 0)
-    schedule.loop_maps.push_back(
-        {row_axes, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
-  return schedule;
-}
-
-Schedule best_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                      const KernelFacts& facts) {
-  if (outline.reduces()) return reducing_on_cuda(graph, outline, layout, facts);
+Schedule best_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
   if (preset == Preset::Tile) return on_cuda(outline, layout, facts, preset, tile_size_for(facts).lanes);
   return on_cuda(outline, layout, facts, preset, lanes);
 }
 
-std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const KernelLayout& layout,
                                       const KernelFacts& facts) {
-  if (outline.reduces()) return {reducing_on_cuda(graph, outline, layout, facts)};
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::is_grouped) > 0;
@@ -368,7 +266,7 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));
-  all.push_back(best_on_cuda(graph, outline, layout, facts));
+  all.push_back(best_on_cuda(outline, layout, facts));
   return all;
 }
 
@@ -380,16 +278,22 @@ struct KernelProperties {
 
 KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                const Target& target, Lazy lazy) {
-  KernelFacts facts = facts_of(graph, outline, layout);
-  if (target.cuda()) {
-    const auto architecture = static_cast<uint32_t>(target.architecture);
-    facts.shared_bytes = cuda_shared_bytes(architecture);
-    facts.cluster_blocks = cuda_cluster_blocks(architecture);
-    facts.never_reads_past_end = target.never_reads_past_end;
-  }
+  KernelFacts facts = facts_of(graph, outline, layout, target);
   std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
   return {std::move(facts), std::move(wheres)};
+}
+
+Schedule best_schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                       const KernelFacts& facts, const Target& target) {
+  if (outline.reduces()) return reduction_schedule(graph, outline, layout, facts, target);
+  return target.cuda() ? best_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts).back();
+}
+
+std::vector<Schedule> allowed(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                              const KernelFacts& facts, const Target& target) {
+  if (outline.reduces()) return allowed_reduction_schedules(graph, outline, layout, facts, target);
+  return target.cuda() ? allowed_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts);
 }
 
 }  // namespace
@@ -398,8 +302,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
                   const Target& target, const Options& options) {
   const KernelLayout layout = relevant_to(target, full_layout);
   const KernelProperties properties = properties_of(graph, outline, layout, target, options.lazy);
-  Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, properties.facts)
-                                : allowed_on_cpu(graph, outline, layout, properties.facts).back();
+  Schedule best = best_schedule(graph, outline, layout, properties.facts, target);
   best.lazy = properties.wheres;
   if (options.fast_math)
     best.uses_quotient_of = false;  // with fast math, the processor's approximate division is shorter
@@ -410,12 +313,14 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
                                         const KernelLayout& full_layout, const Target& target) {
   const KernelLayout layout = relevant_to(target, full_layout);
   std::vector<Schedule> all;
+  std::vector<std::vector<ir::NodeId>> seen;  // the lazy `where`s of the schedules so far
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
     const KernelProperties properties = properties_of(graph, outline, layout, target, lazy);
-    for (Schedule& schedule : target.cuda() ? allowed_on_cuda(graph, outline, layout, properties.facts)
-                                            : allowed_on_cpu(graph, outline, layout, properties.facts)) {
+    if (std::ranges::find(seen, properties.wheres) != seen.end()) continue;
+    seen.push_back(properties.wheres);
+    for (Schedule& schedule : allowed(graph, outline, layout, properties.facts, target)) {
       schedule.lazy = properties.wheres;
-      if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
+      all.push_back(std::move(schedule));
     }
   }
   return all;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "codegen/schedule/facts.h"
+#include "codegen/schedule/schedule.h"
+
+// The rules that a schedule of a kernel that reduces must satisfy, so that its kernel is right. The rules about speed
+// (row_policy.h) choose among the schedules that satisfy them. All schedules that satisfy them give the same bits.
+
+namespace ingot::codegen {
+
+/// The rule that the mapping of rows to threads breaks; nothing if it breaks none. A mapping is `rows` without the
+/// cached nodes, `lanes`, `has_partial_vectors`, `threads` and `index_bits` of the schedule.
+std::optional<std::string> broken_mapping_rule(const Schedule& schedule, const KernelFacts& facts,
+                                               const KernelLayout& layout, const Target& target);
+
+/// The rule that a schedule of a kernel that reduces breaks, in words; nothing if it breaks none. `facts`: as the
+/// schedule's lazy `where`s and masked accesses imply.
+std::optional<std::string> broken_rule(const Schedule& schedule, const KernelFacts& facts, const KernelLayout& layout,
+                                       const Target& target);
+
+/// As above, for any kernel; nothing is checked if it does not reduce. `layout` is as `relevant_to` the target, and
+/// `graph` the graph from which the outline was made.
+std::optional<std::string> broken_rule(const Schedule& schedule, const ir::Graph& graph, const KernelOutline& outline,
+                                       const KernelLayout& layout, const Target& target);
+
+}  // namespace ingot::codegen
