@@ -43,14 +43,11 @@ class Execution {
                                                                : 0);
       return classify(prepared.outline.kernels[0], geometry, addresses, false);
     }();
-    const bool is_cuda = target.kind == Target::Kind::Cuda;
     const Options options{.check_indices = true};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
     const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
-    const SharedLibrary library(
-        (is_cuda ? cuda_on_host(target, text_) : "") + without_ptx(text_) + (is_cuda ? cuda_runner(kernel) : ""),
-        "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
-    auto* entry = library.find<Entry>((is_cuda ? "run_" : "") + kernel.launch.entry);
+    const KernelLibrary library({&kernel}, target);
+    Entry* const entry = library.find(kernel.launch.entry);
     if (entry == nullptr) return;
     std::vector<std::byte*> data;
     for (const AccessUse& use : prepared.outline.kernels[0].accesses)

@@ -7,13 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "codegen/print/expressions.h"
@@ -59,28 +63,30 @@ class Guarded {
   size_t total_ = 0;
 };
 
-/// A shared library compiled from C++ source by the host's compiler, in a temporary folder of its own. Static variables
-/// are not shared with other libraries that have the same names (-fno-gnu-unique).
+/// The compilers of shared libraries, with their first flags.
+constexpr std::string_view kHostCompiler =
+    "c++ -std=c++20 -march=native -fopenmp-simd -ffp-contract=off -fno-math-errno -Wall -Werror "
+    "-Wno-unused-function -Wno-unknown-pragmas -Wno-sign-compare -Wno-clobbered -U_FORTIFY_SOURCE "
+    "-fno-gnu-unique -shared -fPIC";
+constexpr std::string_view kGpuCompiler = "nvcc -x cu -std=c++20 -arch=native --fmad=false -shared -Xcompiler -fPIC";
+
+/// A shared library compiled from C++ source. Static variables are not shared with other
+/// libraries that have the same names (-fno-gnu-unique). A folder below the build folder keeps compiled libraries by
+/// their source and flags; those that no test has used for a month are removed.
 class SharedLibrary {
  public:
-  explicit SharedLibrary(const std::string& text, const std::string& flags = "-O1") {
-    char name[] = "/tmp/ingot_codegen_XXXXXX";
-    folder_ = mkdtemp(name);
-    std::ofstream(folder_ / "kernels.cpp") << text;
-    const std::string command =
-        "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
-        "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function "
-        "-Wno-unknown-pragmas -Wno-sign-compare -Wno-clobbered -U_FORTIFY_SOURCE -fno-gnu-unique -shared "
-        "-fPIC " +
-        flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
-    if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
-    if (handle_ != nullptr) return;
-    std::ifstream log(folder_ / "log");
-    ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 30000);
+  explicit SharedLibrary(const std::string& text, const std::string& flags = "-O1",
+                         std::string_view compiler = kHostCompiler) {
+    const std::string command = fmt::format("{} {} kernels.cpp -o kernels.so {} > log 2>&1", compiler, flags,
+                                            compiler == kHostCompiler ? "-lmvec -lm" : "");
+    const std::string source = "// " + command + "\n" + text;
+    folder_ = kKept / std::to_string(std::hash<std::string>()(source));
+    if (output("kernels.cpp") == source && open()) return;
+    compile(source, command);
+    if (!is_loaded()) ADD_FAILURE() << output("log").substr(0, 3000) << text.substr(0, 30000);
   }
   ~SharedLibrary() {
     if (handle_ != nullptr) dlclose(handle_);
-    std::filesystem::remove_all(folder_);
   }
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
@@ -90,8 +96,43 @@ class SharedLibrary {
   Function* find(const std::string& name) const {
     return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name.c_str()));
   }
+  /// The contents of a file that the compiler wrote.
+  std::string output(const std::string& name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
 
  private:
+  inline static const std::filesystem::path kKept = INGOT_TEST_LIBRARIES;
+
+  bool open() {
+    handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
+    std::error_code ignored;
+    std::filesystem::last_write_time(folder_, std::filesystem::file_time_type::clock::now(), ignored);
+    return is_loaded();
+  }
+
+  void compile(const std::string& source, const std::string& command) {
+    const std::filesystem::path kept = folder_;
+    std::string name = (kKept / "making_XXXXXX").string();
+    std::filesystem::create_directories(kKept);
+    folder_ = mkdtemp(name.data());
+    std::ofstream(folder_ / "kernels.cpp") << source;
+    if (std::system(("cd '" + folder_.string() + "' && " + command).c_str()) != 0 || !open()) return;
+    std::error_code ignored;  // another process may have kept the same library meanwhile
+    std::filesystem::remove_all(kept, ignored);
+    std::filesystem::rename(folder_, kept, ignored);
+    if (!ignored) folder_ = kept;
+    remove_old();
+  }
+
+  static void remove_old() {
+    const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::days(30);
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(kKept, ignored))
+      if (entry.last_write_time(ignored) < oldest) std::filesystem::remove_all(entry, ignored);
+  }
+
   std::filesystem::path folder_;
   void* handle_ = nullptr;
 };
@@ -285,6 +326,27 @@ extern "C" void run_{0}(const void* const* arguments, long long begin, long long
                      entry, call, run);
 }
 
+inline constexpr std::string_view kGpuIncludes = "#include <cstdio>\n#include <cstdlib>\n";
+
+/// As `cuda_runner`, on a GPU.
+inline std::string gpu_runner(const Kernel& kernel) {
+  return fmt::format(R"(
+extern "C" void run_{0}(const void* const* arguments, long long begin, long long end) {{
+  if (begin == end) return;
+  const auto check = [](cudaError_t error) {{
+    if (error == cudaSuccess) return;
+    std::fprintf(stderr, "{0}: %s\n", cudaGetErrorString(error));
+    std::exit(1);
+  }};
+  const auto* const entry = reinterpret_cast<const void*>({0});
+  check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, {2}));
+  check(cudaLaunchKernel(entry, dim3(end), dim3({1}), const_cast<void**>(arguments), {2}, nullptr));
+  check(cudaDeviceSynchronize());
+}}
+)",
+                     kernel.launch.entry, kernel.launch.block_threads, kernel.launch.shared.most_bytes());
+}
+
 /// Replaces inline PTX by equivalent C++.
 inline std::string without_ptx(std::string text) {
   const auto replace = [&](std::string_view asm_begin, std::string_view replacement) {
@@ -373,5 +435,70 @@ class Arguments {
 /// The entry function of a CPU kernel, or the function that cuda_runner makes of a CUDA kernel: runs the units, or the
 /// blocks, in [begin, end).
 using Entry = void(const void* const*, long long, long long);
+
+/// The functions that run kernels, in several shared libraries that are compiled at the same time. Kernels with
+/// clusters have libraries of their own, because the blocks of a cluster are threads of this machine, which slows down
+/// everything else in the library.
+class KernelLibrary {
+ public:
+  /// Where CUDA kernels run; CPU kernels always run on the host.
+  enum class Machine : uint8_t { Host, Gpu };
+
+  KernelLibrary(const std::vector<const Kernel*>& kernels, const Target& target, Machine machine = Machine::Host)
+      : target_(target), machine_(machine) {
+    constexpr size_t kKernels = 100;  // of a shared library
+    std::vector<std::vector<const Kernel*>> parts;
+    for (const bool has_clusters : {false, true}) {
+      size_t room = 0;
+      for (const Kernel* kernel : kernels) {
+        if ((kernel->cluster_blocks > 1) != has_clusters) continue;
+        if (room == 0) parts.emplace_back(), room = kKernels;
+        parts.back().push_back(kernel), --room;
+      }
+    }
+    std::vector<std::future<std::unique_ptr<SharedLibrary>>> compilations;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+      if (part >= cores) libraries_.push_back(compilations[part - cores].get());
+      compilations.push_back(std::async(std::launch::async, [&, part] { return compiled(parts[part]); }));
+    }
+    for (auto& compilation : compilations)
+      if (compilation.valid()) libraries_.push_back(compilation.get());
+  }
+
+  bool is_loaded() const { return std::ranges::all_of(libraries_, &SharedLibrary::is_loaded); }
+  /// The function that runs the kernel with this entry point.
+  Entry* find(const std::string& entry) const {
+    for (const std::unique_ptr<SharedLibrary>& library : libraries_)
+      if (auto* function = library->find<Entry>((target_.cuda() ? "run_" : "") + entry)) return function;
+    return nullptr;
+  }
+
+ private:
+  std::unique_ptr<SharedLibrary> compiled(const std::vector<const Kernel*>& kernels) const {
+    std::string text;
+    for (const Kernel* kernel : kernels) text += print_source(*kernel).text;
+    text = prelude_for(target_.kind, text) + text;
+    if (machine_ == Machine::Gpu) {
+      for (const Kernel* kernel : kernels) text += gpu_runner(*kernel);
+      return std::make_unique<SharedLibrary>(std::string(kGpuIncludes) + "namespace generated {\n" + text + "}\n", "",
+                                             kGpuCompiler);
+    }
+    text = without_ptx(std::move(text));
+    if (target_.cuda()) {
+      for (const Kernel* kernel : kernels) text += cuda_runner(*kernel);
+      text = cuda_on_host(target_, text) + text;
+    }
+    // A GPU faults on unaligned vectors; here the sanitizer does. Without optimisation, CUDA's many unrolled loops
+    // compile in half the time.
+    return std::make_unique<SharedLibrary>(
+        text, std::string(target_.cuda() ? "-O0" : "-O1") +
+                  " -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+  }
+
+  Target target_;
+  Machine machine_;
+  std::vector<std::unique_ptr<SharedLibrary>> libraries_;
+};
 
 }  // namespace ingot::codegen

@@ -87,16 +87,14 @@ TEST(FusedColumns, ColumnResultsAreCorrect) {
   std::mt19937 random(7);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   std::vector<Shape> shapes;
-  for (const int64_t columns : {129, 130, 200, 255, 256, 257, 260, 511, 512, 600, 1000, 1024, 1028})
+  for (const int64_t columns : {129, 130, 255, 256, 257, 260, 1000})
     for (const int64_t rows : {1, 3, 70}) shapes.push_back({{rows, columns}, {0, 1}});
-  for (const int64_t columns : {2047, 2048, 4096, 5000, 8192}) shapes.push_back({{9, columns}, {0, 1}});
   // Some chunks have more rows than others, and several rows each.
-  shapes.push_back({{4099, 132}, {0, 1}}), shapes.push_back({{1025, 1026}, {0, 1}});
-  shapes.push_back({{259, 4096}, {0, 1}}), shapes.push_back({{130, 8192}, {0, 1}});
+  shapes.push_back({{4099, 132}, {0, 1}}), shapes.push_back({{130, 8192}, {0, 1}});
   for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});
   shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 260}, {1, 0, 2}});
   const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::FusedColumns, whole);
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   std::set<bool> prefetches;
   std::set<uint32_t> lanes;
@@ -122,12 +120,12 @@ TEST(FusedColumns, ColumnResultsAreCorrect) {
 TEST(FusedColumns, DoNotChangeRowBits) {
   std::mt19937 random(11);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
-  const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
+  const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{131, 333}, {0, 1}}, {{20, 5001}, {0, 1}}};
   std::vector<ReduceCase> fused = cases_of(shapes, PartitionStrategy::FusedColumns, any);
-  const SharedLibrary library_fused = library_of(fused, kCuda);
+  const KernelLibrary library_fused = library_of(fused, kCuda);
   std::vector<ReduceCase> shared = fused;
   for (ReduceCase& test_case : shared) test_case.strategy = PartitionStrategy::Whole;
-  const SharedLibrary library_shared = library_of(shared, kCuda);
+  const KernelLibrary library_shared = library_of(shared, kCuda);
   for (size_t c = 0; c < shapes.size(); ++c) {
     const std::vector<Bytes> fused_bytes = run(fused[c], kCuda, library_fused, random);
     const std::vector<Bytes> separate = run(shared[c], kCuda, library_shared, random);
@@ -139,13 +137,13 @@ TEST(FusedColumns, DoNotChangeRowBits) {
 TEST(FusedColumns, ColumnBitsDoNotDependOnTheLayout) {
   std::mt19937 random(13);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
-  const ir::Sizes sizes = {24, 30, 516};
+  const ir::Sizes sizes = {12, 15, 260};
   std::vector<ReduceCase> cases =
       cases_of({{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}},
                PartitionStrategy::FusedColumns, any);
   for (size_t c = 1; c < cases.size(); ++c)
     for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   const std::vector<Bytes> first = run(cases[0], kCuda, library, random);
   for (size_t c = 1; c < cases.size(); ++c)
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
@@ -156,8 +154,7 @@ TEST(FusedColumns, WorksWithoutRowReductions) {
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
   const auto definition = frontend::define("(x * x - 1, (x * x).sum(0), x.amax(0))");
   std::vector<ReduceCase> cases;
-  for (const ir::Sizes& sizes : std::vector<ir::Sizes>{
-           {3, 129}, {40, 260}, {1030, 130}, {70, 1024}, {259, 4096}, {140, 5000}, {130, 8192}, {66, 8190}}) {
+  for (const ir::Sizes& sizes : std::vector<ir::Sizes>{{3, 129}, {40, 260}, {1030, 130}, {70, 1024}, {130, 8190}}) {
     ReduceCase& test_case = cases.emplace_back();
     test_case.name = "case" + std::to_string(cases.size());
     test_case.graph = graph_of(*definition, {2});
@@ -165,7 +162,7 @@ TEST(FusedColumns, WorksWithoutRowReductions) {
     test_case.x = tensor(sizes, {0, 1}, 0, whole);
     test_case.strategy = PartitionStrategy::FusedColumns;
   }
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   for (ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();

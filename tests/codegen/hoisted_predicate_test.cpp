@@ -50,7 +50,7 @@ TEST(HoistedPredicate, ComputesCorrectElements) {
       test_case.x = tensor(sizes, order, 0, whole);
     }
   }
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     ReduceCase& test_case = cases[c];
@@ -94,7 +94,7 @@ TEST(HoistedPredicate, HoistsPredicatesOnlyInRowsThatStoreElements) {
       test_case.x = tensor({n, 2}, {0, 1}, 0, whole);
     }
   }
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   size_t hoisted[2] = {};
   for (size_t c = 0; c < cases.size(); ++c) {

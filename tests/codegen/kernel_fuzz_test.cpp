@@ -155,9 +155,12 @@ std::vector<Variant> variants_of(const Case& test_case, const Prepared& prepared
   schedules.insert(schedules.begin(), chosen);
   schedules.resize(std::min(schedules.size(), kVariants));
   std::vector<Variant> variants;
-  for (const Schedule& candidate : schedules)
+  for (const Schedule& candidate : schedules) {
+    const std::string suffix = "_" + std::to_string(variants.size());
     variants.push_back({candidate, build(test_case.graph, outline, prepared.layouts[0], candidate, target,
                                          {.check_indices = true})[0]});
+    variants.back().kernel.launch.entry += suffix;
+  }
   return variants;
 }
 
@@ -182,26 +185,6 @@ struct Coverage {
         std::ranges::any_of(layout.accesses, [](const AccessLayout& access) { return access.inner_step != 0; });
   }
 };
-
-std::string name_of(const Kernel& kernel, size_t variant) {
-  return kernel.launch.entry + "_" + std::to_string(variant);
-}
-
-/// All kernels of a target in one library, each in a namespace of its own.
-std::string library_text(const std::vector<Case>& cases, const Target& target) {
-  std::string text(target.cuda() ? cuda_on_host(target, {}) : "");
-  for (const Case& test_case : cases) {
-    std::vector<Variant> variants = variants_of(test_case, prepare(test_case.graph, test_case.tensors), target);
-    for (size_t v = 0; v < variants.size(); ++v) {
-      Kernel& kernel = variants[v].kernel;
-      kernel.launch.entry = name_of(kernel, v);
-      text += "namespace in_" + kernel.launch.entry + " {\n" + without_ptx(text_of(kernel));
-      if (target.cuda()) text += cuda_runner(kernel);
-      text += "}\n";
-    }
-  }
-  return text;
-}
 
 /// Runs a kernel on the case's memory; returns the status that it wrote.
 int run(const Case& test_case, const Prepared& prepared, const Kernel& kernel, Entry* entry,
@@ -259,19 +242,22 @@ void expect_matches_graph(const Case& test_case, const Prepared& prepared, int s
 }
 
 void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed) {
-  // A GPU faults on unaligned vectors; here the sanitizer does.
-  const SharedLibrary library(library_text(cases, target),
-                              "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
+  std::vector<std::vector<Variant>> variants_of_cases;
+  for (const Case& test_case : cases)
+    variants_of_cases.push_back(variants_of(test_case, prepare(test_case.graph, test_case.tensors), target));
+  std::vector<const Kernel*> kernels;
+  for (const std::vector<Variant>& variants : variants_of_cases)
+    for (const Variant& variant : variants) kernels.push_back(&variant.kernel);
+  const KernelLibrary library(kernels, target);
   ASSERT_TRUE(library.is_loaded());
   RandomKernelMaker random(seed);
   Coverage coverage;
-  for (const Case& test_case : cases) {
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const Case& test_case = cases[c];
     const Prepared prepared = prepare(test_case.graph, test_case.tensors);
-    const std::vector<Variant> variants = variants_of(test_case, prepared, target);
-    for (size_t v = 0; v < variants.size(); ++v) {
-      const Kernel& kernel = variants[v].kernel;
-      coverage.add(variants[v].schedule, relevant_to(target, prepared.layouts[0]));
-      auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernel, v));
+    for (const auto& [schedule, kernel] : variants_of_cases[c]) {
+      coverage.add(schedule, relevant_to(target, prepared.layouts[0]));
+      Entry* const entry = library.find(kernel.launch.entry);
       ASSERT_NE(entry, nullptr);
       const int status = run(test_case, prepared, kernel, entry, random);
       expect_matches_graph(test_case, prepared, status,

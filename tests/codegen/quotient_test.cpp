@@ -40,7 +40,7 @@ def op(x):
 )");
   for (const int64_t columns : {2, 3}) {
     ReduceCase test_case = pairs_case(*pairs, {3001, columns}, any);
-    const SharedLibrary library = library_of({test_case}, kCuda);
+    const KernelLibrary library = library_of({test_case}, kCuda);
     ASSERT_TRUE(library.is_loaded());
     const Prepared prepared = test_case.prepared();
     const std::string text = generate(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;

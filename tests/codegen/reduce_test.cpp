@@ -72,21 +72,20 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
   };
   std::vector<Shape> shapes;
   // Short unaligned rows, of which a warp handles many at once: the rows of several warps, and some more.
-  for (const int64_t n : {1, 2, 3, 5, 6, 9, 15, 17, 27, 28, 29, 31, 33, 34, 47, 57, 63, 65, 75, 97, 111, 127, 129})
+  for (const int64_t n : {1, 2, 3, 6, 9, 17, 28, 29, 31, 33, 47, 63, 65, 75, 111, 127, 129})
     for (const int64_t rows : {3, 70}) shapes.push_back({{rows, n}, {0, 1}, 0, {0, 1}, {}, true});
   shapes.push_back({{4099, 9}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{50, 75}, {0, 1}, 2, {0, 1}, {}, true});
   shapes.push_back({{9, 7, 3, 5}, {0, 1, 2, 3}, 0, {0, 0, 1, 1}, {}, true});
-  for (const int64_t n : {1,   2,   3,   4,   5,   8,    17,   32,   63,   64,   65,   100,
-                          128, 255, 256, 257, 512, 1000, 1023, 1024, 2048, 4097, 5000, 20000}) {
+  for (const int64_t n : {1, 2, 3, 4, 5, 8, 17, 32, 63, 64, 65, 100, 128, 255, 256, 257, 512, 1000, 1023, 1024, 2049}) {
     shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
     shapes.push_back({{2, n}, {0, 1}, 4, {0, 1}});
-    if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
-    if (n <= 1024) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
+    shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
+    if (n <= 256) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
   }
-  // Also lengths that are multiples of an eighth of a power of two, and one element more.
-  for (const int64_t n : {40,    41,    192,   193,   897,   1280,  2561,  7168,  7169,  10240,
-                          12289, 20480, 20481, 32768, 33001, 40000, 65540, 70001, 98304, 98305})
+  // Also lengths that are multiples of an eighth of a power of two, and one element more; and a few long rows, as the
+  // policy maps them. ScheduleBits compares other schedules of short rows with the policy's.
+  for (const int64_t n : {40, 41, 192, 193, 897, 1280, 2561, 7168, 20481, 65540, 98305})
     for (const int64_t pad : {0, 1}) shapes.push_back({{2, n}, {0, 1}, pad, {0, 1}});
   shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
@@ -114,7 +113,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
     cases.back().use_many_rows_kernels = shape.use_many_rows_kernels;
     ir::verify(cases.back().graph);
   }
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -181,12 +180,12 @@ TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
   std::mt19937 random(3);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 21) - 10); };
   std::vector<ReduceCase> cases;
-  for (const int64_t n : {1, 2, 3, 31, 64, 100, 1000, 1024, 3000, 5000, 8192, 9001, 40000})
+  for (const int64_t n : {1, 2, 3, 31, 64, 100, 1000, 1024, 3000, 9001})
     for (const int64_t rows : {1, 5})
       for (const bool has_several_phases : {false, true})
         cases.push_back(pairs_case("case" + std::to_string(cases.size()), tensor({rows, n, 2}, {0, 1, 2}, 0, whole),
                                    has_several_phases));
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const bool has_several_phases = c % 2 == 1;
@@ -236,7 +235,7 @@ TEST_P(Reduce, QuotientsAreCorrectlyRounded) {
   ReduceCase test_case{"quotients", std::move(op.graph()), x};
   test_case.graph.name = test_case.name;
   const std::vector<ReduceCase> cases = {test_case};
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
   for (size_t r = 0; const float from : {1.0f, -1.0f, 0.0f}) {
@@ -302,7 +301,7 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
       const Schedule chosen = schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
       EXPECT_EQ(chosen.rows.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
     }
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (const ReduceCase& test_case : cases) {
     const std::vector<Bytes> results = run(test_case, GetParam(), library, random);
@@ -332,7 +331,7 @@ TEST_P(Reduce, CachedValuesAreCorrect) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   std::vector<ReduceCase> cases;
-  for (const int64_t n : {20, 1023, 1024, 4096, 20000, 32768, 33001, 65536, 70000}) {
+  for (const int64_t n : {20, 1023, 1024, 4096, 20000}) {
     const std::vector<size_t> along = {0, 1}, across = {1, 0};
     for (const std::vector<size_t>& order : {along, across}) {
       const Floats x = tensor({2, n}, order, 0, [&] { return normal(random); });
@@ -347,7 +346,7 @@ TEST_P(Reduce, CachedValuesAreCorrect) {
     cases.push_back(cached_in_turn_case("after_many" + std::to_string(n), x));
     for (const size_t back : {1, 2}) cases[cases.size() - back].use_many_rows_kernels = true;
   }
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
@@ -384,7 +383,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
   const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},
                                      {{3, 129}, {0, 1}, {0, 1}},
                                      {{2, 4096}, {0, 1}, {0, 1}},
-                                     {{2, 20481}, {0, 1}, {0, 1}},
+                                     {{2, 2561}, {0, 1}, {0, 1}},
                                      {{300, 35}, {0, 1}, {1, 0}},
                                      {{64, 132}, {1, 0}, {0, 1}},
                                      {{4, 6, 64}, {0, 1, 2}, {1, 0, 1}},
@@ -412,7 +411,7 @@ TEST_P(Reduce, PositionsCountAlongTheDomain) {
     ir::verify(test_case.graph);
     cases.push_back(std::move(test_case));
   }
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   std::mt19937 random(11);
   for (size_t c = 0; c < cases.size(); ++c) {

@@ -142,16 +142,6 @@ struct ReduceCase {
   }
 };
 
-/// The source of the kernels of a case, in a namespace of its own.
-inline std::string source_of(const ReduceCase& test_case, const Target& target) {
-  const Prepared prepared = test_case.prepared();
-  std::string text = without_ptx(generate(test_case.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
-  if (target.cuda())
-    for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {}))
-      text += cuda_runner(kernel);
-  return "namespace in_" + test_case.name + " {\n" + text + "}\n";
-}
-
 /// An op of several phases: the maximum m, its index, the sum of x - m, and x - m itself.
 inline ReduceCase multi_phase_case(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   ReduceGraphBuilder op(x.extents.sizes.size(), reduced);
@@ -170,7 +160,7 @@ using Bytes = std::vector<std::byte>;
 
 /// The results of a case, run in a library that has its kernels. `random` chooses the points at which the range of
 /// units of a CPU kernel is split into calls.
-inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target, const SharedLibrary& library,
+inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target, const KernelLibrary& library,
                               std::mt19937& random) {
   const Prepared prepared = test_case.prepared();
   std::vector<Bytes> results, workspaces;
@@ -200,9 +190,8 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
     int status = 0;
     const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
                               partials_data);
-    const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
-    auto* entry = library.find<Entry>(name);
-    EXPECT_NE(entry, nullptr) << name;
+    Entry* const entry = library.find(kernel.launch.entry);
+    EXPECT_NE(entry, nullptr) << kernel.launch.entry;
     if (entry == nullptr) return {};
     const int64_t units = kernel.launch.units(geometry.extents);
     for (int64_t begin = 0; begin < units;) {
@@ -217,11 +206,16 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
 }
 
 /// A library of the kernels of all cases.
-inline SharedLibrary library_of(const std::vector<ReduceCase>& cases, const Target& target) {
-  std::string text;
-  for (const ReduceCase& test_case : cases) text += source_of(test_case, target);
-  return SharedLibrary((target.cuda() ? cuda_on_host(target, text) : "") + text,
-                       "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+inline KernelLibrary library_of(const std::vector<ReduceCase>& cases, const Target& target) {
+  std::vector<Kernel> all;
+  for (const ReduceCase& test_case : cases) {
+    const Prepared prepared = test_case.prepared();
+    std::ranges::move(kernels(test_case.graph, prepared.outline, prepared.layouts, target, {}),
+                      std::back_inserter(all));
+  }
+  std::vector<const Kernel*> pointers;
+  for (const Kernel& kernel : all) pointers.push_back(&kernel);
+  return {pointers, target};
 }
 
 inline std::string name_of_target(const testing::TestParamInfo<Target>& target) {

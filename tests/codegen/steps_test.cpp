@@ -27,7 +27,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
     std::iota(order.begin(), order.end(), size_t{0});
     test_case.x = tensor(case_sizes, order, 0, whole);
   }
-  const SharedLibrary library = library_of(cases, kCuda);
+  const KernelLibrary library = library_of(cases, kCuda);
   ASSERT_TRUE(library.is_loaded());
   for (ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();

@@ -51,11 +51,13 @@ TEST_P(Stores, StoresCorrectNeighbours) {
       test_case.graph.name = test_case.name;
       test_case.x = tensor({3, n, 4}, {0, 1, 2}, 0, whole);
     }
-  const SharedLibrary library = library_of(cases, GetParam());
+  const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());
   for (size_t c = 0; c < cases.size(); ++c) {
     if (GetParam().cuda() && cases[c].x.extents.sizes[1] > 1) {
-      const bool has_vector = source_of(cases[c], GetParam()).find("store(out1_row") != std::string::npos;
+      const Prepared prepared = cases[c].prepared();
+      const std::string text = generate(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {}, {}).text;
+      const bool has_vector = text.find("store(out1_row") != std::string::npos;
       EXPECT_EQ(has_vector, ops[c].is_vector) << ops[c].text;
     }
     const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
