@@ -136,6 +136,10 @@ Schedule chosen_on_cuda(const Reduction& kernel) {
 
 // Enumeration: lists of values for each choice, all combinations that break no rule.
 
+/// The most elements of a row that a thread caches in the enumerated schedules, and the most accumulators that it has.
+/// More would take long to compile.
+constexpr uint32_t kMostElements = 64;
+
 /// A change of a schedule.
 using Change = std::function<void(Schedule&)>;
 
@@ -199,6 +203,14 @@ void erase_broken(std::vector<Schedule>& schedules, const Reduction& kernel) {
   });
 }
 
+/// Whether each element of a thread's vector has an accumulator of its own, and the thread has so few accumulators that
+/// compilers can keep them in registers, in little time.
+bool has_suitable_accumulators(const Schedule& schedule) {
+  const RowSchedule& rows = schedule.rows;
+  const uint32_t accumulators = rows.accumulators / rows.chunks, threads = rows.threads * rows.cluster;
+  return threads * schedule.lanes <= accumulators && accumulators <= threads * kMostElements;
+}
+
 /// CUDA: the mappings of rows of which adjacent threads have adjacent elements.
 std::vector<Schedule> mappings_along(const Schedule& chosen, const Reduction& kernel) {
   Schedule first;
@@ -216,13 +228,11 @@ std::vector<Schedule> mappings_along(const Schedule& chosen, const Reduction& ke
   vary(all, each_of(&RowSchedule::cluster, {1, 2, 8}));
   vary(all, each_of(&RowSchedule::chunks, {1, 2, 16}));
   for (Schedule& schedule : all) schedule.rows.is_split = schedule.rows.chunks > 1;
-  std::erase_if(all, [&](const Schedule& schedule) {
-    const RowSchedule& rows = schedule.rows;
-    return uint64_t{rows.threads} * rows.cluster * schedule.lanes > rows.accumulators / rows.chunks;
-  });
+  std::erase_if(all, std::not_fn(has_suitable_accumulators));
   if (kernel.facts.speculative_phase > 0)
     vary(all, each_of(&RowSchedule::speculative_phase, {0, kernel.facts.speculative_phase}));
   vary(all, each_residency(kernel.layout));
+  std::erase_if(all, [](const Schedule& schedule) { return schedule.rows.steps * schedule.lanes > kMostElements; });
   if (chosen.rows.column_chunks > 0)
     vary(all, {[](Schedule&) {}, [](Schedule& schedule) { schedule.rows.prefetches = true; }});
   return all;

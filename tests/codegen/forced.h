@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <random>
@@ -54,53 +53,37 @@ class GuardedBuffer : public Buffer {
   Guarded memory_;
 };
 
-/// The functions that run the given kernels, from a few libraries that are compiled at the same time. Kernels with
-/// clusters are in libraries of their own, because the blocks of a cluster are threads of this machine, which slows
-/// down everything else in the library.
-class Libraries {
+/// Memory of a GPU.
+class GpuBuffer : public Buffer {
  public:
-  Libraries(const std::vector<const Kernel*>& kernels, const Target& target) : target_(target) {
-    constexpr size_t kKernels = 200;  // of a library
-    std::vector<std::vector<const Kernel*>> parts;
-    for (const bool has_clusters : {false, true}) {
-      size_t left = 0;
-      for (const Kernel* kernel : kernels) {
-        if ((kernel->cluster_blocks > 1) != has_clusters) continue;
-        if (left == 0) parts.emplace_back(), left = kKernels;
-        parts.back().push_back(kernel), --left;
-      }
-    }
-    std::vector<std::future<std::unique_ptr<SharedLibrary>>> compilations;
-    for (const std::vector<const Kernel*>& part : parts)
-      compilations.push_back(std::async(std::launch::async, [&] { return compiled(part); }));
-    for (auto& compilation : compilations) libraries_.push_back(compilation.get());
-  }
+  explicit GpuBuffer(size_t bytes) : data_(functions().find<void*(size_t)>("allocate")(bytes)) {}
+  ~GpuBuffer() override { functions().find<void(void*)>("release")(data_); }
+  GpuBuffer(const GpuBuffer&) = delete;
+  GpuBuffer& operator=(const GpuBuffer&) = delete;
 
-  bool are_loaded() const { return std::ranges::all_of(libraries_, &SharedLibrary::is_loaded); }
-  /// The function that runs a launch.
-  Entry* find(const std::string& entry) const {
-    for (const std::unique_ptr<SharedLibrary>& library : libraries_)
-      if (auto* function = library->find<Entry>((target_.cuda() ? "run_" : "") + entry)) return function;
-    return nullptr;
-  }
+  std::byte* data() const override { return static_cast<std::byte*>(data_); }
+  void write(const Bytes& bytes) override { copy(data_, bytes.data(), bytes.size()); }
+  void read(Bytes& bytes) const override { copy(bytes.data(), data_, bytes.size()); }
 
  private:
-  std::unique_ptr<SharedLibrary> compiled(const std::vector<const Kernel*>& kernels) const {
-    std::string text;
-    for (const Kernel* kernel : kernels) text += print_source(*kernel).text;
-    text = without_ptx(prelude_for(target_.kind, text) + text);
-    if (target_.cuda()) {
-      for (const Kernel* kernel : kernels) text += cuda_runner(*kernel);
-      text = cuda_on_host(target_, text) + text;
-    }
-    // Without optimisation, CUDA's many unrolled functions compile in half the time.
-    return std::make_unique<SharedLibrary>(
-        text, std::string(target_.cuda() ? "-O0" : "-O1") +
-                  " -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+  static const SharedLibrary& functions() {
+    static const SharedLibrary library(R"(
+extern "C" void* allocate(size_t bytes) {
+  void* data = nullptr;
+  cudaMalloc(&data, bytes + 16 - bytes % 16);  // vectors may reach past the last element
+  return data;
+}
+extern "C" void release(void* data) { cudaFree(data); }
+extern "C" void copy(void* to, const void* from, size_t bytes) { cudaMemcpy(to, from, bytes, cudaMemcpyDefault); }
+)",
+                                       "", kGpuCompiler);
+    return library;
+  }
+  static void copy(void* to, const void* from, size_t bytes) {
+    functions().find<void(void*, const void*, size_t)>("copy")(to, from, bytes);
   }
 
-  Target target_;
-  std::vector<std::unique_ptr<SharedLibrary>> libraries_;
+  void* data_;
 };
 
 /// An op and its arguments (see OpCall).
@@ -239,7 +222,7 @@ class ForcedCall {
   }
 
   /// The contents of all results after a run.
-  std::vector<Bytes> results(size_t run, const Libraries& libraries) const {
+  std::vector<Bytes> results(size_t run, const KernelLibrary& library) const {
     std::vector<Bytes> contents;
     for (size_t r = 0; r < results_.size(); ++r) {
       contents.push_back(Bytes(bytes_of(prepared_.results[r], graph_.results[r].dtype), std::byte{0x7b}));
@@ -258,7 +241,7 @@ class ForcedCall {
           for (const ir::DType dtype : kernel.launch.partials)
             of_writer.push_back(buffer_with(
                 Bytes(static_cast<size_t>(ir::size_of(dtype) * count(kernel.launch.partial_count, geometry.extents)))));
-        launch(kernel, k, workspaces, of_writer, *status, libraries.find(kernel.launch.entry));
+        launch(kernel, k, workspaces, of_writer, *status, library.find(kernel.launch.entry));
       }
     for (size_t r = 0; r < results_.size(); ++r) results_[r]->read(contents[r]);
     return contents;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "tests/codegen/forced.h"
@@ -40,7 +41,7 @@ def op(table, i, x):
 constexpr std::string_view kSpeculative = R"(
 def op(x):
     largest = x.amax(-1, keepdim=True)
-    total = where(largest - x[..., :1] <= 1, exp(x), exp(x - largest)).sum(-1, keepdim=True)
+    total = where(largest * x[..., :1] > 0, exp(x), exp(x - largest)).sum(-1, keepdim=True)
     return total, x - total
 )";
 
@@ -139,35 +140,40 @@ const std::vector<const char*> kCudaFeatures = {"a warp's rows together, by vect
                                                 "vector",
                                                 "with its group"};
 
-class ScheduleBits : public testing::TestWithParam<Target> {};
-
-TEST_P(ScheduleBits, AreTheSame) {
-  const Target target = GetParam();
+/// Runs the calls of the table with their schedules, and compares the bits.
+void expect_same_bits(const Target& target, KernelLibrary::Machine machine, const MakeBuffer& make_buffer) {
   Coverage coverage;
   std::vector<std::unique_ptr<ForcedCall>> calls;
   std::vector<const Kernel*> launches;
   std::set<std::string> features;
   for (const ForcedOp& op : table()) {
     if (op.strategy == kFused && !target.cuda()) continue;
-    calls.push_back(std::make_unique<ForcedCall>(op, target, GuardedBuffer::maker(),
-                                                 [&](const auto& all) { return coverage.select(all); }));
+    calls.push_back(
+        std::make_unique<ForcedCall>(op, target, make_buffer, [&](const auto& all) { return coverage.select(all); }));
     std::ranges::copy(calls.back()->launches(), std::back_inserter(launches));
     for (const auto& kernels : calls.back()->kernels())
       for (const ForcedKernel& kernel : kernels) features.merge(features_of(kernel.schedule));
   }
   for (const char* feature : target.cuda() ? kCudaFeatures : kCpuFeatures)
     EXPECT_TRUE(features.contains(feature)) << feature;
-  const Libraries libraries(launches, target);
-  ASSERT_TRUE(libraries.are_loaded());
+  const KernelLibrary library(launches, target, machine);
+  ASSERT_TRUE(library.is_loaded());
   for (const std::unique_ptr<ForcedCall>& call : calls) {
-    const std::vector<Bytes> expected = call->results(0, libraries);
+    const std::vector<Bytes> expected = call->results(0, library);
     for (size_t run = 1; run < call->runs(); ++run)
-      EXPECT_TRUE(call->results(run, libraries) == expected) << call->text_of_run(run);
+      EXPECT_TRUE(call->results(run, library) == expected) << call->text_of_run(run);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ScheduleBits, testing::Values(kCpu, kCuda),
-                         [](const auto& target) { return target.param.cuda() ? "cuda" : "cpu"; });
+TEST(ScheduleBits, AreTheSameOnTheCpu) { expect_same_bits(kCpu, KernelLibrary::Machine::Host, GuardedBuffer::maker()); }
+
+TEST(ScheduleBits, AreTheSameForCuda) { expect_same_bits(kCuda, KernelLibrary::Machine::Host, GuardedBuffer::maker()); }
+
+// script/gpu-check also runs this test under compute-sanitizer.
+TEST(ScheduleBits, AreTheSameOnAGpu) {
+  if (std::system("nvidia-smi -L > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no GPU here";
+  expect_same_bits(kCuda, KernelLibrary::Machine::Gpu, [](size_t bytes) { return std::make_unique<GpuBuffer>(bytes); });
+}
 
 }  // namespace
 }  // namespace ingot::codegen
