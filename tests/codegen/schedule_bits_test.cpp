@@ -140,7 +140,7 @@ const std::vector<const char*> kCudaFeatures = {"a warp's rows together, by vect
                                                 "vector",
                                                 "with its group"};
 
-/// Runs the calls of the table with their schedules, and compares the bits.
+/// Runs the calls of the table, on the CPU target with all their schedules, and compares the bits.
 void expect_same_bits(const Target& target, KernelLibrary::Machine machine, const MakeBuffer& make_buffer) {
   Coverage coverage;
   std::vector<std::unique_ptr<ForcedCall>> calls;
@@ -148,8 +148,8 @@ void expect_same_bits(const Target& target, KernelLibrary::Machine machine, cons
   std::set<std::string> features;
   for (const ForcedOp& op : table()) {
     if (op.strategy == kFused && !target.cuda()) continue;
-    calls.push_back(
-        std::make_unique<ForcedCall>(op, target, make_buffer, [&](const auto& all) { return coverage.select(all); }));
+    calls.push_back(std::make_unique<ForcedCall>(
+        op, target, make_buffer, [&](const auto& all) { return target.cuda() ? coverage.select(all) : all; }));
     std::ranges::copy(calls.back()->launches(), std::back_inserter(launches));
     for (const auto& kernels : calls.back()->kernels())
       for (const ForcedKernel& kernel : kernels) features.merge(features_of(kernel.schedule));
