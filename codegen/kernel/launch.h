@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codegen/shape/layout.h"
 #include "ir/types/dtype.h"
 
 // How to launch a compiled kernel: everything the runtime keeps about it besides its binary.
@@ -30,6 +32,9 @@ struct KernelParameter {
   std::string name;                  ///< in the generated source
   bool operator==(const KernelParameter&) const = default;
 };
+
+/// The value of a parameter that is a size or a stride; none for the other kinds.
+std::optional<int64_t> size_argument(const KernelParameter& parameter, const KernelGeometry& geometry);
 
 /// A factor of the number of units. A unit is a block on CUDA, and an index of the range [begin, end) on the
 /// CPU. The factor is the product of `axes` extents from axis `first` on, divided by `step` and rounded up, times

@@ -50,12 +50,13 @@ class AccessReader {
 
 /// Keeps only the given axes, in the given order.
 void select_axes(KernelGeometry& geometry, const std::vector<size_t>& axes) {
-  const auto select = [&](std::vector<int64_t>& values) {
-    std::vector<int64_t> selected;
+  const auto select = [&]<typename T>(std::vector<T>& values) {
+    std::vector<T> selected;
     for (const size_t axis : axes) selected.push_back(values[axis]);
     values = std::move(selected);
   };
   select(geometry.extents);
+  select(geometry.dims);
   for (AccessGeometry& access : geometry.accesses) select(access.strides);
 }
 
@@ -90,6 +91,7 @@ void merge(KernelGeometry& geometry) {
                            });
     if (can_merge) {
       geometry.extents[inner] *= geometry.extents[d];
+      geometry.dims[inner].insert(geometry.dims[inner].begin(), geometry.dims[d].begin(), geometry.dims[d].end());
     } else {
       merged.push_back(d);
       reduced += d >= first_reduced;
@@ -141,7 +143,10 @@ std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::
 
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes) {
   KernelGeometry result;
-  for (const ir::HostId size : kernel.domain) result.extents.push_back(host[size.index].as_int());
+  for (const ir::HostId size : kernel.domain) {
+    result.dims.push_back({static_cast<uint32_t>(result.dims.size())});
+    result.extents.push_back(host[size.index].as_int());
+  }
   result.numel = product(result.extents);
   const AccessReader reader(host, result.extents);
   for (const AccessUse& use : kernel.accesses) {

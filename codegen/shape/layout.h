@@ -31,6 +31,8 @@ struct AccessGeometry {
 /// partials, the other axes are in the domain's order, too. A domain of one element has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
+  /// The dims of the kernel's domain that each axis merges, outermost first. A dim in no axis has size 1.
+  std::vector<std::vector<uint32_t>> dims;
   std::vector<AccessGeometry> accesses;
   int64_t numel = 1;          ///< elements of the domain
   uint32_t reduced_axes = 0;  ///< how many of the last axes are reduced

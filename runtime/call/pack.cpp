@@ -158,15 +158,11 @@ class Packer {
                                    .shift = workspace_.partials(bound_.kernel->info.partials_writer, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
-        return pack_size(geometry.extents[parameter.b], parameter.dtype);
       case KernelParameter::Kind::Numel:
-        return pack_size(geometry.numel, parameter.dtype);
       case KernelParameter::Kind::Stride:
-        return pack_size(geometry.accesses[parameter.a].strides[parameter.b], parameter.dtype);
       case KernelParameter::Kind::GatherStride:
-        return pack_size(geometry.accesses[parameter.a].gather_strides[parameter.b], parameter.dtype);
       case KernelParameter::Kind::GatherExtent:
-        return pack_size(geometry.accesses[parameter.a].gather_extents[parameter.b], parameter.dtype);
+        return pack_size(codegen::size_argument(parameter, geometry).value(), parameter.dtype);
       case KernelParameter::Kind::Scalar:
         return pack_scalar(outline.scalars[parameter.a].value, parameter.dtype);
       case KernelParameter::Kind::Status:
