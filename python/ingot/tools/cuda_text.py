@@ -1,5 +1,5 @@
-"""Reads the source of a `.cu` or `.cpp` file: its kernels, their parameters' names, and comments that tell how a kernel is
-launched and compiled:
+"""Reads the source of a `.cu` or `.cpp` file: its kernels, their parameters' names, and the comments that tell how a kernel is
+launched (header.py) and compiled:
 
     // launch: grid=ceil(n / 256), block=256, args=x, y, out, n
     // options: -Iinclude --use_fast_math
@@ -14,12 +14,13 @@ import shlex
 from typing import Iterator
 
 from ..capture import author_error
-from . import launch
+from .expressions import split_at_commas
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# A launch that ends in a comma continues in the next line.
-_DIRECTIVE = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*"
-                        r"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
+_KINDS = "launch|options|where|requires|scratch|incomplete"
+# A directive that ends in a comma continues in the next line.
+_DIRECTIVE = re.compile(rf"^[ \t]*(?://+|\*+|/\*+)[ \t]*({_KINDS}):[ \t]*"
+                        rf"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:{_KINDS}):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
@@ -40,15 +41,30 @@ def read(path: pathlib.Path) -> str:
         raise author_error(f"`{path}` is not UTF-8 text", "save it as UTF-8") from None
 
 
+@dataclasses.dataclass(frozen=True)
+class Directive:
+    """A comment `// KIND: text`, and its line."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def directives(text: str) -> list[Directive]:
+    """The directives in the source's comments, in order."""
+    code = _without_if_0(text)
+    return [Directive(match[1], re.sub(r"\s*\n\s*(//|\*)\s*", " ", match[2]), code.count("\n", 0, match.start(1)) + 1)
+            for match in _DIRECTIVE.finditer(code)]
+
+
 def launches(text: str) -> list[str]:
     """The launches in the source's comments, in order."""
-    directives = _DIRECTIVE.findall(_without_if_0(text))
-    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", value) for kind, value in directives if kind == "launch"]
+    return [directive.text for directive in directives(text) if directive.kind == "launch"]
 
 
 def options(text: str) -> list[str]:
     """The compiler's options in the source's comments."""
-    return [option for kind, value in _DIRECTIVE.findall(_without_if_0(text)) if kind == "options" for option in shlex.split(value)]
+    return [option for directive in directives(text) if directive.kind == "options" for option in shlex.split(directive.text)]
 
 
 def _without_if_0(text: str) -> str:
@@ -121,7 +137,7 @@ def _entry_after(text: str, position: int) -> tuple[str, tuple[str, ...]] | None
         if match[1] in _ATTRIBUTES:
             position = end
             continue
-        parameters = launch.split_at_commas(text[match.end() : end - 1], "()<>[]")
+        parameters = split_at_commas(text[match.end() : end - 1], "()<>[]")
         return match[1], tuple(_parameter_name(p) for p in parameters if p != "void")
     return None
 

@@ -1,12 +1,9 @@
-"""The launch of a hand-written kernel, in terms of the op that it is compared with:
+"""The launch of a kernel, in terms of the op that it computes:
 
     grid=ceil(n / 256), block=256, args=x, y, bias, out, n
 
 Names are the op's parameters, its results (`out`; with several results `out0` or `out[0]`), and `n`. `n` is the number of
-elements of the first result; for an op that only writes in place, of its first tensor. Sizes are written as in PyTorch
-(`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in Python. `/` is exact; there are `ceil`, `min` and
-`max`. `empty(f32, 1024)` and `zeros(i32, 1)` are scratch memory for the kernel, allocated and initialised once. A cast such
-as `i32(n)` sets the type of a number if the type of the kernel's parameter is unknown.
+elements of the first result; for an op that only writes in place, of its first tensor. expressions.py evaluates the values.
 """
 
 from __future__ import annotations
@@ -15,14 +12,12 @@ import ast
 import dataclasses
 import fractions
 import math
-import operator
 import struct
 
 import torch
 
-from .._ingot import Error
 from ..capture import author_error
-from .dtypes import DTYPES
+from .expressions import Pointer, Typed, evaluate, names_in, parse_expression, shown, split_at_commas
 
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
 # The limits of all GPUs (CUDA Programming Guide, "Technical Specifications per Compute Capability").
@@ -38,23 +33,6 @@ _SCALARS = {
     "long long": ("q", torch.int64), "unsigned long long": ("Q", torch.uint64), "__half": ("e", torch.float16),
     "half": ("e", torch.float16), "__nv_bfloat16": ("", torch.bfloat16),
 }
-_CAST_TYPES = {"f16": "__half", "f32": "float", "f64": "double", "u8": "unsigned char", "i8": "signed char", "i16": "short",
-               "i32": "int", "i64": "long long", "bool": "bool"}
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-              ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-              ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-              ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-_METHODS = ("size", "stride", "numel", "dim", "element_size")
-_ATTRIBUTES = ("shape", "ndim")
-
-
-@dataclasses.dataclass(frozen=True)
-class Typed:
-    """A number with the C type that a cast gives it."""
-
-    value: object
-    type: str
-
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
@@ -89,7 +67,7 @@ class Launch:
         values = [evaluate(e, scope, self.text) for e in expressions]
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
-                raise author_error(f"the {field} of `{self.text}` is {_shown(value)}",
+                raise author_error(f"the {field} of `{self.text}` is {shown(value)}",
                                    "it must be one to three integers of at least 1; ceil(n / 256) rounds up")
         if len(values) > 3:
             raise author_error(f"the {field} of `{self.text}` has {len(values)} numbers", "it must have one to three: x, y, z")
@@ -97,10 +75,25 @@ class Launch:
         if any(size > limit for size, limit in zip(extent, LIMITS[field])):
             raise author_error(f"the {field} of `{self.text}` is {' x '.join(map(str, extent))}",
                                f"the limit of a GPU is {' x '.join(map(str, LIMITS[field]))}")
+        if field == "grid" and extent[0] % self._count("cluster", scope):
+            raise author_error(f"the grid of `{self.text}` is {extent[0]}, which is no multiple of its cluster")
         if field == "block" and math.prod(extent) > MAX_THREADS:
             raise author_error(f"the block of `{self.text}` has {math.prod(extent)} threads",
                                f"the limit of a GPU is {MAX_THREADS}")
         return extent
+
+    def units(self, scope: dict) -> int:
+        """The number of iterations of the loop that a C++ function computes."""
+        return self._count("units", scope)
+
+    def _count(self, field: str, scope: dict) -> int:
+        """A positive integer; 1 if the launch does not have the field."""
+        if not self.fields.get(field):
+            return 1
+        value = evaluate(self.fields[field][0], scope, self.text)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise author_error(f"the {field} of `{self.text}` is {shown(value)}", "it must be an integer of at least 1")
+        return value
 
     def shared(self, scope: dict) -> int:
         """The bytes of dynamic shared memory per block."""
@@ -108,7 +101,7 @@ class Launch:
             return 0
         value = evaluate(self.fields["shared"][0], scope, self.text)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SHARED_BYTES:
-            raise author_error(f"the shared memory of `{self.text}` is {_shown(value)}",
+            raise author_error(f"the shared memory of `{self.text}` is {shown(value)}",
                                f"it must be an integer number of bytes; the limit of a GPU is {MAX_SHARED_BYTES} per block")
         return value
 
@@ -127,7 +120,7 @@ class Launch:
             if unknown := [p for p in parameters if p.name not in scope]:
                 raise author_error(
                     f"the parameter `{unknown[0]}` has no value: the launch has no args, and the op has no such name",
-                    f"list the arguments in the launch: {EXAMPLE}; the names are {', '.join(_names(scope))}")
+                    f"list the arguments in the launch: {EXAMPLE}; the names are {', '.join(names_in(scope))}")
             values = [scope[p.name] for p in parameters]
         if len(values) != len(parameters):
             listed = ", ".join(map(str, parameters))
@@ -136,8 +129,7 @@ class Launch:
         return values
 
 
-MAX_EXPONENT = 64  # of ** and <<
-_FIELDS = ("entry", "grid", "block", "shared", "args")
+_FIELDS = ("entry", "grid", "block", "cluster", "shared", "units", "args")
 
 
 def parse(text: str) -> Launch:
@@ -156,26 +148,7 @@ def parse(text: str) -> Launch:
                                f"a launch is written {EXAMPLE}")
         fields[field] += [part.strip()] * bool(part.strip())
     entry = ", ".join(fields.pop("entry", ()))  # it may have namespaces and template arguments: `mine::scale<float, 4>`
-    return Launch(text, {field: tuple(_expression(p, text) for p in values) for field, values in fields.items()}, entry)
-
-
-def split_at_commas(text: str, brackets: str = "()[]{}") -> list[str]:
-    """The parts between commas that are not inside brackets."""
-    parts, depth = [""], 0
-    for c in text:
-        depth += (c in brackets[::2]) - (c in brackets[1::2])
-        if c == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _expression(part: str, text: str) -> ast.expr:
-    try:
-        return ast.parse(part, mode="eval").body
-    except SyntaxError:
-        raise author_error(f"`{part}` in the launch `{text}` is not an expression", f"a launch is written {EXAMPLE}") from None
+    return Launch(text, {field: tuple(parse_expression(p, f"the launch `{text}`", f"a launch is written {EXAMPLE}") for p in values) for field, values in fields.items()}, entry)
 
 
 def check_no_constants(launch: Launch) -> None:
@@ -193,93 +166,6 @@ def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
     if results:
         scope["out"] = results[0] if len(results) == 1 else results
     return scope | values
-
-
-def evaluate(node: ast.expr, scope: dict, text: str):
-    """The value of an expression in a launch. The quotient of integers is an exact fraction, or an integer."""
-
-    def value_of(node: ast.expr):
-        match node:
-            case ast.Constant(value=bool() | int() | float()):
-                return node.value
-            case ast.Name(id=name) if name in scope:
-                return scope[name]
-            case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
-                return _OPERATORS[type(op)](number(operand))
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                a, b = number(left), number(right)
-                if b == 0:
-                    raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
-                return fractions.Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
-            case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right) if abs(number(right)) > MAX_EXPONENT:
-                raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is larger than any size")
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return _as_integer(_OPERATORS[type(op)](number(left), number(right)))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-                return _OPERATORS[type(op)](number(left), number(right))
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return value_of(body if value_of(test) else orelse)
-            case ast.Attribute(value=base, attr=name) if name in _ATTRIBUTES:
-                return getattr(tensor(base), name)
-            case ast.Subscript(value=base, slice=index):
-                return value_of(base)[number(index)]
-            case ast.Call(func=ast.Attribute(value=base, attr=name), args=args, keywords=[]) if name in _METHODS:
-                return getattr(tensor(base), name)(*map(number, args))
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                return call(name, args)
-        raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is not supported",
-                           f"the names are {', '.join(_names(scope))}; the functions are ceil, min, max, empty, zeros")
-
-    def call(name: str, args: list[ast.expr]):
-        if name == "ceil" and len(args) == 1:
-            return math.ceil(number(args[0]))
-        if name in ("min", "max"):
-            return {"min": min, "max": max}[name](*map(number, args))
-        if name in ("empty", "zeros") and len(args) == 2 and isinstance(args[0], ast.Name) and args[0].id in DTYPES:
-            device = next((v.device for v in scope.values() if isinstance(v, torch.Tensor)), "cpu")
-            return getattr(torch, name)(int(number(args[1])), dtype=DTYPES[args[0].id], device=device)
-        if name in _CAST_TYPES and len(args) == 1:
-            return Typed(number(args[0]), _CAST_TYPES[name])
-        raise author_error(
-            f"`{name}` in the launch `{text}` is not a supported call",
-            "the functions are ceil(a), min(a, b), max(a, b), empty(dtype, n), zeros(dtype, n), and casts such as i32(n)")
-
-    def number(node: ast.expr):
-        value = value_of(node)
-        if not isinstance(value, (int, float, fractions.Fraction)):
-            raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a number")
-        return value
-
-    def tensor(node: ast.expr) -> torch.Tensor:
-        value = value_of(node)
-        if not isinstance(value, torch.Tensor):
-            raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a tensor")
-        return value
-
-    try:
-        return _as_integer(value_of(node))
-    except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error, Error):
-            raise
-        raise author_error(f"`{ast.unparse(node)}` in the launch `{text}` has no value: {error}") from None
-
-
-def _as_integer(value):
-    """A fraction with denominator 1 becomes an integer."""
-    return int(value) if isinstance(value, fractions.Fraction) and value.denominator == 1 else value
-
-
-def _names(scope: dict) -> list[str]:
-    """The names to list in a message; without `out0` if `out` is the same tensor."""
-    return [name for name in scope if not (name == "out0" and isinstance(scope.get("out"), torch.Tensor))]
-
-
-def _shown(value) -> str:
-    if isinstance(value, torch.Tensor):
-        return "a tensor"
-    if isinstance(value, (list, tuple)):
-        return f"{len(value)} tensors" if any(isinstance(v, torch.Tensor) for v in value) else f"the sizes {list(value)}"
-    return str(float(value)) if isinstance(value, fractions.Fraction) else repr(value)
 
 
 # --- Arguments as bytes ---------------------------------------------------------------------------------------------
@@ -300,7 +186,9 @@ def pack(value, parameter: Parameter) -> bytes:
     if "&" in parameter.type:
         raise author_error(f"the parameter `{parameter}` is a reference", "pass numbers by value, and tensors as pointers")
     pointee = _pointee(parameter.type)
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, torch.Tensor) and pointee is None and value.ndim == 0 and value.device.type == "cpu":
+        value = value.item()  # PyTorch, too, takes such a tensor as a number
+    if isinstance(value, (Pointer, torch.Tensor)):
         if pointee is None:
             raise author_error(f"the parameter `{parameter}` is not a pointer, but gets a tensor")
         expected = _dtype_of(pointee)
@@ -313,24 +201,24 @@ def pack(value, parameter: Parameter) -> bytes:
             raise author_error(f"the parameter `{parameter}` gets a number that is cast to {value.type}")
         value, parameter = value.value, Parameter(value.type, parameter.name)
     elif pointee is not None:
-        raise author_error(f"the parameter `{parameter}` is a pointer, but gets {_shown(value)}")
+        raise author_error(f"the parameter `{parameter}` is a pointer, but gets {shown(value)}")
     format = _SCALARS.get(bare(parameter.type), ("", None))[0]
     if not format:
         raise author_error(f"the parameter `{parameter}` has a type that no number can be passed as",
                            "pass numbers as integers, bool, float, double or __half, and tensors as pointers")
     if not isinstance(value, (int, float, fractions.Fraction)):
-        raise author_error(f"the parameter `{parameter}` is a number, but gets {_shown(value)}",
+        raise author_error(f"the parameter `{parameter}` is a number, but gets {shown(value)}",
                            "write out[0] or x.shape[-1] for one element" if isinstance(value, (list, tuple)) else None)
     if format == "?" and value not in (0, 1):
-        raise author_error(f"the parameter `{parameter}` is a bool, but gets {_shown(value)}")
+        raise author_error(f"the parameter `{parameter}` is a bool, but gets {shown(value)}")
     if format not in "fde":
         if value != value or value in (math.inf, -math.inf) or value != int(value):
-            raise author_error(f"the parameter `{parameter}` is an integer, but gets {_shown(value)}")
+            raise author_error(f"the parameter `{parameter}` is an integer, but gets {shown(value)}")
         value = int(value)
     try:
         return struct.pack(format, float(value) if format in "fde" else value)
     except (struct.error, OverflowError):
-        raise author_error(f"{_shown(value)} does not fit the parameter `{parameter}`",
+        raise author_error(f"{shown(value)} does not fit the parameter `{parameter}`",
                            "the kernel cannot be launched for so many elements" if format not in "fde" else None) from None
 
 

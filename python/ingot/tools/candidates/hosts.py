@@ -8,24 +8,24 @@ import json
 import pathlib
 import re
 import tempfile
+from typing import Callable
 
 import torch
 
 from ... import _ingot
 from ...capture import author_error
-from .. import cuda_text, launch
+from .. import cuda_text, header, launch
 from .candidate import Call, Candidate
 
 OPTIONS = ["-std=c++20", "-O3", "-march=native"]
-# Is added to a source: a function that returns the type of the entry, as the compiler spells it.
-_PROBE = """
-template <typename T> static const char* ingot_signature() {{ return __PRETTY_FUNCTION__; }}
-extern "C" const char* ingot_signature_of_entry() {{ return ingot_signature<decltype(&{entry})>(); }}
-"""
+# Is added to a source: a function for each entry that returns the entry's type, as the compiler spells it.
+_PROBE = "\ntemplate <typename T> static const char* ingot_signature() { return __PRETTY_FUNCTION__; }\n"
+_PROBE_OF_ENTRY = 'extern "C" const char* ingot_signature_{number}() {{ return ingot_signature<decltype(&{entry})>(); }}\n'
 
 
 class HostFunction(Candidate):
-    """A function with C linkage, called with the args of a launch."""
+    """A function with C linkage, called with the args of a launch; or several functions, called in order. A launch with `units` is
+    for a function that Ingot has generated: `entry(arguments, 0, units)`, where arguments[k] points to the k-th argument."""
 
     kind = "host"
     takes_pointers = True
@@ -35,17 +35,18 @@ class HostFunction(Candidate):
             raise author_error(f"there is no file `{path}`", "give a library with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
-        self.entry = self._declared_entry(entry) if entry else self._only_entry()
-        self.name, self.spec = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
-        texts = launches or cuda_text.launches(self.text)
-        if len(texts) > 1:
-            raise author_error(f"{path} has {len(texts)} launches", "a function is called once: args=x, y, out, n")
-        if self.is_library and not texts:
-            raise author_error(f"the arguments of `{self.entry}` in {path} are not known", 'add --launch "args=x, y, out, n"')
-        self.launch = launch.parse(texts[0]) if texts else launch.Launch("", {})
-        launch.check_no_constants(self.launch)
-        self.knows_strides = "stride" in self.launch.text
+        self.headers = header.from_launches(launches) or header.in_file(self.text, path.name) or [header.Header(launch.Launch("", {}))]
+        for each in self.headers:
+            launch.check_no_constants(each.launch)
+        if len(self.headers) > 1 and not all(each.launch.entry for each in self.headers):
+            raise author_error(f"{path} has {len(self.headers)} launches", "begin each with the function to call: entry=name, args=x, out, n")
+        self.entries = [self._declared_entry(name) if (name := each.launch.entry or entry) else self._only_entry() for each in self.headers]
+        if self.is_library and not self.headers[0].launch.text:
+            raise author_error(f"the arguments of `{self.entries[0]}` in {path} are not known", 'add --launch "args=x, y, out, n"')
+        shown_entry = f":{self.entries[0]}" * (len(self.entries) == 1)
+        self.name, self.spec = path.name + shown_entry, str(path) + shown_entry
+        self.knows_strides = any(each.knows_strides for each in self.headers)
 
     def _declared_entry(self, entry: str) -> str:
         names = [function.name for function in cuda_text.functions(self.text)]
@@ -65,50 +66,73 @@ class HostFunction(Candidate):
         return "" if device.type == "cpu" else "it is a function for the CPU"
 
     @functools.cached_property
-    def _function(self):
-        """The function and its parameters; None for a library's parameters, whose types are unknown."""
+    def _functions(self) -> list[tuple]:
+        """The function of each launch, and its parameters; None for a library's parameters, whose types are unknown."""
         if self.is_library:
-            return self._symbol(self.path), None
+            return [(self._symbol(self.path, entry), None) for entry in self.entries]
         # An absolute path: the compiler runs in another folder, and shows source lines of the file that it finds.
-        text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
+        probes = "".join(_PROBE_OF_ENTRY.format(number=number, entry=entry) for number, entry in enumerate(self.entries))
+        text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE}{probes}'
         library = _ingot._compile_host(text, self.path.name, self.options)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a loaded library needs no file name
             file.write(library)
             file.flush()
-            function = self._symbol(pathlib.Path(file.name))
-            probe = ctypes.CDLL(file.name).ingot_signature_of_entry
+            return [(self._symbol(pathlib.Path(file.name), entry), self._parameters(file.name, number, entry))
+                    for number, entry in enumerate(self.entries)]
+
+    def _parameters(self, library: str, number: int, entry: str) -> list[launch.Parameter]:
+        probe = getattr(ctypes.CDLL(library), f"ingot_signature_{number}")
         probe.restype = ctypes.c_char_p
         spelled = re.search(r"T = (.*?)[;\]]", probe().decode())[1]
         types = launch.types_in(spelled.replace("(*)", " (*)"))
-        declared = {function.name: function.parameters for function in cuda_text.functions(self.text)}.get(self.entry, ())
+        declared = {function.name: function.parameters for function in cuda_text.functions(self.text)}.get(entry, ())
         names = declared if len(declared) == len(types) else [""] * len(types)
-        return function, [launch.Parameter(t, n) for t, n in zip(types, names)]
+        return [launch.Parameter(t, n) for t, n in zip(types, names)]
 
-    def _symbol(self, library: pathlib.Path):
+    def _symbol(self, library: pathlib.Path, entry: str):
         try:
-            return getattr(ctypes.CDLL(str(library.resolve())), self.entry)
+            return getattr(ctypes.CDLL(str(library.resolve())), entry)
         except AttributeError:
-            raise author_error(f"there is no function `{self.entry}` in {self.path}", 'is it `extern "C"`?') from None
+            raise author_error(f"there is no function `{entry}` in {self.path}", 'is it `extern "C"`?') from None
         except OSError as error:
             raise author_error(f"cannot load {self.path}: {error}") from None
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
-        function, parameters = self._function
-        scope = launch.scope_of(values, results)
+        calls, scope = [], launch.scope_of(values, results)
+        for each, (function, parameters) in zip(self.headers, self._functions):
+            defined = each.define(scope)
+            each.check(defined)
+            scope |= each.allocate(defined)
+            function.restype = None
+            bind_one = self._call_of_units if "units" in each.launch.fields else self._call
+            calls.append(bind_one(each.launch, defined | scope, function, parameters))
+
+        def call():
+            for each in calls:
+                each()
+            return results
+
+        return call
+
+    def _call(self, parsed: launch.Launch, scope: dict, function, parameters: list[launch.Parameter] | None) -> Callable[[], None]:
         if parameters is None:
-            parameters = [launch.Parameter("")] * len(self.launch.fields.get("args", ()))
-        arguments = self.launch.arguments(scope, parameters)
+            parameters = [launch.Parameter("")] * len(parsed.fields.get("args", ()))
+        arguments = parsed.arguments(scope, parameters)
         for argument, parameter in zip(arguments, parameters):
             if not self.is_library or isinstance(argument, launch.Typed):
                 launch.pack(argument, parameter)  # raises for a value that does not fit
         c_arguments = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
-        function.restype = None
+        return lambda _keep_alive=arguments: function(*c_arguments)
 
-        def call(_keep_alive=arguments):
-            function(*c_arguments)
-            return results
+    @staticmethod
+    def _call_of_units(parsed: launch.Launch, scope: dict, function, parameters: list[launch.Parameter]) -> Callable[[], None]:
+        unknown = [launch.Parameter("")] * len(parsed.fields.get("args", ()))  # the function takes pointers to its arguments
+        arguments = parsed.arguments(scope, unknown)
+        c_arguments = [_as_ctypes(a, p) for a, p in zip(arguments, unknown)]
+        addresses = (ctypes.c_void_p * len(c_arguments))(*map(ctypes.addressof, c_arguments))
+        units = ctypes.c_longlong(parsed.units(scope))
+        return lambda _keep_alive=(arguments, c_arguments): function(addresses, ctypes.c_longlong(0), units)
 
-        return call
 
 _CTYPES = {"float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool, "char": ctypes.c_byte,
            "signed char": ctypes.c_byte, "unsigned char": ctypes.c_ubyte, "short": ctypes.c_short,
@@ -117,7 +141,7 @@ _CTYPES = {"float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_
 
 
 def _as_ctypes(value, parameter: launch.Parameter):
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, (launch.Pointer, torch.Tensor)):
         return ctypes.c_void_p(value.data_ptr())
     type = parameter.type
     if isinstance(value, launch.Typed):

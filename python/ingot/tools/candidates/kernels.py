@@ -15,7 +15,8 @@ import torch
 
 from ... import _ingot
 from ...capture import author_error
-from .. import cuda_text, launch
+from .. import cuda_text, header, launch
+from ..expressions import Pointer
 from .candidate import Call, Candidate
 
 # Is added to a source: its instance for an entry's type has a mangled name that contains the types of the parameters.
@@ -46,13 +47,14 @@ class CudaKernel(Candidate):
         self.path, self.text = path, cuda_text.read(path)
         self.name, self.spec = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
         self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
-        self.launches = [launch.parse(text) for text in launches or cuda_text.launches(self.text)]
-        if not self.launches:
+        self.headers = header.from_launches(launches) or header.in_file(self.text, path.name)
+        if not self.headers:
             raise author_error(f"the launch of the kernel in `{path}` is not known",
                                f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
+        self.launches = [each.launch for each in self.headers]
         for parsed in self.launches:
             launch.check_no_constants(parsed)
-        self.knows_strides = any("stride" in parsed.text for parsed in self.launches)
+        self.knows_strides = any(each.knows_strides for each in self.headers)
         self.entries = [self._entry_of(parsed, entry) for parsed in self.launches]
 
     def _entry_of(self, parsed: launch.Launch, entry: str) -> str:
@@ -117,7 +119,7 @@ class CudaKernel(Candidate):
         loaded, launches, tensors = self._loaded(device.index), [], []
         prepared = self._prepared_launches(values, results, architecture_of(device.index))
         for entry, grid, block, shared, arguments, packed in prepared:
-            tensors += [a for a in arguments if isinstance(a, torch.Tensor)]
+            tensors += [a for a in arguments if isinstance(a, (torch.Tensor, Pointer))]
             launches.append((loaded[entry], grid, block, shared, packed))
 
         def call(_keep_alive=tensors):
@@ -135,16 +137,22 @@ class CudaKernel(Candidate):
     def _prepared_launches(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
         """For each launch: its configuration (see `configurations`), the arguments, and their bytes. Launches nothing."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
-        for parsed, configuration in zip(self.launches, self.configurations(values, results)):
-            kernel_parameters = parameters[configuration[0]]
-            arguments = parsed.arguments(scope, kernel_parameters)
-            yield *configuration, arguments, tuple(launch.pack(a, p) for a, p in zip(arguments, kernel_parameters))
+        for each, entry in zip(self.headers, self.entries):
+            defined = each.define(scope)
+            each.check(defined)
+            scope |= each.allocate(defined)
+            arguments = each.launch.arguments(defined | scope, parameters[entry])
+            packed = tuple(launch.pack(a, p) for a, p in zip(arguments, parameters[entry]))
+            yield *self._configuration(each, entry, defined), arguments, packed
 
     def configurations(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
         """The configuration of each launch: the kernel's entry point, grid, block and bytes of dynamic shared memory."""
         scope = launch.scope_of(values, results)
-        return [(entry, parsed.extent("grid", scope), parsed.extent("block", scope), parsed.shared(scope))
-                for parsed, entry in zip(self.launches, self.entries)]
+        return [self._configuration(each, entry, each.define(scope)) for each, entry in zip(self.headers, self.entries)]
+
+    @staticmethod
+    def _configuration(each: header.Header, entry: str, scope: dict) -> tuple[str, tuple, tuple, int]:
+        return entry, each.launch.extent("grid", scope), each.launch.extent("block", scope), each.launch.shared(scope)
 
 
 def _plain_name(entry: str) -> str:
