@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "codegen/kernel/build.h"
 #include "codegen/print/header_comment.h"
+#include "codegen/print/launch_comment.h"
 #include "codegen/print/print.h"
 #include "codegen/target/prelude.h"
 
@@ -35,30 +36,42 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
   return all;
 }
 
+namespace {
+
+/// Appends text whose lines compute the given nodes; missing ones compute none.
+void append(Source& source, const std::string& text, std::vector<ComputedNodes> lines = {}) {
+  source.text += text;
+  lines.resize(static_cast<size_t>(std::ranges::count(text, '\n')));
+  source.lines.insert(source.lines.end(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
 Source generate_functions(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                          const Target& target, const Options& options, std::string_view suffix) {
+                          const Target& target, const Options& options, std::string_view suffix,
+                          LaunchComments* comments) {
   Source source;
   for (Kernel& kernel : kernels(graph, outline, layouts, target, options)) {
     kernel.launch.entry += suffix;
-    const Printed printed = print_source(kernel);
-    if (!source.text.empty()) {
-      source.text += "\n";
-      source.lines.emplace_back();
-    }
-    source.text += printed.text;
-    source.lines.insert(source.lines.end(), printed.lines.begin(), printed.lines.end());
+    if (!source.text.empty()) append(source, "\n");
+    if (comments != nullptr) append(source, comments->above(kernel));
+    Printed printed = print_source(kernel);
+    append(source, printed.text, std::move(printed.lines));
     source.kernels.push_back(kernel.launch);
   }
   return source;
 }
 
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                const Target& target, const Options& options, std::string_view op_source) {
-  Source source = generate_functions(graph, outline, layouts, target, options, "");
-  const std::string header = comment_out(op_source);
-  const std::string preamble = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
-  source.text = preamble + source.text;
-  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(preamble, '\n')), {});
+                const Target& target, const Options& options, std::string_view op_source, LaunchComments* comments) {
+  Source functions = generate_functions(graph, outline, layouts, target, options, "", comments);
+  Source source;
+  append(source, comment_out(op_source));
+  if (comments != nullptr) append(source, comments->of_file());
+  if (!source.text.empty()) append(source, "\n");
+  append(source, prelude_for(target.kind, functions.text));
+  append(source, functions.text, std::move(functions.lines));
+  source.kernels = std::move(functions.kernels);
   return source;
 }
 

@@ -13,6 +13,8 @@
 
 namespace ingot::codegen {
 
+class LaunchComments;  // print/launch_comment.h
+
 /// Generated source: one translation unit with one function per kernel.
 ///
 /// CUDA: `extern "C" __global__ void entry(arguments…)`, no includes, compiles with NVRTC.
@@ -35,14 +37,17 @@ std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options);
 
-/// `op_source`, the op's source, becomes the header comment.
+/// `op_source`, the op's source, becomes the header comment. If `comments` are given, a comment above each kernel says
+/// how the kernel is launched and what it requires.
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                const Target& target, const Options& options, std::string_view op_source);
+                const Target& target, const Options& options, std::string_view op_source,
+                LaunchComments* comments = nullptr);
 
 /// The functions without header comment and prelude; `join` combines them with other functions. `suffix` is appended to
-/// each function's name, so that the names of different sources differ.
+/// each function's name, so that the names of different sources differ. `comments`: see `generate`.
 Source generate_functions(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                          const Target& target, const Options& options, std::string_view suffix);
+                          const Target& target, const Options& options, std::string_view suffix,
+                          LaunchComments* comments = nullptr);
 
 /// One translation unit from results of `generate_functions` for one kind of target, with one prelude for all of them.
 std::string join(Target::Kind target, std::span<const Source> sources);

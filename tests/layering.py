@@ -27,7 +27,7 @@ MODULES = {
     "codegen/shape": ["codegen/target", "ir", "base"],
     "codegen/schedule": ["codegen/shape", "codegen/target", "ir", "base"],
     "codegen/kernel": ["codegen/schedule", "codegen/shape", "codegen/target", "ir", "base"],
-    "codegen/print": ["codegen/kernel", "codegen/target", "ir", "base"],
+    "codegen/print": ["codegen/kernel", "codegen/shape", "codegen/target", "ir", "base"],
     "third_party": [],
     "runtime/cache": ["base", "third_party"],
     "runtime": [*BELOW, "runtime/cache"],

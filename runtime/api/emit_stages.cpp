@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "codegen/print/launch_comment.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
 #include "runtime/cache/fork_guard.h"
+#include "runtime/call/host_run.h"
 #include "runtime/compile/compiler.h"
 
 // Every stage between an op's source and its machine code, as text for people. No tensor data is touched. Programs go
@@ -70,13 +74,17 @@ std::string Stages::kernel_text() const {
 }
 
 codegen::Source Stages::source(std::string_view op_source) const {
-  return runtime::generate_source({.program = *program,
-                                   .strategy = resolved.strategy,
-                                   .layouts = resolved.layouts,
-                                   .target = target,
-                                   .options = options,
-                                   .graph = [&] { return graph; },
-                                   .op_source = op_source});
+  const std::string compiler_options =
+      target.cuda() ? runtime::Nvrtc::options(options.fast_math) : runtime::HostCompiler::options(options.fast_math);
+  const bool needs_copy = std::ranges::any_of(resolved.destinations, &runtime::Destination::needs_copy);
+  const codegen::DescribedCall call{
+      .host = host,
+      .shapes = {resolved.params, resolved.results, resolved.workspaces},
+      .geometries = resolved.geometries,
+      .compiler_options = compiler_options,
+      .obstacle = needs_copy ? "results are written into the arguments by copies after the kernels" : ""};
+  codegen::LaunchComments comments(*graph, outline, resolved.layouts, target, call);
+  return codegen::generate(*graph, outline, resolved.layouts, target, options, op_source, &comments);
 }
 
 EmitContext OpState::make_emit_context(std::span<const Argument> arguments, const EmitTarget& target) const {
@@ -98,6 +106,10 @@ Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target
   Stages stages;
   stages.program = context.program;
   stages.graph = graph_of(context);
+  stages.host.resize(stages.graph->host.count());
+  std::string failure;
+  runtime::run_host(stages.graph->host, context.key, stages.host, failure);
+  if (!failure.empty()) throw_internal("cannot evaluate the sizes of a stage: " + failure);
   stages.options = codegen_options(context.on_cuda);
   stages.resolved = runtime::resolve(*context.program, context.key, stages.options);
   if (context.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};

@@ -9,7 +9,6 @@
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
 #include "runtime/cache/fork_guard.h"
-#include "runtime/call/host_run.h"
 
 namespace ingot {
 
@@ -57,14 +56,6 @@ std::string name_of(const ir::Graph& graph, const codegen::AccessUse& use) {
   return use.kind == codegen::AccessUse::Kind::Store ? graph.results[use.tensor].name : graph.params[use.tensor].name;
 }
 
-int64_t operations_of(const ir::Graph& graph, const runtime::CallKey& key) {
-  std::vector<ir::HostValue> sizes(graph.host.count());
-  std::string failure;
-  runtime::run_host(graph.host, key, sizes, failure);
-  if (!failure.empty()) throw_internal("cannot evaluate the sizes for explain: " + failure);
-  return ir::count_operations(graph, sizes);
-}
-
 void add_accesses(const Stages& stages, std::vector<Explanation::Access>& accesses) {
   const std::vector<codegen::Schedule> schedules =
       codegen::schedules(*stages.graph, stages.outline, stages.resolved.layouts, stages.target, stages.options);
@@ -88,6 +79,20 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
                           .offset = geometry.accesses[a].offset});
     }
   }
+}
+
+Explanation::Launch launch_of(const Stages& stages, const codegen::LaunchInfo& info) {
+  const codegen::KernelGeometry& geometry = stages.resolved.geometries[info.outline_kernel];
+  const codegen::KernelOutline& kernel = stages.outline.kernels[info.outline_kernel];
+  Explanation::Launch launch{
+      info.entry, info.units(geometry.extents), info.block_threads, info.shared_bytes(geometry.extents), {}};
+  for (const codegen::KernelParameter& parameter : info.parameters) {
+    std::optional<double> value = codegen::size_argument(parameter, geometry);
+    if (parameter.kind == codegen::KernelParameter::Kind::Scalar)
+      value = stages.host[kernel.scalars[parameter.a].value.index].as_double();
+    launch.arguments.push_back(value);
+  }
+  return launch;
 }
 
 }  // namespace
@@ -115,7 +120,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     for (const Span& span : spans)
       if (op_source != nullptr && span.source == op_source) text_ranges.push_back(text_range_of(span));
   }
-  explanation.operations = operations_of(graph, context.key);
+  explanation.operations = ir::count_operations(graph, stages.host);
   explanation.graph = ir::print(graph);
   explanation.schedule = stages.schedule_text();
   const codegen::Source source = stages.source(definition_->source_text());
@@ -125,7 +130,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     for (const ir::NodeId node : nodes) line.push_back(node.index);
   }
   inherit_lines_from_users(graph, explanation.lines);
-  for (const codegen::LaunchInfo& kernel : source.kernels) explanation.kernels.push_back(kernel.entry);
+  for (const codegen::LaunchInfo& info : source.kernels) explanation.launches.push_back(launch_of(stages, info));
   add_accesses(stages, explanation.accesses);
   return explanation;
 }
@@ -133,11 +138,21 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
 std::string Explanation::json() const {
   nlohmann::json document = {
       {"text", op_source},    {"operations", operations},         {"graph", graph},
-      {"schedule", schedule}, {"source", kernel_source},          {"kernels", kernels},
+      {"schedule", schedule}, {"source", kernel_source},          {"launches", nlohmann::json::array()},
       {"lines", lines},       {"nodes", nlohmann::json::array()}, {"accesses", nlohmann::json::array()}};
   for (const std::vector<TextRange>& node : nodes) {
     nlohmann::json& text_ranges = document["nodes"].emplace_back(nlohmann::json::array());
     for (const TextRange& text_range : node) text_ranges.push_back({text_range.begin, text_range.end});
+  }
+  for (const Launch& launch : launches) {
+    nlohmann::json arguments = nlohmann::json::array();
+    for (const std::optional<double>& value : launch.arguments)
+      arguments.push_back(value ? nlohmann::json(*value) : nlohmann::json());
+    document["launches"].push_back({{"kernel", launch.kernel},
+                                    {"units", launch.units},
+                                    {"block", launch.block_threads},
+                                    {"shared", launch.shared_bytes},
+                                    {"arguments", std::move(arguments)}});
   }
   for (const Access& access : accesses)
     document["accesses"].push_back({{"kernel", access.kernel},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,15 @@ struct Explanation {
     int64_t offset = 0;                     ///< of the first element, from the tensor's first
   };
 
+  /// The launch of a kernel.
+  struct Launch {
+    std::string kernel;
+    int64_t units = 0;                             ///< blocks on CUDA, iterations of the parallel loop on the CPU
+    uint32_t block_threads = 1;                    ///< CUDA
+    int64_t shared_bytes = 0;                      ///< CUDA: dynamic shared memory of a block
+    std::vector<std::optional<double>> arguments;  ///< the numbers among the kernel's arguments; none for a pointer
+  };
+
   std::string op_source;
   int64_t operations = 0;  ///< floating-point operations of the op's formula (ir/flop_count.h)
   std::string graph, schedule;
@@ -35,7 +45,7 @@ struct Explanation {
   /// yield the same node.
   std::vector<std::vector<TextRange>> nodes;
   std::vector<std::vector<uint32_t>> lines;  ///< for each line of the generated source, the nodes that it computes
-  std::vector<std::string> kernels;          ///< in the order of their launches
+  std::vector<Launch> launches;
   std::vector<Access> accesses;
 
   std::string json() const;

@@ -27,6 +27,7 @@ struct EmitContext {
 struct Stages {
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const ir::Graph> graph;
+  std::vector<ir::HostValue> host;  ///< the value of each expression of the graph's HostPool, by id
   codegen::Options options;
   runtime::Resolved resolved;
   codegen::Target target;
@@ -34,6 +35,7 @@ struct Stages {
 
   std::string schedule_text() const;
   std::string kernel_text() const;
+  /// With comments that say how the kernels are launched.
   codegen::Source source(std::string_view op_source) const;
 };
 

@@ -28,6 +28,8 @@ class Nvrtc {
   static std::string identity();
   /// "13.0".
   static std::string version();
+  /// Ingot's options that change what generated source computes, as one text.
+  static std::string options(bool fast_math);
   /// The architectures for which it can make machine code, ascending: 90 is sm_90.
   static std::vector<int> architectures();
   /// Returns a cubin for sm_<architecture>. Options: -default-device --fmad=false (or --use_fast_math), and -minimal
@@ -50,6 +52,8 @@ class HostCompiler {
   /// (CPATH), the processor (to which -march=native resolves), the C library's version. Does not run the compiler. For
   /// a wrapper, the wrapper's own file counts, and the programs among its arguments. "no compiler" if there is none.
   static std::string identity();
+  /// Ingot's options for generated source, as one text.
+  static std::string options(bool fast_math);
   /// Returns the bytes of a shared library. The options are in host_compiler.cpp; among them are -O3, -march=native and
   /// -ffp-contract=off. `fast_math` may contract, reassociate, multiply by reciprocals and ignore the sign of zero, but
   /// keeps NaN and infinity. `name` is the source's name in the log: "relu_add.cpp".

@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <gnu/libc-version.h>
 #include <unistd.h>
 
@@ -205,6 +206,10 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
 }
 
 }  // namespace
+
+std::string HostCompiler::options(bool fast_math) {
+  return fmt::format("{}", fmt::join(ingot_options(fast_math), " "));
+}
 
 std::string HostCompiler::identity() {
   if (compiler().command.empty()) return "no compiler";

@@ -3,6 +3,7 @@
 // a disk hit must not cost.
 
 #include <dlfcn.h>
+#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
@@ -294,6 +295,8 @@ std::string Nvrtc::identity() {
   static const std::string text = make_identity();
   return text;
 }
+
+std::string Nvrtc::options(bool fast_math) { return fmt::format("{}", fmt::join(fixed_options(fast_math), " ")); }
 
 std::string Nvrtc::version() { return nvrtc_library().version(); }
 

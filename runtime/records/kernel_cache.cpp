@@ -88,13 +88,13 @@ std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::Launch
   return kernel_set;
 }
 
-}  // namespace
-
 codegen::Source generate_source(const KernelRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
   return codegen::generate(*graph, codegen::outline(*graph, request.strategy), request.layouts, request.target,
                            request.options, request.op_source);
 }
+
+}  // namespace
 
 std::shared_ptr<const KernelSet> KernelCache::find(const std::string& key) {
   const std::lock_guard lock(mutex_);

@@ -169,7 +169,4 @@ class KernelBatch {
   std::unordered_map<std::string, size_t> member_of_source_;  ///< index of the member with a source
 };
 
-/// Generates the source of a request, for `get` and for `emit`.
-codegen::Source generate_source(const KernelRequest& request);
-
 }  // namespace ingot::runtime

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tempfile
 import time
 
@@ -78,8 +77,8 @@ def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tup
     begin = time.perf_counter()
     cubin, ptx, _, _ = _ingot._compile_cuda(source, file, architecture, options, [])
     milliseconds = (time.perf_counter() - begin) * 1e3
-    bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
-    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name), architecture=architecture)
+    threads = {launch["kernel"]: launch["block"] for launch in stages["launches"]}
+    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), threads[k.name], architecture=architecture)
                               for k in entries]
     for kernel in kernels:
         kernel.compile_ms = milliseconds

@@ -1,0 +1,251 @@
+#include "codegen/print/launch_comment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+
+#include "codegen/print/requirements.h"
+
+namespace ingot::codegen {
+namespace {
+
+using Kind = KernelParameter::Kind;
+
+/// "// KIND: a, b, c", in lines of at most 120 characters.
+std::string directive(std::string_view kind, const std::vector<std::string>& items) {
+  constexpr size_t kWidth = 120;
+  if (items.empty()) return {};
+  std::string text, line = fmt::format("// {}:", kind);
+  for (size_t k = 0; k < items.size(); ++k) {
+    const std::string item = " " + items[k] + (k + 1 < items.size() ? "," : "");
+    if (k > 0 && line.size() + item.size() > kWidth) {
+      text += line + "\n";
+      line = "//  ";
+    }
+    line += item;
+  }
+  return text + line + "\n";
+}
+
+}  // namespace
+
+/// The comment of one kernel.
+class KernelComment {
+ public:
+  KernelComment(LaunchComments& file, const Kernel& kernel)
+      : file_(file),
+        formulas_(file.formulas_),
+        kernel_(kernel),
+        info_(kernel.launch),
+        described_{file.target_,
+                   file.outline_.kernels[info_.outline_kernel],
+                   file.call_.geometries[info_.outline_kernel],
+                   relevant_to(file.target_, file.layouts_[info_.outline_kernel]),
+                   file.layouts_[info_.outline_kernel].length_bits,
+                   formulas_.kernel(info_.outline_kernel)} {}
+
+  std::string text() {
+    name_sizes();
+    std::vector<std::string> arguments;
+    for (const KernelParameter& parameter : info_.parameters) arguments.push_back(argument(parameter));
+    const std::string requirements = requirements_text(), launch = directive("launch", launch_fields(arguments));
+    std::vector<std::string> definitions = formulas_.take_abbreviated();
+    definitions.insert(definitions.end(), where_.begin(), where_.end());
+    formulas_.clear_names();
+    formulas_.verify(values_);
+    return directive("where", definitions) + requirements + directive("scratch", scratch_) + launch;
+  }
+
+ private:
+  ir::HostPool& pool() { return formulas_.pool; }
+
+  /// The first launch states the op's conditions, and the first launch of a kernel of the outline its sizes.
+  std::string requirements_text() {
+    Requirements requirements(formulas_, file_.graph_);
+    if (file_.described_.empty()) requirements.add_conditions(file_.call_.shapes.params);
+    requirements.add_tensors(described_, info_.parameters);
+    if (file_.described_.insert(info_.outline_kernel).second) requirements.add_sizes(described_);
+    std::string text;
+    for (const Requirements::Group& group : requirements.groups) text += directive("requires", group);
+    return text;
+  }
+
+  /// Names the formulas of the kernel's parameters that are sizes or strides.
+  void name_sizes() {
+    for (const KernelParameter& parameter : info_.parameters) {
+      const std::optional<int64_t> value = size_argument(parameter, described_.geometry);
+      if (!value) continue;
+      const ir::HostId formula = size_formula(parameter);
+      values_.emplace_back(formula, *value);
+      if (file_.names_.contains(parameter.name) || pool().is_constant(pool().resolve(formula))) continue;
+      where_.push_back(fmt::format("{} = {}", parameter.name, formulas_.print(formula)));
+      formulas_.name(formula, parameter.name);
+    }
+  }
+
+  ir::HostId size_formula(const KernelParameter& parameter) const {
+    switch (parameter.kind) {
+      case Kind::Extent:
+        return described_.formulas.extents[parameter.b];
+      case Kind::Stride:
+        return described_.formulas.accesses[parameter.a].strides[parameter.b];
+      case Kind::GatherStride:
+        return described_.formulas.accesses[parameter.a].gather_strides[parameter.b];
+      case Kind::GatherExtent:
+        return described_.formulas.accesses[parameter.a].gather_extents[parameter.b];
+      default:
+        return described_.formulas.numel;
+    }
+  }
+
+  // --- Arguments
+
+  std::string argument(const KernelParameter& parameter) {
+    switch (parameter.kind) {
+      case Kind::Pointer:
+        return pointer(parameter.a);
+      case Kind::Partials:
+        return partials(parameter);
+      case Kind::Status:
+        return buffer("status", parameter.name, "zeros(i32, 1)");
+      case Kind::Scalar:
+        return with_type(parameter, formulas_.print(described_.outline.scalars[parameter.a].value));
+      default:
+        return with_type(parameter, formulas_.text(size_formula(parameter)));
+    }
+  }
+
+  /// CPU: the arguments have no types in the function's declaration.
+  std::string with_type(const KernelParameter& parameter, const std::string& text) const {
+    return kernel_.target.cuda() ? text : fmt::format("{}({})", ir::short_name(parameter.dtype), text);
+  }
+
+  std::string pointer(uint32_t a) {
+    const ir::HostId offset = described_.formulas.accesses[a].offset;
+    values_.emplace_back(offset, described_.geometry.accesses[a].offset);
+    return formulas_.address(tensor_name(a), offset);
+  }
+
+  std::string tensor_name(uint32_t a) {
+    const AccessUse& use = described_.outline.accesses[a];
+    if (use.in_workspace) {
+      const std::string size = formulas_.print(formulas_.workspace_elements(use.tensor));
+      return buffer(fmt::format("workspace {}", use.tensor), fmt::format("workspace{}", use.tensor),
+                    fmt::format("empty({}, {})", ir::short_name(use.dtype), size));
+    }
+    if (use.kind == AccessUse::Kind::Store) {
+      const ir::Result& result = file_.graph_.results[use.tensor];
+      return result.use == ir::Use::Returned ? formulas_.result(use.tensor).name : saved(use.tensor);
+    }
+    if (file_.graph_.seed == use.tensor) return buffer("seed", "seed", "zeros(i64, 1)");
+    return formulas_.param(use.tensor).name;
+  }
+
+  /// A result that the op does not return.
+  std::string saved(uint32_t result) {
+    const TensorFormulas& tensor = formulas_.result(result);
+    return buffer(
+        fmt::format("result {}", result), tensor.name,
+        fmt::format("empty({}, {})", ir::short_name(tensor.dtype), formulas_.print(pool().product(tensor.sizes))));
+  }
+
+  std::string partials(const KernelParameter& parameter) {
+    const std::string size = product(info_.partial_count);
+    return buffer(fmt::format("partials {} {}", info_.partials_writer, parameter.a), parameter.name,
+                  fmt::format("empty({}, {})", ir::short_name(info_.partials[parameter.a]), size));
+  }
+
+  /// The name of a buffer, which the first kernel that needs it declares.
+  std::string buffer(const std::string& purpose, const std::string& preferred, const std::string& value) {
+    const auto [entry, is_new] = file_.scratch_.try_emplace(purpose);
+    if (is_new) {
+      entry->second = file_.unused_name(preferred);
+      scratch_.push_back(fmt::format("{} = {}", entry->second, value));
+    }
+    return entry->second;
+  }
+
+  // --- The launch
+
+  std::vector<std::string> launch_fields(const std::vector<std::string>& arguments) {
+    std::vector<std::string> fields = {"entry=" + info_.entry};
+    if (kernel_.target.cuda()) {
+      fields.push_back("grid=" + product(info_.grid));
+      fields.push_back(fmt::format("block={}", info_.block_threads));
+      if (kernel_.cluster_blocks > 1) fields.push_back(fmt::format("cluster={}", kernel_.cluster_blocks));
+      if (info_.shared.bytes > 0)
+        fields.push_back(fmt::format("shared=max(0, {} - {}) * {}", product(info_.shared.needed), info_.shared.first,
+                                     info_.shared.bytes));
+    } else {
+      fields.push_back("units=" + product(info_.grid));
+    }
+    for (size_t k = 0; k < arguments.size(); ++k) fields.push_back((k == 0 ? "args=" : "") + arguments[k]);
+    return fields;
+  }
+
+  /// The product of the factors.
+  std::string product(const std::vector<GridFactor>& factors) {
+    std::vector<std::string> texts;
+    int64_t times = 1;
+    for (const GridFactor& factor : factors) {
+      times *= factor.times;
+      if (factor.axes == 0) continue;
+      const std::span extents = std::span(described_.formulas.extents).subspan(factor.first, factor.axes);
+      const std::string size = formulas_.text(pool().product(extents));
+      texts.push_back(factor.step > 1 ? fmt::format("ceil({} / {})", as_operand(size), factor.step) : size);
+    }
+    if (times != 1 || texts.empty()) texts.push_back(fmt::to_string(times));
+    if (texts.size() > 1)
+      for (std::string& text : texts)
+        if (!text.starts_with("ceil(")) text = as_operand(text);
+    return fmt::format("{}", fmt::join(texts, " * "));
+  }
+
+  LaunchComments& file_;
+  Formulas& formulas_;
+  const Kernel& kernel_;
+  const LaunchInfo& info_;
+  const DescribedKernel described_;
+  std::vector<std::pair<ir::HostId, int64_t>> values_;  ///< formulas, and their values in the call
+  std::vector<std::string> where_, scratch_;
+};
+
+LaunchComments::LaunchComments(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                               const Target& target, const DescribedCall& call)
+    : graph_(graph),
+      outline_(outline),
+      layouts_(layouts),
+      target_(target),
+      call_(call),
+      formulas_(graph, outline, call) {
+  for (uint32_t p = 0; p < graph.params.size(); ++p)
+    if (graph.seed != p) names_.insert(graph.params[p].name);
+  for (uint32_t r = 0; r < graph.results.size(); ++r)
+    if (graph.results[r].use == ir::Use::Returned) names_.insert(formulas_.result(r).name);
+}
+
+std::string LaunchComments::of_file() const {
+  std::string text = call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
+  std::string obstacle(call_.obstacle);
+  for (uint32_t r = 0; r < graph_.results.size() && obstacle.empty(); ++r) {
+    const ir::Result& result = graph_.results[r];
+    if (!result.scatters.empty())
+      obstacle = fmt::format("scattered values are added to `{}` after the kernels", formulas_.result(r).name);
+    else if (result.forwards)
+      obstacle = fmt::format("the result `{}` is the argument `{}`", formulas_.result(r).name,
+                             formulas_.param(*result.forwards).name);
+  }
+  if (!obstacle.empty()) text += fmt::format("// incomplete: {}\n", obstacle);
+  return text;
+}
+
+std::string LaunchComments::above(const Kernel& kernel) { return KernelComment(*this, kernel).text(); }
+
+std::string LaunchComments::unused_name(const std::string& preferred) {
+  std::string name = preferred;
+  for (int number = 1; !names_.insert(name).second; ++number) name = fmt::format("{}_{}", preferred, number);
+  return name;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel/kernel.h"
+#include "codegen/print/formulas.h"
+
+namespace ingot::codegen {
+
+/// Writes the comments above the kernels of a source file that say how to launch them:
+///
+///     // where: n = x.size(0)*x.size(1)
+///     // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+///     // scratch: sums = empty(f32, ceil(n / 1024))
+///     // launch: entry=scale, grid=ceil(n / 1024), block=256, args=x, out, sums, n
+///
+/// The values are expressions in Python's syntax over the op's parameters and its results (`out`, or `out0`, `out1` …).
+/// `where` defines names, and `scratch` the buffers that the launches share. `requires` lists all that the kernel was
+/// compiled for; docs/compare.md describes the language, and python/ingot/tools/launch.py evaluates it.
+class LaunchComments {
+ public:
+  LaunchComments(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                 const Target& target, const DescribedCall& call);
+
+  /// The comment for the source file: the compiler's options, or the reason why the launches alone do not compute the
+  /// op's results.
+  std::string of_file() const;
+  /// The comment for a kernel. Kernels must be passed in launch order.
+  std::string above(const Kernel& kernel);
+
+ private:
+  friend class KernelComment;
+
+  std::string unused_name(const std::string& preferred);
+
+  const ir::Graph& graph_;
+  const Outline& outline_;
+  const std::vector<KernelLayout>& layouts_;
+  const Target& target_;
+  const DescribedCall& call_;
+  Formulas formulas_;
+  std::set<std::string> names_;                 ///< of parameters, results and scratch buffers
+  std::map<std::string, std::string> scratch_;  ///< by what a buffer is for, its name
+  std::set<uint32_t> described_;                ///< the kernels of the outline whose sizes are required
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/kernel/launch.h"
+#include "codegen/print/formulas.h"
+
+namespace ingot::codegen {
+
+/// A kernel of the outline, as the comments of its launches describe it.
+struct DescribedKernel {
+  const Target& target;
+  const KernelOutline& outline;
+  const KernelGeometry& geometry;
+  KernelLayout layout;      ///< only what the target's kernels distinguish
+  uint8_t length_bits = 0;  ///< KernelLayout::length_bits of the call
+  KernelFormulas formulas;
+};
+
+/// The conditions on arguments and results under which a launch computes the op: all that its kernel was compiled for.
+/// Each is an expression that must be true. They are grouped by subject: the op, each tensor, the sizes.
+class Requirements {
+ public:
+  using Group = std::vector<std::string>;
+
+  Requirements(Formulas& formulas, const ir::Graph& graph) : formulas_(formulas), graph_(graph) {}
+
+  /// The conditions of the graph. `params`: the call's sizes and strides.
+  void add_conditions(std::span<const ir::SizesAndStrides> params);
+  /// The dtype, strides and alignment of each tensor to which a launch gets a pointer.
+  void add_tensors(const DescribedKernel& kernel, const std::vector<KernelParameter>& parameters);
+  /// The limits of sizes, and the equations between sizes and strides.
+  void add_sizes(const DescribedKernel& kernel);
+
+  std::vector<Group> groups;
+
+ private:
+  void add(std::string requirement);
+  void add_equation(ir::HostId a, ir::HostId b);
+  void add_condition(const ir::Condition& condition);
+  void add_same_views(std::span<const ir::SizesAndStrides> params);
+  void add_tensor(const DescribedKernel& kernel, const TensorFormulas& tensor, bool is_result);
+  void add_strides(const DescribedKernel& kernel, uint32_t access);
+  void add_length(const DescribedKernel& kernel);
+  void add_elements(const DescribedKernel& kernel);
+  void add_limit(ir::HostId elements);
+  void add_multiples(const DescribedKernel& kernel);
+  const TensorFormulas& tensor_of(const AccessUse& use) const;
+  /// The first element that an access may reach, and the end, in elements from its pointer.
+  std::pair<ir::HostId, ir::HostId> reach(const DescribedKernel& kernel, uint32_t access);
+  bool is_product_of_extents(const DescribedKernel& kernel, ir::HostId elements, uint32_t access);
+
+  Formulas& formulas_;
+  const ir::Graph& graph_;
+  std::set<std::string> stated_;
+};
+
+}  // namespace ingot::codegen
